@@ -1,0 +1,82 @@
+# Every target sets up what it needs on a fresh machine: Python 3.11 or later with venv, make and bash are enough.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:  # test must end with pytest's own closing line
+
+PYTHON ?= python3
+EXTRAS ?= dev
+DEMO := tests/data/kafka-4.3.1/third-instance-joins.json
+BENCH_ARGS ?=
+
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := -m pip --quiet --disable-pip-version-check
+WHEEL := build/wheel
+WHEEL_BIN := $(WHEEL)/venv/bin
+
+# An environment that happens to be active must not leak into ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+.PHONY: help setup demo test test-wheel lint format bench clean
+
+help:  ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: $(READY)  ## .venv with everything, pinned by constraints.txt
+
+# The builder is installed first and used without isolation, so that constraints.txt pins it too.
+$(READY): pyproject.toml constraints.txt
+	@echo "Setting up .venv (once, a minute or two)"
+	@$(PYTHON) -c 'import sys; sys.exit("optassign needs Python 3.11 or later: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python $(PIP) install -c constraints.txt setuptools
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside it, and why
+	$(BIN)/optassign assign $(DEMO) --format table
+	$(BIN)/optassign compare $(DEMO)
+	$(BIN)/optassign explain $(DEMO)
+
+# The whole test suite comes last, so that its closing line closes the output.
+test: lint test-wheel  ## lint, the core tests on the built wheel, then all tests
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not wheel'
+
+# In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
+# The wheel is built from the sdist, so this proves both complete.
+test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the core tests on the wheel
+	@rm -rf $(WHEEL)/dist $(WHEEL)/run
+	@echo "Building sdist and wheel into $(WHEEL)/dist"
+	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist . > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
+	@$(WHEEL_BIN)/python $(PIP) --quiet uninstall --yes optassign  # else pip keeps the old one: the version is the same
+	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt $(WHEEL)/dist/*.whl
+	$(WHEEL_BIN)/python -m pip check
+	@mkdir $(WHEEL)/run
+	@cp -R pyproject.toml tests $(WHEEL)/run
+	@rm -rf $(WHEEL)/run/tests/{kafka,spark,java}
+	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest -n 2 -m 'not (slow or source)'
+
+$(WHEEL)/venv/.ready: pyproject.toml constraints.txt
+	@echo "Setting up $(WHEEL)/venv (once)"
+	@rm -rf $(WHEEL)/venv
+	@$(PYTHON) -m venv $(WHEEL)/venv
+	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt hypothesis jsonschema pytest pytest-xdist
+	@touch $@
+
+lint: $(READY)  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## put the sources into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
+	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)
+
+clean:  ## remove what builds and tests leave; .venv stays
+	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Pure optimisation: numpy arrays in, arrays and bounds out. Imports only numpy and ortools."""

@@ -1,0 +1,271 @@
+"""The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
+
+Variables: variables.py. Constraints: R1, R2, R4, the windows, and for "now" R3 and R5. Goals: (a) where configured, then (b) to
+(f) of rules-and-goals.md, one function each. Here live the rules that are no flow: the coupling of actives and standbys,
+loads that differ, excess where no balanced assignment exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from .first import First
+from .lexicographic import Goal, optimise
+from .problem import Placement, Problem
+from .solver import Deadline
+from .variables import (
+    Expression,
+    Variables,
+    family_counts,
+    one_active,
+    one_copy_per_client,
+    pools_add_up,
+    standby_number,
+    total,
+    weighted,
+)
+from .windows import Window, Windows
+
+FAMILIES = ("active_excess", "stateful_excess", "copies_excess", "group_active_excess", "group_copies_excess")
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """`placement` None: none found; `impossible`: proven that there is none. `goals`: value, bound, proven, in order."""
+
+    placement: Placement | None
+    impossible: bool = False
+    limited: bool = False
+    goals: dict[str, tuple[int, int | None, bool]] = field(default_factory=dict)
+
+
+def solve_plan(
+    problem: Problem,
+    first: First,
+    windows: Windows,
+    goals: Sequence[str],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+    known: Mapping[str, int] | None = None,
+) -> Planned:
+    """The best plan inside the windows, goal after goal.
+
+    Args:
+        problem: logged tasks are placed on their columns only: the optimum is the optimum over these.
+        goals: names of `GOALS`, in order.
+        start: a placement that keeps the windows; the answer is never worse.
+        known: bounds proven elsewhere.
+    """
+    v = _placement_model(problem)
+    inside_windows(v, windows)
+    return _optimise(v, first, goals, deadline, work, start, known)
+
+
+def solve_now(
+    problem: Problem, first: First, windows: Windows, goals: Sequence[str], deadline: Deadline, work: float
+) -> Planned:
+    """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
+    v = _placement_model(problem)
+    actives_on_most_caught_up(v, first)
+    standbys_on_next_most_caught_up(v, first)
+    inside_windows(v, windows)
+    return _optimise(v, first, goals, deadline, work, None, None)
+
+
+def least_excess(
+    problem: Problem, first: First, windows: Windows, deadline: Deadline, work: float, start: Placement | None = None
+) -> Planned:
+    """Where no balanced assignment exists: the least excess, family after family in their order."""
+    v = _placement_model(problem)
+    names = tuple(excess_goals(v, windows))
+    return _optimise(v, first, names, deadline, work, start, None, excess_goals(v, windows))
+
+
+def solve_weighted(
+    problem: Problem,
+    first: First,
+    windows: Windows,
+    weights: tuple[int, int, int],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+) -> Planned:
+    """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
+    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4."""
+    v = _placement_model(problem)
+    excess = excess_goals(v, windows)
+    instance, subtopology, stickiness = weights
+    sticky = [GOALS[name](v, first) for name in ("restore_work", "active_moves", "standby_moves")]
+    cost = (
+        instance * total(excess[name].expression for name in FAMILIES[:3])
+        + subtopology * total(excess[name].expression for name in FAMILIES[3:])
+        + stickiness * total(sticky)
+    )
+    return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
+
+
+def _placement_model(problem: Problem) -> Variables:
+    model = cp_model.CpModel()
+    everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
+    v = Variables.of(problem, model, everywhere, everywhere)
+    one_active(v)
+    one_copy_per_client(v)
+    standby_number(v)
+    pools_add_up(v)
+    return v
+
+
+def _optimise(
+    v: Variables,
+    first: First,
+    names: Sequence[str],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None,
+    known: Mapping[str, int] | None,
+    expressions: Mapping[str, Goal] | None = None,
+) -> Planned:
+    goals = [(expressions or {}).get(name) or Goal(name, GOALS[name](v, first)) for name in names]
+    hint = None
+    if start is not None:
+        values = v.hint(start)
+        hint = _completed(v, values) if values is not None else None
+    solved = optimise(v.model, goals, deadline, work, hint, known)
+    placed = v.placement_of(solved.values) if solved.values is not None else None
+    return Planned(placed, solved.infeasible, solved.limited, solved.goals)
+
+
+def _completed(v: Variables, values: list[int]) -> list[int] | None:
+    """The auxiliary variables (ties, excess, greatest load) for fixed copies: what is left is small and determined."""
+    model = v.model.clone()
+    for i, value in enumerate(values):
+        model.add(model.get_int_var_from_proto_index(i) == value)
+    missing = range(len(values), len(model.proto.variables))
+    model.minimize(total(model.get_int_var_from_proto_index(i) for i in missing))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    status = solver.solve(model)
+    return list(solver.response_proto.solution) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None
+
+
+def inside_windows(v: Variables, windows: Windows) -> None:
+    """Balanced: every count of the five families inside its window."""
+    for counts, window in zip(family_counts(v), _in_order(windows), strict=True):
+        for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
+            if isinstance(expression, int):
+                if not low <= expression <= high:
+                    v.model.add_bool_or([])  # nothing can be here, though something must
+            else:
+                v.model.add_linear_constraint(expression, low, high)
+
+
+def actives_on_most_caught_up(v: Variables, first: First) -> None:
+    """R3."""
+    for variable, leads in zip(v.active, first.leading.tolist(), strict=True):
+        if variable is not None and not leads:
+            v.model.add(variable == 0)
+
+
+def standbys_on_next_most_caught_up(v: Variables, first: First) -> None:
+    """R5: mandatory columns hold a copy, and besides them only tied ones."""
+    logged = v.problem.logged[v.problem.col_task]
+    for i in np.flatnonzero(logged).tolist():
+        if first.mandatory[i]:
+            v.model.add(total(v.copies([i])) == 1)
+        elif not first.tied[i]:
+            v.model.add(total(v.copies([i])) == 0)
+
+
+def excess_goals(v: Variables, windows: Windows) -> dict[str, Goal]:
+    """Excess of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
+    goals = {}
+    for name, counts, window in zip(FAMILIES, family_counts(v), _in_order(windows), strict=True):
+        costs: list[Expression] = []
+        for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
+            if isinstance(expression, int):
+                away = max(low - expression, expression - high, 0)
+                costs.append(away * (away + 1) // 2)
+                continue
+            costs.append(_excess(v, expression, low, high))
+        goals[name] = Goal(name, total(costs))
+    return goals
+
+
+def _excess(v: Variables, expression: Expression, low: int, high: int) -> Expression:
+    most = v.problem.T
+    reach = min(most, max(low, most - high))
+    away = v.model.new_int_var(0, most, "")
+    v.model.add(away >= expression - high)
+    v.model.add(away >= low - expression)
+    cost = v.model.new_int_var(0, most * (most + 1) // 2, "")
+    for k in range(1, reach + 1):
+        v.model.add(cost >= k * away - k * (k - 1) // 2)
+    return cost
+
+
+def _in_order(windows: Windows) -> tuple[Window, ...]:
+    return (windows.active, windows.stateful, windows.copies, windows.group_active, windows.group_copies)
+
+
+def restore_work(v: Variables, first: First) -> Expression:
+    """(b): lags of copies of rank > 0 that the plan wants or this answer forces, each counted once."""
+    return _beyond_forced(v, first, v.problem.col_cost.tolist(), first.tie_cost.tolist(), first.forced_work)
+
+
+def cold_copies(v: Variables, first: First) -> Expression:
+    """(c): their number."""
+    ones = (v.problem.col_rank > 0).astype(np.int64).tolist()
+    return _beyond_forced(v, first, ones, first.tie_cold.astype(np.int64).tolist(), first.forced_cold)
+
+
+def _beyond_forced(v: Variables, first: First, each: list[int], tie: list[int], forced: int) -> Expression:
+    """Mandatory copies are paid already, and so are the first `choices` of a task's tied ones."""
+    p = v.problem
+    terms: list[cp_model.IntVar] = []
+    costs: list[int] = []
+    for i in np.flatnonzero(p.logged[p.col_task]).tolist():
+        priced = not first.mandatory[i] and not (first.tied[i] and first.tie_cold[p.col_task[i]])
+        if priced and each[i]:
+            for variable in v.copies([i]):
+                terms.append(variable)
+                costs.append(each[i])
+    for task in np.flatnonzero(first.tie_cold).tolist():
+        copies = v.copies(i for i in v.columns_of(task) if first.tied[i])
+        if tie[task] and len(copies) > first.choices[task]:
+            beyond = v.model.new_int_var(0, p.standbys + 1, "")
+            v.model.add(beyond >= total(copies) - int(first.choices[task]))
+            terms.append(beyond)
+            costs.append(tie[task])
+    return weighted(terms, np.array(costs, dtype=np.int64)) + forced
+
+
+def cold_actives(v: Variables, first: First) -> Expression:
+    """(d): planned actives that are not caught up."""
+    return total(v.actives(np.flatnonzero(v.problem.logged[v.problem.col_task] & (v.problem.col_rank > 0)).tolist()))
+
+
+def active_moves(v: Variables, first: First) -> Expression:
+    """(e): tasks with a previous owner that are active elsewhere."""
+    p = v.problem
+    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
+    return total([*v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()), *pooled])
+
+
+def standby_moves(v: Variables, first: First) -> Expression:
+    """(f): standbys on clients that were not the task's standby before."""
+    p = v.problem
+    return total(v.standbys(np.flatnonzero(p.has_history[p.col_task] & ~p.col_standby).tolist()))
+
+
+GOALS: dict[str, Callable[[Variables, First], Expression]] = {
+    "restore_work": restore_work,
+    "cold_copies": cold_copies,
+    "cold_actives": cold_actives,
+    "active_moves": active_moves,
+    "standby_moves": standby_moves,
+}

@@ -1,0 +1,217 @@
+"""The problem as arrays: what every model reads, and nothing else.
+
+Shapes: T tasks, C clients, G subtopologies, A columns. A *column* is a pair (task, client) that differs from the rest: the
+client has state of the task, held it before, or was told to by the remembered answer. All other clients of a task are alike
+and form its *pool*: one rank and one restore cost for all of them. 10,000 tasks on 1,000 clients thus need some 20,000
+columns instead of ten million.
+
+Tasks are sorted, so that the tasks of one subtopology stand together; clients are sorted; columns by (task, client).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+STATELESS, UNLOGGED, LOGGED = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where copies are: one active per task, and standbys as pairs sorted by (task, client)."""
+
+    active: IntArray
+    """(T,) client of the active copy; -1 for none."""
+    standby_task: IntArray
+    """(S,) task of each standby."""
+    standby_client: IntArray
+    """(S,) client of each standby."""
+
+    def standby_keys(self, clients: int) -> IntArray:
+        """(S,) task × clients + client, sorted: for set operations on pairs."""
+        return self.standby_task * clients + self.standby_client
+
+    def copy_keys(self, clients: int, logged: BoolArray) -> IntArray:
+        """Keys of active and standby copies of logged tasks, sorted."""
+        tasks = np.flatnonzero(logged & (self.active >= 0))
+        return np.sort(np.concatenate([tasks * clients + self.active[tasks], self.standby_keys(clients)]))
+
+    def same_as(self, other: Placement) -> bool:
+        """Whether both name the same copies in the same roles."""
+        return (
+            np.array_equal(self.active, other.active)
+            and np.array_equal(self.standby_task, other.standby_task)
+            and np.array_equal(self.standby_client, other.standby_client)
+        )
+
+
+def placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
+    """A placement from the actives and the standbys' keys in any order."""
+    keys = np.sort(np.asarray(standby_keys, dtype=np.int64))
+    return Placement(np.asarray(active, dtype=np.int64), keys // clients, keys % clients)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One rebalance. Offsets are int64; `units` are threads × capacity in whole units of a millionth of a thread."""
+
+    standbys: int
+    """Standbys of each logged task: min(num_standby_replicas, clients − 1)."""
+    max_warmups: int
+    acceptable_lag: int
+    balance_factor: int
+    group: IntArray
+    """(T,) subtopology of each task, ascending."""
+    kind: IntArray
+    """(G,) STATELESS, UNLOGGED or LOGGED."""
+    units: IntArray
+    """(C,) relative capacity, > 0."""
+    threads: IntArray
+    """(C,) stream threads."""
+    draining: BoolArray
+    """(C,) about to leave."""
+    end: IntArray
+    """(T,) offsets in the task's changelogs; 0 for tasks without."""
+    pool_rank: IntArray
+    """(T,) rank of the clients that have no column of the task."""
+    pool_cost: IntArray
+    """(T,) restore cost, offsets, of a copy on one of those."""
+    col_task: IntArray
+    """(A,) task of each column; columns are sorted by (task, client)."""
+    col_client: IntArray
+    """(A,) client of each column."""
+    col_rank: IntArray
+    """(A,) rank (rules-and-goals: 0 is caught up)."""
+    col_cost: IntArray
+    """(A,) restore cost of a copy here, offsets; 0 at rank 0."""
+    col_lag: IntArray
+    """(A,) lag for telling clients of one rank apart: 0 where running, the whole changelog where unknown or absent."""
+    col_first_rank: IntArray
+    """(A,) rank that decides this rebalance: `col_rank`, but −2 (active) and −1 (standby) where R10 lets the remembered
+    answer decide."""
+    col_owner: BoolArray
+    """(A,) the client lists the task as previously active."""
+    col_standby: BoolArray
+    """(A,) the client had the task as a standby: remembered, or else listed."""
+    col_state: BoolArray
+    """(A,) the client has state of the task on its disk, or holds the task."""
+    has_history: BoolArray
+    """(T,) some client listed the task before, or the remembered answer has it: its standbys can be said to move."""
+    lag_unknown: bool = False
+    """Some lag was not known (−3): a later rebalance will know more (R8)."""
+    remembered_plan: Placement | None = None
+    """The plan of the remembered answer, where it still names present tasks and clients for every copy."""
+    load: IntArray | None = None
+    """(T,) relative load of the active copies in whole units; None where all are alike."""
+
+    @property
+    def T(self) -> int:  # noqa: N802 - the formulation's own letters
+        """Number of tasks."""
+        return len(self.group)
+
+    @property
+    def C(self) -> int:  # noqa: N802
+        """Number of clients."""
+        return len(self.units)
+
+    @property
+    def G(self) -> int:  # noqa: N802
+        """Number of subtopologies."""
+        return len(self.kind)
+
+    @cached_property
+    def logged(self) -> BoolArray:
+        """(T,) whether the task has a changelog."""
+        return self.kind[self.group] == LOGGED
+
+    @cached_property
+    def stateful(self) -> BoolArray:
+        """(T,) whether the task is stateful."""
+        return self.kind[self.group] != STATELESS
+
+    @cached_property
+    def col_keys(self) -> IntArray:
+        """(A,) task × C + client, ascending."""
+        return self.col_task * self.C + self.col_client
+
+    @cached_property
+    def col_start(self) -> IntArray:
+        """(T + 1,) the columns of task t are col_start[t] : col_start[t + 1]."""
+        return np.searchsorted(self.col_task, np.arange(self.T + 1))
+
+    @cached_property
+    def pool_size(self) -> IntArray:
+        """(T,) clients without a column of the task."""
+        return self.C - np.diff(self.col_start)
+
+    @cached_property
+    def has_owner(self) -> BoolArray:
+        """(T,) whether some client lists the task as previously active."""
+        return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
+
+    def find(self, keys: IntArray) -> IntArray:
+        """The column of each key, or −1 for a client of the pool."""
+        if not len(self.col_keys):
+            return np.full(len(keys), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.col_keys, keys), len(self.col_keys) - 1)
+        return np.where(self.col_keys[at] == keys, at, -1)
+
+    def rank_of(self, keys: IntArray) -> IntArray:
+        """Rank of each pair, columns and pool alike."""
+        at = self.find(keys)
+        return np.where(at >= 0, self.col_rank[at] if len(self.col_rank) else 0, self.pool_rank[keys // self.C])
+
+    def cost_of(self, keys: IntArray) -> IntArray:
+        """Restore cost of a copy on each pair, offsets."""
+        at = self.find(keys)
+        return np.where(at >= 0, self.col_cost[at] if len(self.col_cost) else 0, self.pool_cost[keys // self.C])
+
+    def lag_of(self, keys: IntArray) -> IntArray:
+        """Lag of each pair, offsets; the whole changelog for the pool."""
+        at = self.find(keys)
+        return np.where(at >= 0, self.col_lag[at] if len(self.col_lag) else 0, self.end[keys // self.C])
+
+    def flag_of(self, keys: IntArray, flag: BoolArray) -> BoolArray:
+        """One of the columns' flags for each pair; False in the pool."""
+        at = self.find(keys)
+        if not len(flag):
+            return np.zeros(len(keys), dtype=np.bool_)
+        return np.where(at >= 0, flag[at], False)
+
+    def with_columns(self, keys: IntArray) -> Problem:
+        """The same problem with pairs of the pool written out as columns of their own."""
+        keys = np.unique(keys)
+        keys = keys[self.find(keys) < 0] if len(self.col_keys) else keys
+        if not len(keys):
+            return self
+        task = keys // self.C
+        order = np.argsort(np.concatenate([self.col_keys, keys]), kind="stable")
+        no = np.zeros(len(keys), dtype=np.bool_)
+
+        def join(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([old, new])[order]
+
+        return replace(
+            self,
+            col_task=join(self.col_task, task),
+            col_client=join(self.col_client, keys % self.C),
+            col_rank=join(self.col_rank, self.pool_rank[task]),
+            col_cost=join(self.col_cost, self.pool_cost[task]),
+            col_lag=join(self.col_lag, self.end[task]),
+            col_first_rank=join(self.col_first_rank, self.pool_rank[task]),
+            col_owner=join(self.col_owner, no),
+            col_standby=join(self.col_standby, no),
+            col_state=join(self.col_state, no),
+        )
+
+    def with_all_columns(self, tasks: IntArray | None = None) -> Problem:
+        """The same problem with every client of the given tasks (all, if None) as a column: no pool is left for them."""
+        chosen = np.arange(self.T) if tasks is None else np.asarray(tasks, dtype=np.int64)
+        return self.with_columns((chosen[:, None] * self.C + np.arange(self.C)[None, :]).ravel())

@@ -1,0 +1,124 @@
+"""This rebalance, given the plan: goals (i) and (ii) task by task, then one flow for (iii) and (iv).
+
+R3 to R5 speak of one task at a time, and so do "most copies where the plan wants them" and "least restore work elsewhere".
+For one task the optimum is plain to see:
+
+* where the planned active may be active now, it is (any other choice loses it and gains no standby);
+* else the active is a most-caught-up client that the plan does not want as a standby, if there is one;
+* tied places go first to planned standbys, then to the planned active (it restores there at no extra cost), then to the
+  standbys of before, then by lag and id.
+
+Every active that this leaves open is equal in (i) and (ii), so excess and moves are one flow over them. `rebalance.py`
+states the same as a CP-SAT model; the tests hold both against plain enumeration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .actives import Actives, least_excess_actives
+from .first import First, exact_sum, prepare
+from .problem import BoolArray, IntArray, Placement, Problem, placement
+from .windows import Windows
+
+REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "active_moves")
+
+ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Rebalanced:
+    """The answer, and the optimum of each goal (the first is a greatest number, the others are least)."""
+
+    answer: Placement
+    bounds: dict[str, int]
+
+
+def rebalance(
+    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives = least_excess_actives
+) -> Rebalanced:
+    """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open."""
+    C, T = problem.C, problem.T
+    logged = np.flatnonzero(problem.logged)
+    standby_keys = plan.standby_keys(C)
+    problem, first = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    planned_active = plan.active[problem.col_task] == problem.col_client
+    planned_standby = np.isin(problem.col_keys, standby_keys)
+
+    open_actives = _open_actives(problem, first, planned_active, planned_standby)
+    chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
+    if chosen is None or chosen.active is None:
+        raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
+    active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
+    active_column[problem.find(np.arange(T) * C + chosen.active)] = True
+
+    slots = first.choices.copy()
+    np.subtract.at(slots, problem.col_task[active_column & first.tied], 1)
+    taken = _best_tied(problem, first.tied & ~active_column, slots, planned_active, planned_standby)
+    np.subtract.at(slots, problem.col_task[taken], 1)
+    keys = problem.col_keys[(taken | (first.mandatory & ~active_column)) & problem.logged[problem.col_task]]
+    keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
+    answer = placement(chosen.active, keys, C)
+    values = rebalance_values(problem, answer, plan)
+    bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
+    bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
+    assert len(answer.standby_task) == problem.standbys * len(logged)
+    return Rebalanced(answer, bounds)
+
+
+def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
+    """Goals (i) and (ii) of an answer."""
+    C = problem.C
+    mine, planned = answer.standby_keys(C), plan.standby_keys(C)
+    anywhere = np.union1d(planned, plan.copy_keys(C, problem.logged))
+    off = np.setdiff1d(answer.copy_keys(C, problem.logged), anywhere)
+    return {
+        "planned_copies": int(np.sum(answer.active == plan.active)) + len(np.intersect1d(mine, planned)),
+        "off_plan_restore_work": exact_sum(problem.cost_of(off)),
+    }
+
+
+def _open_actives(
+    problem: Problem, first: First, planned_active: BoolArray, planned_standby: BoolArray
+) -> BoolArray:
+    """(A,) the actives among which (i) and (ii) do not tell."""
+    task, T = problem.col_task, problem.T
+    leads = first.leading & problem.logged[task]
+    keeps = np.bincount(task[planned_active & first.leading], minlength=T) > 0
+    spare = np.bincount(task[leads & ~planned_standby], minlength=T) > 0
+    other = leads & ~keeps[task] & (~planned_standby | ~spare[task])
+    return (planned_active & first.leading) | other
+
+
+def _best_tied(
+    problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
+) -> BoolArray:
+    """(A,) the tied columns that get the slots of their tasks."""
+    at = np.flatnonzero(tied)
+    wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
+    order = at[
+        np.lexsort((problem.col_client[at], problem.col_lag[at], ~problem.col_standby[at], wanted, problem.col_task[at]))
+    ]
+    task = problem.col_task[order]
+    start = np.searchsorted(task, task)
+    taken = np.zeros(len(tied), dtype=np.bool_)
+    taken[order[np.arange(len(order)) - start < slots[task]]] = True
+    return taken
+
+
+def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntArray) -> IntArray:
+    """Slots that no column fills go to the clients with the fewest copies; rare, since plans fill their ties first."""
+    C = problem.C
+    load = np.bincount(keys % C, minlength=C) + np.bincount(active[problem.logged], minlength=C)
+    given: list[int] = []
+    for task in np.flatnonzero(slots > 0).tolist():
+        inside = np.ones(C, dtype=np.bool_)
+        inside[problem.col_client[problem.col_start[task] : problem.col_start[task + 1]]] = False
+        pool = np.flatnonzero(inside)
+        picked = pool[np.argsort(load[pool], kind="stable")[: slots[task]]]
+        load[picked] += 1
+        given.extend((task * C + picked).tolist())
+    return np.array(given, dtype=np.int64)

@@ -1,0 +1,326 @@
+"""ApplicationState ↔ arrays: the one place where ids meet indices.
+
+Tasks and clients are sorted in the state, so index order is id order. Work and memory are proportional to what the snapshot
+lists (lags, previous tasks, remembered copies), never to tasks × clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.warmups import Progress
+from optassign.state import ApplicationState
+
+_INT64_MAX = (1 << 63) - 1
+_RUNNING, _UNKNOWN = -2, -3
+_CAPACITY_UNIT = 1_000_000
+"""Capacities count in millionths of a thread: shares are then exact fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """A snapshot as arrays, with the way back to ids."""
+
+    problem: Problem
+    tasks: tuple[str, ...]
+    clients: tuple[str, ...]
+    previous: Placement | None
+    """What was assigned before, where that is known (R7)."""
+    remembered: Placement | None
+    """The remembered answer, where all its clients and tasks are these (R10)."""
+    in_transit: BoolArray
+    """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
+    under_way: IntArray
+    """Keys of the remembered warm-ups, sorted."""
+    progress: Progress
+
+    def clients_of(self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None) -> tuple[
+        KafkaStreamsAssignment, ...
+    ]:
+        """The answer by client. `followup`: (client, delay in ms)."""
+        active = self._by_client(np.arange(len(self.tasks)), answer.active)
+        standby = self._by_client(answer.standby_task, answer.standby_client)
+        warmup = self._by_client(warmups // self.problem.C, warmups % self.problem.C)
+        return tuple(
+            KafkaStreamsAssignment(
+                process_id=process_id,
+                active=active[c],
+                standby=standby[c],
+                warmup=warmup[c],
+                followup_rebalance_ms=followup[1] if followup is not None and followup[0] == c else None,
+            )
+            for c, process_id in enumerate(self.clients)
+        )
+
+    def plan_of(self, plan: Placement) -> tuple[PlannedAssignment, ...]:
+        """The plan by client."""
+        active = self._by_client(np.arange(len(self.tasks)), plan.active)
+        standby = self._by_client(plan.standby_task, plan.standby_client)
+        return tuple(
+            PlannedAssignment(process_id=process_id, active=active[c], standby=standby[c])
+            for c, process_id in enumerate(self.clients)
+        )
+
+    def _by_client(self, task: IntArray, client: IntArray) -> list[tuple[str, ...]]:
+        order = np.lexsort((task, client))
+        names = [self.tasks[t] for t in task[order].tolist()]
+        ends = np.cumsum(np.bincount(client, minlength=len(self.clients))).tolist()
+        starts = [0, *ends[:-1]]
+        return [tuple(names[a:b]) for a, b in zip(starts, ends, strict=True)]
+
+
+def to_arrays(state: ApplicationState) -> Arrays:
+    """The snapshot as arrays."""
+    tasks = tuple(task.id for task in state.tasks)
+    clients = tuple(client.process_id for client in state.clients)
+    T, C = len(tasks), len(clients)
+    index = {task: t for t, task in enumerate(tasks)}
+    owner = {client: c for c, client in enumerate(clients)}
+    group, kind = _groups(state)
+    logged = kind[group] == LOGGED if T else np.zeros(0, dtype=np.bool_)
+    configs = state.configs
+    standbys = min(configs.num_standby_replicas, C - 1)
+
+    active_keys = _keys(((index, c, client.previous_active) for c, client in enumerate(state.clients)), C)
+    listed = _keys(((index, c, client.previous_standby) for c, client in enumerate(state.clients)), C)
+    listed = listed[logged[listed // C]]
+    lag_keys = _keys(((index, c, client.lags) for c, client in enumerate(state.clients)), C)
+    lags = np.fromiter((lag for client in state.clients for lag in client.lags.values()), np.int64, len(lag_keys))
+
+    memory = _Memory.of(state.remembered, index, owner, logged, C)
+    end = _ends(state, logged, lag_keys, lags, C)
+    remembered_keys = np.concatenate([memory.active, memory.standby, memory.warmup, *memory.plan_keys()])
+    keys = np.unique(np.concatenate([active_keys, listed, lag_keys, remembered_keys[remembered_keys >= 0]]))
+    owns, lists = np.isin(keys, active_keys), np.isin(keys, listed)
+    holder = owns | lists
+
+    task = keys // C
+    lag = end[task].copy()
+    at = np.searchsorted(keys, lag_keys)
+    lag[at] = lags
+    explicit = np.zeros(len(keys), dtype=np.bool_)
+    explicit[at] = True
+    has_state = holder | (explicit & (((lag >= 0) & (lag < end[task])) | (lag == _RUNNING)))
+    unknown = explicit & (lag == _UNKNOWN)
+    rank, cost = _rank_and_cost(lag, holder, end[task], logged[task], configs.acceptable_recovery_lag)
+    plain_lag = np.where(lag == _RUNNING, 0, np.where(unknown, np.where(holder, 0, end[task]), lag))
+    pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, configs.acceptable_recovery_lag)
+
+    # Where every client reported a lag, nobody is absent: the pool is then the class of the least caught-up strangers, as
+    # a dense snapshot has them (each client without state reports the whole changelog).
+    remembered_pairs = np.isin(keys, remembered_keys)
+    stranger = ~has_state & ~remembered_pairs & logged[task]
+    dense = logged & (np.bincount(task[explicit], minlength=T) == C)
+    candidate = stranger & dense[task]
+    order = np.lexsort((cost[candidate], rank[candidate], task[candidate]))
+    last = np.flatnonzero(candidate)[order]
+    pool_rank[task[last]] = rank[last]  # the last of each task wins: the greatest rank
+    pool_cost[task[last]] = cost[last]
+    has_stranger = np.bincount(task[candidate], minlength=T) > 0
+    same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task]) & (~dense[task] | has_stranger[task])
+    keep = ~same
+
+    claimed = np.bincount(task[owns], minlength=T)
+    in_transit = (claimed == 0) & (memory.active >= 0) if T else np.zeros(0, dtype=np.bool_)
+    first_rank = _first_rank(keys, rank, plain_lag, memory, in_transit, configs.acceptable_recovery_lag, end, C)
+    was_standby = np.isin(keys, memory.standby) if memory.known else lists
+    problem = Problem(
+        standbys=standbys,
+        max_warmups=configs.max_warmup_replicas,
+        acceptable_lag=configs.acceptable_recovery_lag,
+        balance_factor=state.options.balance_factor,
+        group=group,
+        kind=kind,
+        units=np.array([c.threads * round(c.capacity * _CAPACITY_UNIT) for c in state.clients], dtype=np.int64),
+        threads=np.array([c.threads for c in state.clients], dtype=np.int64),
+        draining=np.array([c.draining for c in state.clients], dtype=np.bool_),
+        end=end,
+        pool_rank=pool_rank,
+        pool_cost=pool_cost,
+        col_task=task[keep],
+        col_client=(keys % C)[keep],
+        col_rank=rank[keep],
+        col_cost=cost[keep],
+        col_lag=plain_lag[keep],
+        col_first_rank=first_rank[keep],
+        col_owner=owns[keep],
+        col_standby=was_standby[keep],
+        col_state=has_state[keep],
+        has_history=np.bincount(task[holder | np.isin(keys, memory.standby)], minlength=T) + (memory.active >= 0) > 0,
+        lag_unknown=bool(unknown.any()),
+        remembered_plan=memory.placement_of_plan(standbys, logged, C),
+    )
+    return Arrays(
+        problem=problem,
+        tasks=tasks,
+        clients=clients,
+        previous=_previous(problem, keys, owns, lag, lists, memory),
+        remembered=memory.placement_of_answer(standbys, logged, C),
+        in_transit=in_transit,
+        under_way=np.sort(memory.warmup),
+        progress=memory.progress,
+    )
+
+
+def _groups(state: ApplicationState) -> tuple[IntArray, IntArray]:
+    """(T,) subtopology of each task and (G,) its kind."""
+    seen: dict[tuple[str, int], int] = {}
+    group: list[int] = []
+    kind: list[int] = []
+    for task in state.tasks:
+        task_id = task.task_id
+        key = (task_id.name or "", task_id.subtopology)
+        if key not in seen:
+            seen[key] = len(seen)
+            kind.append(LOGGED if task.logged else UNLOGGED if task.stateful else STATELESS)
+        group.append(seen[key])
+    return np.array(group, dtype=np.int64), np.array(kind, dtype=np.int64)
+
+
+def _keys(rows: Iterable[tuple[dict[str, int], int, Iterable[str]]], clients: int) -> IntArray:
+    return np.array([index[task] * clients + c for index, c, tasks in rows for task in tasks], dtype=np.int64)
+
+
+def _ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: IntArray, C: int) -> IntArray:
+    """(T,) the whole changelog: given, or larger than every lag reported and than what counts as caught up (formats.md)."""
+    T = len(state.tasks)
+    most = np.full(T, state.configs.acceptable_recovery_lag, dtype=np.int64)
+    np.maximum.at(most, lag_keys // C, lags)
+    guess = np.where(most < _INT64_MAX, most + 1, most)
+    given = np.array([-1 if t.changelog_end_offset is None else t.changelog_end_offset for t in state.tasks], np.int64)
+    return np.where(logged, np.where(given >= 0, given, guess), 0) if T else np.zeros(0, dtype=np.int64)
+
+
+def _rank_and_cost(
+    lag: IntArray, holder: BoolArray, end: IntArray, logged: BoolArray, acceptable: int
+) -> tuple[IntArray, IntArray]:
+    """Rank and restore cost of pairs with the given lags (rules-and-goals.md, "Rank")."""
+    unknown = lag == _UNKNOWN
+    caught_up = (lag == _RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == _INT64_MAX)
+    rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
+    cost = np.where(caught_up, 0, np.where(unknown, np.where(holder, 0, end), lag))
+    return rank, cost
+
+
+def _first_rank(
+    keys: IntArray,
+    rank: IntArray,
+    lag: IntArray,
+    memory: _Memory,
+    in_transit: BoolArray,
+    acceptable: int,
+    end: IntArray,
+    C: int,
+) -> IntArray:
+    """The rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
+    is no worse than the best one by more than acceptable_recovery_lag."""
+    first_rank = rank.copy()
+    if not in_transit.any():
+        return first_rank
+    task, T = keys // C, len(end)
+    is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
+    absent = np.where(np.bincount(task, minlength=T) < C, end, _INT64_MAX)  # the lag of clients that list nothing
+
+    def least(of: BoolArray) -> IntArray:
+        lags = absent.copy()
+        np.minimum.at(lags, task[of], lag[of])
+        return lags[task]
+
+    stays = in_transit[task]
+    # A lag is at most int64's end and at least 0, so the differences cannot overflow.
+    first_rank[stays & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
+    first_rank[stays & is_active & (lag - least(np.ones(len(keys), dtype=np.bool_)) <= acceptable)] = -2
+    return first_rank
+
+
+def _previous(
+    problem: Problem, keys: IntArray, owns: BoolArray, lag: IntArray, lists: BoolArray, memory: _Memory
+) -> Placement | None:
+    """What was assigned before (R7): owners as listed, a task in transit as remembered; standbys as remembered, or as
+    listed where the lists can be nothing else."""
+    T, C = problem.T, problem.C
+    at = np.flatnonzero(owns)
+    task = keys[at] // C
+    remembered = memory.active[task] == keys[at] if T else np.zeros(0, dtype=np.bool_)
+    order = np.lexsort((keys[at], lag[at] != _RUNNING, ~remembered, task))[::-1]
+    active = np.where(memory.active >= 0, memory.active % C, -1)
+    active[task[order]] = keys[at][order] % C  # the last written is the best
+    if np.any(active < 0):
+        return None
+    if memory.known:
+        standby = memory.standby[active[memory.standby // C] != memory.standby % C]
+    else:
+        standby = keys[lists & ~(active[keys // C] == keys % C)]
+    number = np.bincount(standby // C, minlength=T)
+    if np.any(number[problem.logged] != problem.standbys):
+        return None
+    return placement(active, standby, C)
+
+
+@dataclass(frozen=True, eq=False)
+class _Memory:
+    """The remembered answer in keys; what names absent clients is left out."""
+
+    known: bool
+    active: IntArray
+    """(T,) key of each task's remembered active copy, or −1."""
+    standby: IntArray
+    warmup: IntArray
+    plan_active: IntArray
+    """(T,) as `active`; where the answer was its own plan, the answer."""
+    plan_standby: IntArray
+    progress: Progress
+
+    @classmethod
+    def of(
+        cls, remembered: TaskAssignment | None, index: dict[str, int], owner: dict[str, int], logged: BoolArray, C: int
+    ) -> _Memory:
+        nothing = np.zeros(0, dtype=np.int64)
+        nobody = np.full(len(index), -1, dtype=np.int64)
+        if remembered is None:
+            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing))
+        answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]
+        active = nobody.copy()
+        keys = _keys(((index, c, client.active) for c, client in answer), C)
+        active[keys // C] = keys
+        standby = _keys(((index, c, client.standby) for c, client in answer), C)
+        standby = standby[logged[standby // C]]
+        warmup = _keys(((index, c, client.warmup) for c, client in answer), C)
+        plan_active, plan_standby = active, standby
+        if remembered.plan is not None:
+            planned = [(owner[p.process_id], p) for p in remembered.plan if p.process_id in owner]
+            plan_active = nobody.copy()
+            keys = _keys(((index, c, client.active) for c, client in planned), C)
+            plan_active[keys // C] = keys
+            plan_standby = _keys(((index, c, client.standby) for c, client in planned), C)
+        rows = [
+            (index[w.task] * C + owner[w.process_id], -1 if w.lag is None else w.lag, w.answers_without_progress)
+            for w in remembered.report.warmup_progress
+            if w.task in index and w.process_id in owner
+        ]
+        table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
+        progress = Progress(table[:, 0], table[:, 1], table[:, 2])
+        return cls(True, active, np.unique(standby), np.unique(warmup), plan_active, np.unique(plan_standby), progress)
+
+    def plan_keys(self) -> tuple[IntArray, IntArray]:
+        return self.plan_active, self.plan_standby
+
+    def placement_of_plan(self, standbys: int, logged: BoolArray, C: int) -> Placement | None:
+        return _whole(self.plan_active, self.plan_standby, standbys, logged, C)
+
+    def placement_of_answer(self, standbys: int, logged: BoolArray, C: int) -> Placement | None:
+        return _whole(self.active, self.standby, standbys, logged, C)
+
+
+def _whole(active: IntArray, standby: IntArray, standbys: int, logged: BoolArray, C: int) -> Placement | None:
+    """A placement, if it has every copy of every task on clients that are here."""
+    T = len(active)
+    number = np.bincount(standby // C, minlength=T)
+    if np.any(active < 0) or np.any(number != np.where(logged, standbys, 0)) or np.isin(active, standby).any():
+        return None
+    return placement(active % C, standby, C)

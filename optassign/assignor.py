@@ -1,0 +1,105 @@
+"""The `TaskAssignor` protocol of KIP-924, the assignors by name, and `assign`."""
+
+from collections.abc import Callable
+from importlib import import_module
+from threading import Lock
+from typing import Protocol, runtime_checkable
+
+from optassign.assignment import TaskAssignment
+from optassign.configs import AssignmentConfigs
+from optassign.state import ApplicationState
+from optassign.utilities import AssignmentError, validate_task_assignment
+
+__all__ = [
+    "AssignmentError",
+    "AssignorError",
+    "AssignorFactory",
+    "TaskAssignor",
+    "assign",
+    "create",
+    "names",
+    "register",
+]
+
+
+@runtime_checkable
+class TaskAssignor(Protocol):
+    """What assigns tasks (KIP-924 TaskAssignor). `assign` may be called from several threads."""
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """Take the application's configs; called before `assign`."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Answer one rebalance."""
+        ...
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Hear what became of an answer: `error` is None or NONE if it was accepted."""
+
+
+AssignorFactory = Callable[..., TaskAssignor]
+"""Makes an assignor; called as `factory(time_limit=seconds)`. A class with that parameter is one."""
+
+
+class AssignorError(RuntimeError):
+    """An assignor gave an answer that Kafka would refuse."""
+
+
+_lock = Lock()
+_factories: dict[str, AssignorFactory | str] = {
+    # "module:attribute", imported when first created: `import optassign` must not import a solver.
+    "cp-sat": "optassign.assignors.cp_sat:CpSatAssignor",
+    "greedy": "optassign.assignors.greedy:GreedyAssignor",
+}
+
+
+def register(name: str, factory: AssignorFactory | str, *, replace: bool = False) -> None:
+    """Make an assignor known under `name`; `factory` may be "module:attribute", imported when first needed.
+
+    ValueError if the name is empty, or taken and `replace` is false.
+    """
+    with _lock:
+        if not name or (name in _factories and not replace):
+            raise ValueError(f"assignor {name!r} is already registered" if name else "an assignor needs a name")
+        _factories[name] = factory
+
+
+def names() -> tuple[str, ...]:
+    """The names of all assignors, sorted."""
+    with _lock:
+        return tuple(sorted(_factories))
+
+
+def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
+    """A new assignor. `time_limit`: seconds of solving. ValueError, with the names there are, if there is none such."""
+    with _lock:
+        factory = _factories.get(name)
+    if factory is None:
+        raise ValueError(f"unknown assignor {name!r}; allowed: {', '.join(names())}")
+    if not 0 <= time_limit < float("inf"):
+        raise ValueError(f"time limit {time_limit!r}; allowed: seconds, 0 or more and finite")
+    if isinstance(factory, str):
+        module, _, attribute = factory.partition(":")
+        made: AssignorFactory = getattr(import_module(module), attribute)
+        return made(time_limit=time_limit)
+    return factory(time_limit=time_limit)
+
+
+def assign(
+    state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0
+) -> TaskAssignment:
+    """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
+
+    `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if the answer is one
+    that Kafka would refuse, which is a bug of the assignor.
+    """
+    chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+    chosen.configure(state.configs)
+    answer = chosen.assign(state)
+    error = validate_task_assignment(state, answer)
+    chosen.on_assignment_computed(state, answer, error)
+    if error is not AssignmentError.NONE:
+        raise AssignorError(f"assignor {answer.assignor!r} gave an answer that Kafka would refuse: {error.name}")
+    return answer

@@ -1,0 +1,1 @@
+"""The assignors, one file each."""

@@ -1,0 +1,189 @@
+"""One clear line for whatever is wrong with an input: where, what was found, what is allowed."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+_TOP = "the top level"
+_SHOWN = 60
+
+
+class InputError(ValueError):
+    """Bad input. `str()` is one line; `source` is the file, `place` a JSON path or a line in it, or empty."""
+
+    def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
+        self.source, self.place, self.found, self.allowed = source, place, found, allowed
+        where = f"{source}: {place}" if place else source
+        also = f" (and {more} more)" if more else ""
+        super().__init__(_printable(f"{where}: found {found}; allowed: {allowed}{also}"))
+
+
+def from_validation(error: ValidationError, data: Any, model: type[BaseModel], source: str) -> InputError:
+    """The first of pydantic's errors about `data` in terms of the file it came from."""
+    errors = _own_errors(error)
+    first = errors[0]
+    place, value, node = _locate(first["loc"], data, model)
+    context = first.get("ctx", {})
+    allowed = describe(node, model)
+    match first["type"]:
+        case "cross_check":
+            place, found, allowed = place + context["below"], context["found"], context["allowed"]
+        case "unknown_field":
+            place, name = f"{place}.{context['name']}", context["name"]
+            names = list(node.get("properties", {}))
+            near = get_close_matches(name, names, 1)
+            found = "an unknown field" + (f" (did you mean {near[0]}?)" if near else "")
+            allowed = f"{', '.join(names)}, and fields that begin with x_"
+        case "missing":
+            found = "nothing"
+        case "invalid_key":
+            found, allowed = "a key that is no string", "strings as keys"
+        case _:
+            found = show_value(value)
+    return InputError(source, place.removeprefix(".") or _TOP, found, allowed, len(errors) - 1)
+
+
+def _own_errors(error: ValidationError) -> list[ErrorDetails]:
+    """Pydantic's errors without those that only follow from others: defaults not computed, lists left without values."""
+    errors = error.errors(include_url=False, include_input=False)
+    inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
+    follows = ("default_factory_not_called", "too_short")
+    return [e for e in errors if not (e["type"] == follows[0] or (e["type"] == follows[1] and e["loc"] in inner))]
+
+
+def unknown_fields(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
+    """(path of the object, name) of each unknown field that `error` tells of."""
+    errors = error.errors(include_url=False, include_input=False)
+    return [(e["loc"], e["ctx"]["name"]) for e in errors if e["type"] == "unknown_field"]
+
+
+def show_value(value: Any) -> str:
+    """A JSON value for one line of text, shortened; of a list or object only its size."""
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} field{'' if len(value) == 1 else 's'}"
+    if isinstance(value, list | tuple | set | frozenset):
+        return f"a list of {len(value)}" if value else "an empty list"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # from Python, not from JSON; or an integer of thousands of digits
+        text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return shorten(text)
+
+
+def shorten(text: str, length: int = _SHOWN) -> str:
+    """At most `length` characters of `text`."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def find_path(data: Any, wanted: Callable[[Any], bool]) -> str | None:
+    """JSON path of the first value (or holder of a key) that is `wanted`; for error messages, so not fast."""
+    for path, value in _walk(data, ""):
+        if wanted(value):
+            return path.removeprefix(".") or _TOP
+    return None
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    stack = [(path, value)]
+    while stack:
+        path, value = stack.pop()
+        yield path, value
+        if isinstance(value, dict):
+            for key, below in reversed(value.items()):
+                stack.append((path + (f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"), below))
+                stack.append((path, key))
+        elif isinstance(value, list):
+            stack.extend((f"{path}[{i}]", below) for i, below in reversed(list(enumerate(value))))
+
+
+def _locate(loc: tuple[int | str, ...], data: Any, model: type[BaseModel]) -> tuple[str, Any, dict[str, Any]]:
+    """Path, value and schema of the place that pydantic's `loc` tells of; its steps into a union are left out."""
+    node: dict[str, Any] = _schema(model)
+    place = ""
+    for step in loc:
+        node = _resolve(node, model)
+        if step == "[key]":
+            return place, loc[-2], node.get("propertyNames", {"type": "string"})
+        if isinstance(step, int) and isinstance(data, list | tuple):
+            place, data, node = f"{place}[{step}]", data[step], node.get("items", {})
+        elif step in node.get("properties", {}):
+            place, node = f"{place}.{step}", node["properties"][step]
+            data = data.get(step) if isinstance(data, dict) else getattr(data, str(step), None)
+        elif isinstance(data, dict) and step in data:
+            below = node.get("additionalProperties", {})
+            named = f".{step}" if str(step).startswith("x_") else f"[{json.dumps(step, ensure_ascii=False)}]"
+            place, data, node = place + named, data[step], below if isinstance(below, dict) else {}
+    return place, data, _resolve(node, model)
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """What a reference refers to; of "X or null", X."""
+    while True:
+        some = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
+        if "$ref" in node:
+            node = _schema(model)["$defs"][node["$ref"].rpartition("/")[2]]
+        elif len(some) == 1:
+            node = some[0]
+        else:
+            return node
+
+
+def describe(node: dict[str, Any], model: type[BaseModel]) -> str:
+    """What a JSON Schema allows, in words."""
+    node = _resolve(node, model)
+    if "const" in node:
+        return json.dumps(node["const"])
+    if "enum" in node:
+        return ", ".join(json.dumps(value) for value in node["enum"])
+    if "anyOf" in node:
+        return " or ".join(describe(option, model) for option in node["anyOf"])
+    if "not" in node or "pattern" in node:  # where a schema's keywords do not read well, its description does
+        return str(node["description"])
+    match node.get("type"):
+        case "integer":
+            return "an integer" + _range(node)
+        case "number":
+            return "a number" + _range(node)
+        case "string":
+            return "a string that is not empty" if node.get("minLength") else "a string"
+        case "boolean":
+            return "true or false"
+        case "array":
+            least = "a list" if not node.get("minItems") else f"a list of at least {node['minItems']}"
+            of = describe(node["items"], model) if node.get("items") else ""
+            return f"{least}, each {of}" if of else least
+        case "object" if "properties" in node:
+            return f"an object with the fields {', '.join(node['properties'])}"
+        case "object":
+            values = node.get("additionalProperties")
+            return "an object" + (f", each value {describe(values, model)}" if isinstance(values, dict) else "")
+    return "any JSON value without NaN and infinity"
+
+
+def _range(node: dict[str, Any]) -> str:
+    low, above, high = (_number(node.get(key)) for key in ("minimum", "exclusiveMinimum", "maximum"))
+    if low is not None:
+        return f" from {low} to {high}" if high is not None else f" of at least {low}"
+    if above is not None:
+        return f" above {above}" + (f", at most {high}" if high is not None else "")
+    return ""
+
+
+def _number(value: float | None) -> str | None:
+    """Without exponent: 0.000001 and 1000000."""
+    return None if value is None else f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _printable(text: str) -> str:
+    """One line, whatever is in it: what cannot be printed (newlines, escapes, half of a character) is written out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -1,0 +1,1 @@
+"""A simulated cluster: lags, restoration, faults, the rebalance protocols, scenarios."""

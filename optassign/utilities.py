@@ -1,0 +1,98 @@
+"""KIP-924's TaskAssignmentUtils, as far as no racks are needed: a check, and building blocks for other assignors."""
+
+import heapq
+from collections.abc import Mapping
+from enum import Enum
+
+from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.state import ApplicationState
+
+
+class AssignmentError(Enum):
+    """Why Kafka would refuse an answer (TaskAssignor.AssignmentError, Kafka 3.8 and later)."""
+
+    NONE = "none"
+    ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES = "active task assigned multiple times"
+    INVALID_STANDBY_TASK = "standby of a stateless task"
+    MISSING_PROCESS_ID = "a client got no assignment"
+    UNKNOWN_PROCESS_ID = "an assignment for a client that does not exist"
+    UNKNOWN_TASK_ID = "a task that does not exist"
+
+
+def validate_task_assignment(state: ApplicationState, assignment: TaskAssignment) -> AssignmentError:
+    """The first of Kafka's errors in `assignment`, or NONE (TaskAssignmentUtils.validateTaskAssignment).
+
+    Kafka does not notice a task left out, nor a standby of a stateful task without changelog; `validation` does. A
+    warm-up is a standby to Kafka.
+    """
+    tasks = state.all_tasks
+    active: set[str] = set()
+    standby: set[str] = set()
+    for client in assignment.clients:
+        for task in (*client.active, *client.standby, *client.warmup):
+            if task not in tasks:
+                return AssignmentError.UNKNOWN_TASK_ID
+        for task in client.active:
+            if task in active:
+                return AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES
+            active.add(task)
+        standby.update(client.standby, client.warmup)
+    if any(not tasks[task].stateful for task in standby):
+        return AssignmentError.INVALID_STANDBY_TASK
+    answered = {client.process_id for client in assignment.clients}
+    if not answered <= state.kafka_streams_states.keys():
+        return AssignmentError.UNKNOWN_PROCESS_ID
+    if len(answered) < len(state.clients):
+        return AssignmentError.MISSING_PROCESS_ID
+    return AssignmentError.NONE
+
+
+def identity_assignment(state: ApplicationState) -> dict[str, KafkaStreamsAssignment]:
+    """Every client keeps what it had: previous active tasks active, previous standbys standby (identityAssignment)."""
+    return {
+        client.process_id: KafkaStreamsAssignment(
+            process_id=client.process_id, active=client.previous_active, standby=client.previous_standby
+        )
+        for client in state.clients
+    }
+
+
+def default_standby_task_assignment(
+    state: ApplicationState, assignments: Mapping[str, KafkaStreamsAssignment]
+) -> dict[str, KafkaStreamsAssignment]:
+    """`assignments` with num_standby_replicas standbys for every logged task (defaultStandbyTaskAssignment).
+
+    Kafka's load-based default: task by task, each standby goes to the client with the fewest tasks per thread, the
+    least process id among equals, that has no copy of the task yet; fewer where clients run out. Standbys already there
+    stay and count. Tags are not looked at. KeyError if a client of the snapshot is missing.
+    """
+    active = {c.process_id: set(assignments[c.process_id].active) for c in state.clients}
+    standby = {c.process_id: set(assignments[c.process_id].standby) for c in state.clients}
+    warmup = {c.process_id: set(assignments[c.process_id].warmup) for c in state.clients}
+    threads = {c.process_id: c.threads for c in state.clients}
+
+    def load(client: str) -> float:
+        return (len(active[client]) + len(standby[client]) + len(warmup[client])) / threads[client]
+
+    queue = [(load(client), client) for client in threads]
+    heapq.heapify(queue)
+    for task in state.tasks:
+        if not task.logged:
+            continue
+        missing = state.configs.num_standby_replicas - sum(task.id in tasks for tasks in standby.values())
+        passed_over = []
+        while missing > 0 and queue:
+            entry = heapq.heappop(queue)
+            client = entry[1]
+            if task.id in active[client] or task.id in standby[client] or task.id in warmup[client]:
+                passed_over.append(entry)
+                continue
+            standby[client].add(task.id)
+            passed_over.append((load(client), client))
+            missing -= 1
+        for entry in passed_over:
+            heapq.heappush(queue, entry)
+    return {
+        client: assignments[client].model_copy(update={"standby": standby[client]})
+        for client in (c.process_id for c in state.clients)
+    }

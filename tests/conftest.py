@@ -1,0 +1,64 @@
+"""What all tests share: which tests need the real thing, and what a skip of theirs means."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REAL_THINGS = frozenset({"kafka", "spark", "java"})
+"""Folders under tests/ whose tests need a real broker, cluster or JDK; each is a marker too."""
+
+# The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
+settings.load_profile("repeatable")
+
+
+def _real_things(path: Path) -> frozenset[str]:
+    """The real things that the tests at this path need, by their folder."""
+    try:
+        folders = path.relative_to(Path(__file__).parent).parts
+    except ValueError:
+        return frozenset()
+    return REAL_THINGS.intersection(folders)
+
+
+def _skips_are_failures() -> bool:
+    """In continuous integration everything is there; what is skipped is broken."""
+    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name in sorted(_real_things(item.path)):
+            item.add_marker(name)
+            # One worker of xdist runs them all: they share one cluster, started once.
+            item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    marks = sorted({mark.name for mark in item.iter_markers()} & REAL_THINGS)
+    if marks and report.skipped and not hasattr(report, "wasxfail") and _skips_are_failures():
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} ({', '.join(marks)}) must not be skipped when CI is set: {_reason(report)}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    # A file that skips itself while it is imported has no items yet, so no markers: its folder tells.
+    report = yield
+    if report.skipped and _real_things(collector.path) and _skips_are_failures():
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} must not be skipped when CI is set: {_reason(report)}"
+    return report
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)

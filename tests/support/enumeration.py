@@ -1,0 +1,216 @@
+"""The optimum of tiny problems by trying everything: no solver, no flow, dictionaries and loops only.
+
+Written from rules-and-goals.md, on the snapshot itself: it shares no code with the models, the arrays or the judge.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
+
+from optassign.state import ApplicationState, TaskInfo
+
+Copies = dict[str, tuple[str, frozenset[str]]]
+"""Task → (active, standbys)."""
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """A snapshot of a few tasks and clients, and all that rules-and-goals.md says of it."""
+
+    state: ApplicationState
+
+    @cached_property
+    def clients(self) -> list[str]:
+        return [c.process_id for c in self.state.clients]
+
+    @cached_property
+    def standbys(self) -> int:
+        return min(self.state.configs.num_standby_replicas, len(self.clients) - 1)
+
+    def end(self, task: TaskInfo) -> int:
+        if task.changelog_end_offset is not None:
+            return task.changelog_end_offset
+        reported = [c.lags[task.id] for c in self.state.clients if task.id in c.lags]
+        return max([self.state.configs.acceptable_recovery_lag, *reported]) + 1
+
+    def rank_and_cost(self, task: TaskInfo, client: str) -> tuple[int, int]:
+        if not task.logged or self.state.configs.acceptable_recovery_lag == 2**63 - 1:
+            return 0, 0
+        c = next(c for c in self.state.clients if c.process_id == client)
+        holder = task.id in c.previous_active or task.id in c.previous_standby
+        lag = c.lags.get(task.id, self.end(task))
+        if lag == -3:
+            return (1, 0) if holder else (2, self.end(task))
+        return (0, 0) if lag <= self.state.configs.acceptable_recovery_lag else (lag, lag)
+
+    @cached_property
+    def table(self) -> dict[tuple[str, str], tuple[int, int]]:
+        return {(t.id, c): self.rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
+
+    def placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
+        number = self.standbys if task.logged else 0
+        return [
+            (a, frozenset(s))
+            for a in self.clients
+            for s in itertools.combinations([c for c in self.clients if c != a], number)
+        ]
+
+    def first_placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
+        """Those that keep R3 and R5."""
+        if not task.logged:
+            return self.placements_of(task)
+        rank = {c: self.table[task.id, c][0] for c in self.clients}
+        found = []
+        for active, standbys in self.placements_of(task):
+            others = [rank[c] for c in self.clients if c != active and c not in standbys]
+            if rank[active] == min(rank.values()) and all(rank[s] <= min(others, default=rank[s]) for s in standbys):
+                found.append((active, standbys))
+        return found
+
+    def all_of(self, options: list[list[tuple[str, frozenset[str]]]]) -> Iterator[Copies]:
+        ids = [t.id for t in self.state.tasks]
+        for choice in itertools.product(*options):
+            yield dict(zip(ids, choice, strict=True))
+
+    @cached_property
+    def units(self) -> dict[str, Fraction]:
+        return {c.process_id: c.threads * Fraction(round(c.capacity * 10**6)) for c in self.state.clients}
+
+    def share(self, tasks: int, copies: int) -> dict[str, Fraction]:
+        """Each client's share of `copies` copies of each of `tasks` tasks, at most one copy of a task on a client."""
+        drains = {c.process_id for c in self.state.clients if c.draining}
+        tiers = [[c for c in self.clients if c not in drains], sorted(drains)]
+        if not tiers[0]:
+            tiers = [self.clients, []]
+        share = dict.fromkeys(self.clients, Fraction(0))
+        left = Fraction(tasks * copies)
+        for tier in tiers:
+            open_ = list(tier)
+            while open_ and left:
+                total = sum(self.units[c] for c in open_)
+                full = [c for c in open_ if left * self.units[c] / total > tasks]
+                if not full:
+                    for c in open_:
+                        share[c] = left * self.units[c] / total
+                    left = Fraction(0)
+                for c in full:
+                    share[c] = Fraction(tasks)
+                left -= tasks * len(full)
+                open_ = [c for c in open_ if c not in full]
+        return share
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, int]]:
+        return {t.id: t.task_id.subtopology_key for t in self.state.tasks}
+
+    @cached_property
+    def windows(self) -> list[tuple[int, str, object, int, int]]:
+        """(family, client, subtopology, low, high)."""
+        found = []
+        stateful = [t for t in self.state.tasks if t.stateful]
+        logged = [t for t in self.state.tasks if t.logged]
+        spare = self.state.options.balance_factor - 1
+        for family, tasks, copies in (
+            (0, len(self.state.tasks), 1), (1, len(stateful), 1), (2, len(logged), self.standbys + 1)
+        ):
+            for client, share in self.share(tasks, copies).items():
+                found.append((family, client, None, max(0, floor(share) - spare // 2), ceil(share) + (spare + 1) // 2))
+        for group in set(self.groups.values()):
+            mine = [t for t in self.state.tasks if self.groups[t.id] == group]
+            for client, share in self.share(len(mine), 1).items():
+                found.append((3, client, group, floor(share), ceil(share)))
+            if mine[0].logged:
+                for client, share in self.share(len(mine), self.standbys + 1).items():
+                    found.append((4, client, group, floor(share), ceil(share)))
+        return found
+
+    def excess(self, copies: Copies) -> list[int]:
+        """Of the five families, in order."""
+        excess = [0] * 5
+        info = {t.id: t for t in self.state.tasks}
+        for family, client, group, low, high in self.windows:
+            count = 0
+            for task, (active, standbys) in copies.items():
+                if group is not None and self.groups[task] != group:
+                    continue
+                holds = (active == client) if family in (0, 1, 3) else (active == client or client in standbys)
+                right = {0: True, 1: info[task].stateful, 2: info[task].logged, 3: True, 4: True}[family]
+                count += holds and right
+            away = max(low - count, count - high, 0)
+            excess[family] += away * (away + 1) // 2
+        return excess
+
+    def balanced(self, copies: Copies) -> bool:
+        return not any(self.excess(copies))
+
+    def active_moves(self, copies: Copies) -> int:
+        moves = 0
+        for task, (active, _) in copies.items():
+            owners = [c.process_id for c in self.state.clients if task in c.previous_active]
+            moves += bool(owners) and active not in owners
+        return moves
+
+    def standby_moves(self, copies: Copies) -> int:
+        moves = 0
+        for task, (_, standbys) in copies.items():
+            had = {c.process_id for c in self.state.clients if task in c.previous_standby}
+            known = any(task in c.previous_active or task in c.previous_standby for c in self.state.clients)
+            if known:
+                moves += len(standbys - had)
+        return moves
+
+    def plan_values(self, plan: Copies) -> tuple[int, int, int, int, int]:
+        """Goals (b) to (f), (b) and (c) with the first answer that suits the plan best."""
+        work = cold = cold_actives = 0
+        for task in self.state.tasks:
+            active, standbys = plan[task.id]
+            options = []
+            for first_active, first_standbys in self.first_placements_of(task):
+                union = {active, first_active} | standbys | first_standbys
+                ranks = [self.table[task.id, c] for c in union]
+                options.append((sum(cost for rank, cost in ranks if rank), sum(rank > 0 for rank, _ in ranks)))
+            best = min(options)
+            work += best[0]
+            cold += best[1]
+            cold_actives += task.logged and self.table[task.id, active][0] > 0
+        return work, cold, cold_actives, self.active_moves(plan), self.standby_moves(plan)
+
+    def best_plan(self) -> tuple[int, int, int, int, int] | None:
+        values = [
+            self.plan_values(plan)
+            for plan in self.all_of([self.placements_of(t) for t in self.state.tasks])
+            if self.balanced(plan)
+        ]
+        return min(values, default=None)
+
+    def best_now(self) -> int | None:
+        """Fewest active moves of an assignment that is balanced now and keeps R3 and R5."""
+        moves = [
+            self.active_moves(copies)
+            for copies in self.all_of([self.first_placements_of(t) for t in self.state.tasks])
+            if self.balanced(copies)
+        ]
+        return min(moves, default=None)
+
+    def rebalance_values(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int]:
+        """Goals (i) to (iv), the first negated so that all are least."""
+        planned = off = 0
+        for task, (active, standbys) in answer.items():
+            p, s = plan[task]
+            planned += (active == p) + len(standbys & s)
+            off += sum(
+                cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank
+            )
+        excess = self.excess(answer)
+        return -planned, off, excess[0] + excess[1] + excess[3], self.active_moves(answer)
+
+    def best_rebalance(self, plan: Copies) -> tuple[int, int, int, int]:
+        return min(
+            self.rebalance_values(answer, plan)
+            for answer in self.all_of([self.first_placements_of(t) for t in self.state.tasks])
+        )
