@@ -7,23 +7,13 @@ relaxation, and its optimum a bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .flow import Network
 from .pooling import deal
 from .problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
+from .results import Actives
 from .windows import Window, Windows
-
-
-@dataclass(frozen=True, eq=False)
-class Actives:
-    """An optimal flow: `active` (T,) clients; `bounds` per goal of the call. `active` is None where the pool's places could
-    not be given out (the bounds hold all the same)."""
-
-    active: IntArray | None
-    bounds: list[int]
 
 
 def balanced_actives(

@@ -22,7 +22,8 @@ from .windows import Windows
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Keys of the copies, and bounds; `columns` (A,) and `pools` (T,) are what some optimum of the first goals may use."""
+    """Keys of the copies, and bounds; `columns` (A,), `pools` (T,) and `places` (G, C) are what some optimum of restore work and
+    cold copies may use: columns, the pool, and places for pooled copies."""
 
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be given out: `stuck` then names the tasks."""
@@ -30,6 +31,14 @@ class Copies:
     stuck: IntArray
     columns: BoolArray
     pools: BoolArray
+    places: BoolArray
+
+    def face(self, problem: Problem) -> IntArray:
+        """Keys of all pairs of logged tasks that such an optimum may use: outside of them nothing needs to be looked for."""
+        tasks = np.flatnonzero(self.pools)
+        open_ = [task * problem.C + np.flatnonzero(self.places[problem.group[task]]) for task in tasks.tolist()]
+        pooled = np.concatenate(open_) if open_ else np.zeros(0, dtype=np.int64)
+        return np.union1d(problem.col_keys[self.columns], pooled[problem.find(pooled) < 0])
 
 
 def balanced_copies(
@@ -56,7 +65,14 @@ def balanced_copies(
     nothing = np.zeros(0, dtype=np.int64)
     if not len(logged):
         empty = np.zeros(len(problem.col_task), dtype=np.bool_)
-        return Copies(nothing, [0] * costs + [0] * len(rewards), nothing, empty, np.zeros(T, dtype=np.bool_))
+        return Copies(
+            nothing,
+            [0] * (costs + len(rewards)),
+            nothing,
+            empty,
+            np.zeros(T, dtype=np.bool_),
+            np.zeros((G, C), dtype=np.bool_),
+        )
     tasks, ties, cells = network.add_nodes(T), network.add_nodes(T), network.add_nodes(G * C)
     clients, pool_nodes, sink = network.add_nodes(C), network.add_nodes(G), network.add_nodes(1)
     size = problem.standbys + 1
@@ -125,6 +141,8 @@ def balanced_copies(
     may_pool = np.zeros(T, dtype=np.bool_)
     may[column] = result.face_high[on_columns] > 0
     may_pool[pooled] = result.face_high[to_pool] > 0
+    may_place = np.zeros((G, C), dtype=np.bool_)
+    may_place[used, at] = result.face_high[from_pool] > 0
     taken = column[result.flow[on_columns] > 0]
     picks = np.zeros(T, dtype=np.int64)
     picks[pooled] = result.flow[to_pool]
@@ -134,7 +152,7 @@ def balanced_copies(
     if now:
         barred |= ~allowed
     keys, stuck = _deal_copies(problem, problem.col_keys[taken], picks, places, problem.col_keys[barred])
-    return Copies(keys, result.bounds[:-1], stuck, may, may_pool)
+    return Copies(keys, result.bounds[:-1], stuck, may, may_pool, may_place)
 
 
 def _deal_copies(

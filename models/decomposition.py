@@ -7,29 +7,19 @@ is valid but its later goals are open, and CP-SAT (plan.py) takes it from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from .actives import balanced_actives
 from .copies import Copies, balanced_copies
 from .first import First, prepare
 from .problem import IntArray, Placement, Problem, placement
+from .results import Found
 from .values import PLAN_GOALS, active_moves, plan_values
 from .windows import Windows
 
 _ALL_COLUMNS = 20_000
 """Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
 _UNPOOL_ROUNDS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """`placement` is None where nothing was found; `impossible`: proven that there is nothing. Bounds by goal."""
-
-    placement: Placement | None
-    impossible: bool = False
-    bounds: dict[str, int] = field(default_factory=dict)
 
 
 def written_out(problem: Problem) -> tuple[Problem, First]:
@@ -77,6 +67,7 @@ def balanced_plan(problem: Problem, first: First, windows: Windows) -> Found:
         return Found(None, impossible=True)
     problem, first, chosen = copies
     bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds[:2]), *relaxed.bounds[:2]], strict=False))
+    face = chosen.face(problem)
     found: list[Placement] = []
     loose = ~problem.logged[problem.col_task]
     fitting = balanced_actives(
@@ -90,9 +81,8 @@ def balanced_plan(problem: Problem, first: First, windows: Windows) -> Found:
         inside = _actives_inside(problem, first, windows, chosen.keys, now=False)
         if inside is not None:
             found.append(inside)
-    if not found:
-        return Found(None, bounds=bounds)
-    return Found(min(found, key=lambda p: tuple(plan_values(problem, first, p).values())), bounds=bounds)
+    best = min(found, key=lambda p: tuple(plan_values(problem, first, p).values()), default=None)
+    return Found(best, bounds=bounds, face=face)
 
 
 def _with_forced(first: First, bounds: list[int]) -> list[int]:

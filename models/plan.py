@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 
 from .first import First
 from .lexicographic import Goal, optimise
-from .problem import Placement, Problem
+from .problem import IntArray, Placement, Problem
 from .solver import Deadline
 from .variables import (
     Expression,
@@ -52,6 +52,7 @@ def solve_plan(
     work: float,
     start: Placement | None = None,
     known: Mapping[str, int] | None = None,
+    face: IntArray | None = None,
 ) -> Planned:
     """The best plan inside the windows, goal after goal.
 
@@ -60,8 +61,9 @@ def solve_plan(
         goals: names of `GOALS`, in order.
         start: a placement that keeps the windows; the answer is never worse.
         known: bounds proven elsewhere.
+        face: keys of logged tasks' pairs to choose from; all columns if None.
     """
-    v = _placement_model(problem)
+    v = _placement_model(problem, face)
     inside_windows(v, windows)
     return _optimise(v, first, goals, deadline, work, start, known)
 
@@ -109,10 +111,12 @@ def solve_weighted(
     return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
 
 
-def _placement_model(problem: Problem) -> Variables:
+def _placement_model(problem: Problem, face: IntArray | None = None) -> Variables:
     model = cp_model.CpModel()
-    everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
-    v = Variables.of(problem, model, everywhere, everywhere)
+    may = np.ones(len(problem.col_task), dtype=np.bool_)
+    if face is not None:
+        may = ~problem.logged[problem.col_task] | np.isin(problem.col_keys, face)
+    v = Variables.of(problem, model, may, may)
     one_active(v)
     one_copy_per_client(v)
     standby_number(v)

@@ -15,13 +15,12 @@ states the same as a CP-SAT model; the tests hold both against plain enumeration
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from .actives import Actives, least_excess_actives
 from .first import First, exact_sum, prepare
 from .problem import BoolArray, IntArray, Placement, Problem, placement
+from .results import Actives, Rebalanced
 from .windows import Windows
 
 REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "active_moves")
@@ -29,18 +28,11 @@ REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
-@dataclass(frozen=True, eq=False)
-class Rebalanced:
-    """The answer, and the optimum of each goal (the first is a greatest number, the others are least)."""
-
-    answer: Placement
-    bounds: dict[str, int]
-
-
 def rebalance(
-    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives = least_excess_actives
+    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives
 ) -> Rebalanced:
-    """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open."""
+    """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
+    (`least_excess_actives`, or the greedy one)."""
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)

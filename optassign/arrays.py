@@ -35,6 +35,14 @@ class Arrays:
     """The remembered answer, where all its clients and tasks are these (R10)."""
     in_transit: BoolArray
     """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
+    same_clients: bool
+    """The remembered answer names exactly the clients that are here."""
+    remembered_own_plan: Placement | None
+    """The remembered plan, where it is another than the answer itself."""
+    remembered_plan_lost: bool
+    """The remembered plan names tasks or clients that are not here, or not all that are."""
+    assigned_before: IntArray
+    """Keys of all copies and warm-ups of the remembered answer, sorted."""
     under_way: IntArray
     """Keys of the remembered warm-ups, sorted."""
     progress: Progress
@@ -162,7 +170,11 @@ def to_arrays(state: ApplicationState) -> Arrays:
         previous=_previous(problem, keys, owns, lag, lists, memory),
         remembered=memory.placement_of_answer(standbys, logged, C),
         in_transit=in_transit,
-        under_way=np.sort(memory.warmup),
+        same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
+        remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
+        remembered_plan_lost=memory.placement_of_plan(standbys, logged, C) is None,
+        assigned_before=np.unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup])),
+        under_way=memory.warmup,
         progress=memory.progress,
     )
 
@@ -275,6 +287,7 @@ class _Memory:
     """(T,) as `active`; where the answer was its own plan, the answer."""
     plan_standby: IntArray
     progress: Progress
+    plan_differs: bool
 
     @classmethod
     def of(
@@ -283,7 +296,7 @@ class _Memory:
         nothing = np.zeros(0, dtype=np.int64)
         nobody = np.full(len(index), -1, dtype=np.int64)
         if remembered is None:
-            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing))
+            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing), False)
         answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]
         active = nobody.copy()
         keys = _keys(((index, c, client.active) for c, client in answer), C)
@@ -305,7 +318,16 @@ class _Memory:
         ]
         table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
         progress = Progress(table[:, 0], table[:, 1], table[:, 2])
-        return cls(True, active, np.unique(standby), np.unique(warmup), plan_active, np.unique(plan_standby), progress)
+        return cls(
+            True,
+            active,
+            np.unique(standby),
+            np.unique(warmup),
+            plan_active,
+            np.unique(plan_standby),
+            progress,
+            remembered.plan is not None,
+        )
 
     def plan_keys(self) -> tuple[IntArray, IntArray]:
         return self.plan_active, self.plan_standby

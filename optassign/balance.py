@@ -245,7 +245,12 @@ def _excess_of_empty(within: Mapping[str, Window]) -> int:
 
 
 def _excess_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
-    return sum(within[process_id].excess(count) - within[process_id].excess(0) for process_id, count in counted.items())
+    beyond = 0
+    for process_id, count in counted.items():
+        window = within[process_id]
+        if window.low or count > window.high:  # else it is none either way, as of most in a large group
+            beyond += window.excess(count) - window.excess(0)
+    return beyond
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:

@@ -1,17 +1,17 @@
 """A balanced assignment, dealt out directly: no solver, no history, random but for a seed.
 
-`generate.py` needs settled groups of any size in seconds. An assignment is dealt in three steps, the first two over whole
-subtopologies and clients:
+`generate.py` needs settled groups of any size in seconds. An assignment is dealt in three steps, the first two over
+whole subtopologies and clients:
 
-1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the other,
-   logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling (earliest
-   deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its window after that is brought
-   there by augmenting paths: the windows are two laminar families, so the paths exist.
-2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the two, so
-   that a path may be missing; then both are dealt again with other ties.
-3. Tasks. The numbers of actives and standbys per client that one task can have are the integer points of a network polytope,
-   so any numbers within the windows can be dealt to tasks with all copies of a task apart (R2): the client with most
-   copies left comes first.
+1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the
+   other, logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling
+   (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its window after
+   that is brought there by augmenting paths: the windows are two laminar families, so the paths exist.
+2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
+   two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
+3. Tasks. The numbers of actives and standbys per client that one task can have are the integer points of a network
+   polytope, so any numbers within the windows can be dealt to tasks with all copies of a task apart (R2): the client
+   with most copies left comes first.
 """
 
 import heapq
@@ -24,23 +24,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Dealt", "NotBalanced", "deal"]
+__all__ = ["Dealt", "NotBalancedError", "deal"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 _DEALS = 200
 
 
-class NotBalanced(RuntimeError):
+class NotBalancedError(RuntimeError):
     """No balanced assignment was found by dealing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Who holds what: `active` (T,) client of each task; `standby` (T, n) clients of its standbys, −1 where it has none."""
+    """Who holds what."""
 
     active: IntArray
+    """(T,) client of each task."""
     standby: IntArray
+    """(T, n) clients of its standbys; −1 where it has none."""
 
 
 def deal(
@@ -49,12 +51,12 @@ def deal(
     """A balanced assignment (rules-and-goals.md, "Balanced") of G subtopologies to C clients.
 
     sizes: (G,) tasks of each; stateful, logged: (G,); units: (C,) relative capacities, whole numbers > 0. Tasks are
-    numbered subtopology by subtopology. `NotBalanced` if no deal was balanced.
+    numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
     """
     G, C = len(sizes), len(units)
     standbys = min(standbys, C - 1)
     if int(sizes.sum()) * (standbys + 1) * int(units.sum()) >= 1 << 62:
-        raise NotBalanced("capacities too fine to deal exactly")
+        raise NotBalancedError("capacities too fine to deal exactly")
     order = np.lexsort((np.arange(G), ~logged, ~stateful))
     level = np.where(stateful, np.where(logged, 0, 1), 2)[order]
     n = int(np.count_nonzero(logged))
@@ -74,7 +76,7 @@ def deal(
             active[order] = actives
             standby[order[:n]] = 0 if copies is None else copies - actives[:n]
             return _tasks(sizes, active, standby, standbys, rng)
-    raise NotBalanced(f"none of {_DEALS} deals was balanced")
+    raise NotBalancedError(f"none of {_DEALS} deals was balanced")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ def _round(
         counts[i, clients[np.lexsort((rng.random(len(clients)), key[clients]))[: number[i]]]] += 1
         before += counts[i]
     last = np.flatnonzero(np.diff(level, append=level[-1] + 1)) if n else np.zeros(0, dtype=np.int64)
-    names = {int(level[i]): k for k, i in enumerate(last)}
+    names = {int(level[i]): k for k, i in enumerate(last.tolist())}
     levels = np.array([names[v] for v in level.tolist()], dtype=np.int64)
     return counts if _Mending(counts, low, high, levels, sum_low[last], sum_high[last]).done() else None
 
@@ -159,8 +161,9 @@ def _due(floor: IntArray, sum_low: IntArray) -> IntArray:
 class _Mending:
     """Brings sums into their windows by moving counts between clients, subtopology by subtopology.
 
-    A flow: subtopology → (level, client), with counts between low and high; (level, client) → (next level, client), the last
-    one → sink, with the sums so far. Where such a sum is outside its window, a path of the residual network mends it by one.
+    A flow: subtopology → (level, client), with counts between low and high; (level, client) → (next level, client), the
+    last one → sink, with the sums so far. Where a sum is outside its window, a path of the residual network mends it by
+    one.
     """
 
     def __init__(
@@ -169,7 +172,7 @@ class _Mending:
         self._counts, self._low, self._high = counts, low, high
         self._level, self._sum_low, self._sum_high = level, sum_low, sum_high
         (self._n, self._clients), self._levels = counts.shape, len(sum_low)
-        self._sink = self._n + self._levels * self._clients
+        self._sink: int = self._n + self._levels * self._clients
         in_level = level[None, :] == np.arange(self._levels)[:, None]
         self._rows = [np.flatnonzero(rows) for rows in in_level]
         self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
@@ -191,7 +194,7 @@ class _Mending:
                 self._push(tail, head)
 
     def _node(self, level: int, client: int) -> int:
-        return min(self._n + level * self._clients + client, self._sink)
+        return self._n + level * self._clients + client if level < self._levels else self._sink
 
     def _path(self, start: int, goal: int) -> list[int] | None:
         """The shortest path of the residual network, without the arc between the two; None if there is none."""
@@ -213,7 +216,9 @@ class _Mending:
     def _heads(self, node: int) -> list[int]:
         """Where one more unit can go from a node, or one less come from."""
         if node < self._n:
-            return (self._node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])).tolist()
+            return (
+                self._node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])
+            ).tolist()
         if node == self._sink:
             last = self._levels - 1
             return (self._node(last, 0) + np.flatnonzero(self._sums[last] > self._sum_low[last])).tolist()
@@ -255,7 +260,7 @@ def _tasks(sizes: IntArray, active: IntArray, standby: IntArray, standbys: int, 
 
 
 class _Places:
-    """The places of one subtopology that are still to be given out, the clients with most left at the top of two heaps."""
+    """The places of one subtopology that are still to be given out, clients with most left at the top of two heaps."""
 
     def __init__(self, active: IntArray, standby: IntArray, rng: np.random.Generator) -> None:
         self._active, self._standby = active.tolist(), standby.tolist()

@@ -49,7 +49,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
 
 
 def _own_errors(error: ValidationError) -> list[ErrorDetails]:
-    """Pydantic's errors without those that only follow from others: defaults not computed, lists left without values."""
+    """Pydantic's errors without those that only follow from others: defaults not computed, lists left empty."""
     errors = error.errors(include_url=False, include_input=False)
     inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
     follows = ("default_factory_not_called", "too_short")
@@ -171,7 +171,8 @@ def describe(node: dict[str, Any], model: type[BaseModel]) -> str:
 
 
 def _range(node: dict[str, Any]) -> str:
-    low, above, high = (_number(node.get(key)) for key in ("minimum", "exclusiveMinimum", "maximum"))
+    limits = ("minimum", "exclusiveMinimum", "maximum")
+    low, above, high = (_number(node[limit]) if limit in node else None for limit in limits)
     if low is not None:
         return f" from {low} to {high}" if high is not None else f" of at least {low}"
     if above is not None:
@@ -179,9 +180,9 @@ def _range(node: dict[str, Any]) -> str:
     return ""
 
 
-def _number(value: float | None) -> str | None:
+def _number(value: int | float) -> str:
     """Without exponent: 0.000001 and 1000000."""
-    return None if value is None else f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return str(value) if isinstance(value, int) else f"{value:f}".rstrip("0").rstrip(".")
 
 
 def _printable(text: str) -> str:

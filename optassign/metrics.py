@@ -21,7 +21,7 @@ from optassign.balance import (
     unit,
     windows,
 )
-from optassign.placement import Placement, planned, standbys_per_task
+from optassign.placement import Placement, listing, planned, standbys_per_task
 from optassign.ranks import Ranks, ranks
 from optassign.state import ApplicationState
 from optassign.validation import Rule, validate
@@ -158,11 +158,9 @@ def standby_moves(state: ApplicationState, placement: Placement) -> int:
     """
     holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
     if state.remembered is None:
-        before: Mapping[str, Iterable[str]] = _listing(
-            state, ((c.process_id, c.previous_standby) for c in state.clients)
-        )
+        before = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
     else:
-        before = Placement.of(state, state.remembered).standby
+        before = dict(Placement.of(state, state.remembered).standby)
         holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
     return sum(len(set(placement.standby[task]).difference(before[task])) for task in holders)
 
@@ -270,18 +268,9 @@ def _cold_actives(state: ApplicationState, ranked: Ranks, placement: Placement) 
 
 
 def _moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
-    owners = _listing(state, ((client.process_id, client.previous_active) for client in state.clients))
+    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
     return [
         task
         for task, before in owners.items()
         if before and placement.active[task] and set(before).isdisjoint(placement.active[task])
     ]
-
-
-def _listing(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
-    """Task id -> the clients that list it."""
-    clients: dict[str, list[str]] = {task.id: [] for task in state.tasks}
-    for process_id, tasks in lists:
-        for task in tasks:
-            clients[task].append(process_id)
-    return clients

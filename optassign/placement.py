@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.state import RUNNING, ApplicationState
 
-__all__ = ["Placement", "PreviousAssignment", "planned", "previous_assignment", "standbys_per_task"]
+__all__ = ["Placement", "PreviousAssignment", "listing", "planned", "previous_assignment", "standbys_per_task"]
 
-_Clients = Mapping[str, Sequence[str]]
+_Clients = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Placement:
         """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
         if isinstance(clients, TaskAssignment):
             clients = clients.clients
-        active, standby, warmup = ({task.id: list[str]() for task in state.tasks} for _ in range(3))
+        active, standby, warmup = (_nobody(state) for _ in range(3))
         known = state.kafka_streams_states
         for client in clients:
             process_id = client.process_id
@@ -41,16 +41,27 @@ class Placement:
                 _add(warmup, client.warmup, process_id)
         return cls(active, standby, warmup)
 
-    def copies(self, task: str) -> list[str]:
+    def copies(self, task: str) -> tuple[str, ...]:
         """The clients with the active or a standby of a task; a warm-up is no copy that balance or R5 would count."""
-        return [*self.active[task], *self.standby[task]]
+        return self.active[task] + self.standby[task]
 
 
-def _add(role: dict[str, list[str]], tasks: Sequence[str], process_id: str) -> None:
+def listing(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """Task id -> the clients that list it, from (process id, task ids)."""
+    clients = _nobody(state)
+    for process_id, tasks in lists:
+        _add(clients, tasks, process_id)
+    return clients
+
+
+def _nobody(state: ApplicationState) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(state.all_tasks, ())
+
+
+def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str) -> None:
     for task in tasks:
-        clients = role.get(task)
-        if clients is not None:
-            clients.append(process_id)
+        if task in role:
+            role[task] += (process_id,)
 
 
 def planned(state: ApplicationState, answer: TaskAssignment) -> Placement:
@@ -99,9 +110,7 @@ def previous_assignment(state: ApplicationState) -> PreviousAssignment:
     memory those clients are believed only if each logged task has exactly as many as it must (`standbys_per_task`).
     """
     remembered = None if state.remembered is None else Placement.of(state, state.remembered)
-    owners: dict[str, list[str]] = {task.id: [] for task in state.tasks}
-    for client in state.clients:
-        _add(owners, client.previous_active, client.process_id)
+    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
     active: dict[str, str] = {}
     in_transit: dict[str, frozenset[str]] = {}
     for task, claimants in owners.items():
@@ -134,10 +143,6 @@ def _previous_standbys(
     logged = [task.id for task in state.tasks if task.logged]
     if remembered is not None:
         return {task: tuple(sorted(set(remembered.standby[task]) - {active.get(task)})) for task in logged}
-    listed: dict[str, list[str]] = {task: [] for task in logged}
-    for client in state.clients:
-        _add(listed, client.previous_standby, client.process_id)
+    listed = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
     wanted = standbys_per_task(state)
-    if any(len(clients) != wanted for clients in listed.values()):
-        return None
-    return {task: tuple(clients) for task, clients in listed.items()}
+    return {task: listed[task] for task in logged} if all(len(listed[task]) == wanted for task in logged) else None

@@ -16,63 +16,81 @@ _UNKNOWN = 2
 
 
 class Ranks:
-    """Ranks, lags and restore costs of one snapshot, looked up by task id and process id.
-
-    Unknown ids are not looked for: a task without a changelog and a client without state are answered alike.
-    """
+    """Ranks, lags and restore costs of one snapshot, looked up by task id and process id, both of the snapshot."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._acceptable = state.configs.acceptable_recovery_lag
         self._clients: Mapping[str, KafkaStreamsState] = state.kafka_streams_states
         self._held: dict[str, frozenset[str]] = {}
-        self._lags: dict[str, dict[str, int]] = {task.id: {} for task in state.tasks if task.logged}
+        self._whole = {task.id: task.changelog_end_offset for task in state.tasks if task.logged}
+        self._reported: dict[str, dict[str, int]] = {task: {} for task in self._whole}
         for client in state.clients:
             process_id = client.process_id
             for task, lag in client.lags.items():
-                self._lags[task][process_id] = lag
-        self._whole: dict[str, int] = {}
-        self._ranks: dict[str, dict[str, int]] = {}
-        self._least: dict[str, int] = {}
-        for info in state.tasks:
-            if info.logged:
-                self._rank(info.id, info.changelog_end_offset)
-
-    def _rank(self, task: str, end_offset: int | None) -> None:
-        lags, acceptable = self._lags[task], self._acceptable
-        if end_offset is None:
-            # Not known: more than anybody reports, and not caught up (except where int64 itself is caught up).
-            end_offset = min(max(acceptable, max(lags.values(), default=0)) + 1, _INT64_MAX)
-        self._whole[task] = end_offset
-        # -2, running here, is below every acceptable lag.
-        ranks = {process_id: lag if lag > acceptable else 0 for process_id, lag in lags.items()}
-        if UNKNOWN_LAG in lags.values() and acceptable < _INT64_MAX:
-            for process_id, lag in lags.items():
-                if lag == UNKNOWN_LAG:
-                    ranks[process_id] = _UNKNOWN_BUT_HOLDER if self.is_holder(task, process_id) else _UNKNOWN
-        self._ranks[task] = ranks
-        least = min(ranks.values(), default=_INT64_MAX)
-        self._least[task] = min(least, self._without_state(task)) if len(ranks) < len(self._clients) else least
-
-    def _without_state(self, task: str) -> int:
-        """Rank of every client that has no state of a logged task."""
-        whole = self._whole[task]
-        return whole if whole > self._acceptable else 0
+                self._reported[task][process_id] = lag
 
     def of(self, task: str, process_id: str) -> int:
         """Rank of a client for a task: 0 is caught up, less is better; 0 for a task without a changelog."""
-        ranks = self._ranks.get(task)
-        if ranks is None:
-            return 0
-        rank = ranks.get(process_id)
-        return self._without_state(task) if rank is None else rank
+        reported = self._reported.get(task)
+        return 0 if reported is None else self._rank(task, process_id, reported.get(process_id))
 
-    def least(self, task: str) -> int:
-        """The rank of the most caught up, over all clients of the snapshot."""
-        return self._least.get(task, 0)
+    def _rank(self, task: str, process_id: str, lag: int | None) -> int:
+        if lag is None:
+            lag = self.whole_changelog(task)
+        if lag > self._acceptable:
+            return lag
+        if lag == UNKNOWN_LAG and self._acceptable < _INT64_MAX:  # at that limit everybody is caught up
+            return _UNKNOWN_BUT_HOLDER if self.is_holder(task, process_id) else _UNKNOWN
+        return 0  # caught up, or running here (-2)
 
-    def least_left_out(self, task: str, copies: Collection[str]) -> int | None:
-        """The least rank for a logged task of a client that is not in `copies`; None if every client is."""
-        return _least_left_out(self._ranks[task], self._without_state(task), copies, len(self._clients))
+    def least(self, task: str, without: Collection[str] = ()) -> int | None:
+        """The least rank of a client that is not in `without`, the most caught up; None if every client is."""
+        reported = self._reported.get(task)
+        if reported is None:
+            return 0 if len(set(without)) < len(self._clients) else None
+        ranks = [self._rank(task, client, lag) for client, lag in reported.items() if client not in without]
+        if self._some_without_state(reported, without):
+            ranks.append(self._rank(task, "", None))
+        return min(ranks, default=None)
+
+    def lag(self, task: str, process_id: str) -> int:
+        """Offsets that the client has to replay before it has the state of a logged task, never negative.
+
+        Running here: 0. Not known: 0 for a holder, else the whole changelog. No state here: the whole changelog.
+        """
+        return self._offsets(task, process_id, self._reported[task].get(process_id))
+
+    def _offsets(self, task: str, process_id: str, lag: int | None) -> int:
+        if lag is None or (lag == UNKNOWN_LAG and not self.is_holder(task, process_id)):
+            return self.whole_changelog(task)
+        return max(lag, 0)
+
+    def least_lag(self, task: str, without: Collection[str] = ()) -> int | None:
+        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is."""
+        reported = self._reported[task]
+        lags = [self._offsets(task, client, lag) for client, lag in reported.items() if client not in without]
+        if self._some_without_state(reported, without):
+            lags.append(self.whole_changelog(task))
+        return min(lags, default=None)
+
+    def _some_without_state(self, reported: Mapping[str, int], without: Collection[str]) -> bool:
+        """Whether there is a client that reports nothing and is not in `without`."""
+        return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))
+
+    def restore_cost(self, task: str, process_id: str) -> int:
+        """Offsets to replay for a copy on this client: nothing for rank 0, else its `lag` (goal (b) of the plan)."""
+        return self.lag(task, process_id) if self.of(task, process_id) else 0
+
+    def whole_changelog(self, task: str) -> int:
+        """Offsets that a client without state of a logged task has to replay: the changelog's end offset.
+
+        Where that is missing: more than anybody reports, and not caught up, as far as int64 goes.
+        """
+        whole = self._whole[task]
+        if whole is None:
+            largest = max(self._reported[task].values(), default=0)
+            whole = self._whole[task] = min(max(largest, self._acceptable) + 1, _INT64_MAX)
+        return whole
 
     def is_holder(self, task: str, process_id: str) -> bool:
         """Whether the client lists the task among its previous ones, so that there is some state of it on its disk."""
@@ -82,43 +100,7 @@ class Ranks:
             held = self._held[process_id] = frozenset((*client.previous_active, *client.previous_standby))
         return task in held
 
-    def whole_changelog(self, task: str) -> int:
-        """Offsets that a client without state of a logged task has to replay (formats, "ApplicationState")."""
-        return self._whole[task]
-
-    def lag(self, task: str, process_id: str) -> int:
-        """Offsets that the client has to replay before it has the state of a logged task, never negative.
-
-        Running here: 0. Not known: 0 for a holder, else the whole changelog. No state here: the whole changelog.
-        """
-        lag = self._lags[task].get(process_id)
-        return self._whole[task] if lag is None else self._offsets(task, process_id, lag)
-
-    def _offsets(self, task: str, process_id: str, lag: int) -> int:
-        if lag == UNKNOWN_LAG:
-            return 0 if self.is_holder(task, process_id) else self._whole[task]
-        return max(lag, 0)
-
-    def least_lag(self, task: str, without: Collection[str] = ()) -> int | None:
-        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is."""
-        lags = {process_id: self._offsets(task, process_id, lag) for process_id, lag in self._lags[task].items()}
-        return _least_left_out(lags, self._whole[task], without, len(self._clients))
-
-    def restore_cost(self, task: str, process_id: str) -> int:
-        """Offsets to replay for a copy on this client: nothing for rank 0, else its `lag` (goal (b) of the plan)."""
-        return self.lag(task, process_id) if self.of(task, process_id) else 0
-
 
 def ranks(state: ApplicationState) -> Ranks:
     """The ranks of a snapshot; work in proportion to its tasks and reported lags."""
     return Ranks(state)
-
-
-def _least_left_out(values: Mapping[str, int], of_others: int, copies: Collection[str], clients: int) -> int | None:
-    """The least value of a client that is not in `copies`; clients that are not in `values` all have `of_others`."""
-    copies = set(copies)
-    least = min((value for process_id, value in values.items() if process_id not in copies), default=None)
-    others = clients - len(values) - sum(process_id not in values for process_id in copies)
-    if others > 0 and (least is None or of_others < least):
-        return of_others
-    return least

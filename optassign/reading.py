@@ -149,15 +149,15 @@ def _parse(content: bytes, source: str) -> Any:
 
 
 def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
-    rest = error.doc[error.pos :].strip()
+    rest = error.doc[error.pos :]
     place = f"line {error.lineno}, column {error.colno}"
-    if not rest or error.msg.startswith("Unterminated string"):
-        return InputError(source, place, "the end: it is cut short" if not rest else "a string without an end", _JSON)
-    expected = error.msg[0].lower() + error.msg[1:]
-    if expected == "extra data":
-        expected = "one value and nothing after it"
-    found = show_value(shorten(rest.splitlines()[0], 30))
-    return InputError(source, place, found, f"{_JSON} ({expected.replace('expecting', 'expected')})")
+    if not rest.strip():
+        return InputError(source, place, "the end: it is cut short", _JSON)
+    if error.msg.startswith("Unterminated string"):
+        return InputError(source, place, "a string without an end", _JSON)
+    expected = "one value and nothing after it" if error.msg == "Extra data" else error.msg.removesuffix(" at")
+    expected = expected.replace("Expecting", "expected").replace("Invalid", "no invalid")
+    return InputError(source, place, show_value(shorten(rest, 30)), f"{_JSON} ({expected})")
 
 
 @contextmanager

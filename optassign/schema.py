@@ -16,8 +16,8 @@ _TYPES: dict[str, type[BaseModel]] = {"state": ApplicationState, "assignment": T
 def json_schema(which: Literal["state", "assignment"]) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a snapshot or of an answer.
 
-    What it cannot say, and reading checks all the same: ids are unique, a client does not list a task twice, a subtopology
-    is of one kind, 2.0 is no integer. KeyError for any other name.
+    What it cannot say, and reading checks all the same: ids are unique, a client does not list a task twice, a
+    subtopology is of one kind, 2.0 is no integer. KeyError for any other name.
     """
     schema = _TYPES[which].model_json_schema()
     schema["$defs"].pop("JsonValue")  # of x_ fields: anything

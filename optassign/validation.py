@@ -77,7 +77,7 @@ def _form(case: _Case) -> Iterator[Violation]:
         found = f"found client {process_id}; allowed: clients of the snapshot"
         yield Violation("format", None, process_id, found)
     for client in case.clients:
-        for task in sorted({*client.active, *client.standby, *client.warmup} - tasks.keys()):
+        for task in sorted({*client.active, *client.standby, *client.warmup}.difference(tasks)):
             found = f"found task {task} on {client.process_id}; allowed: tasks of the snapshot"
             yield Violation("format", task, client.process_id, found)
 
@@ -103,10 +103,10 @@ def _r2_one_copy_per_client(case: _Case) -> Iterator[Violation]:
 
 def _r3_active_on_most_caught_up(case: _Case) -> Iterator[Violation]:
     for task in case.logged:
-        least = case.ranks.least(task)
-        for process_id in case.placement.active[task]:
+        for process_id in dict.fromkeys(case.placement.active[task]):
             rank = case.ranks.of(task, process_id)
-            if rank > least and not _may_stay_active(case, task, process_id):
+            least = case.ranks.least(task) if rank else None
+            if least is not None and rank > least and not _may_stay_active(case, task, process_id):
                 found = f"found task {task} active on {process_id} of rank {rank}; allowed: the least rank, {least}"
                 yield Violation("R3", task, process_id, found)
 
@@ -130,7 +130,7 @@ def _r5_standbys_on_next_most_caught_up(case: _Case) -> Iterator[Violation]:
         if not any(standbys.values()):
             continue
         copies = case.placement.copies(task)
-        least = case.ranks.least_left_out(task, copies)
+        least = case.ranks.least(task, without=copies)
         for process_id, rank in sorted(standbys.items()):
             if least is not None and rank > least and not _may_stay_standby(case, task, process_id, copies):
                 found = f"found a standby of task {task} on {process_id} of rank {rank}; allowed: at most {least},"
@@ -227,7 +227,7 @@ def _may_stay_active(case: _Case, task: str, process_id: str) -> bool:
     return _hardly_worse(case, task, process_id, case.ranks.least_lag(task))
 
 
-def _may_stay_standby(case: _Case, task: str, process_id: str, copies: list[str]) -> bool:
+def _may_stay_standby(case: _Case, task: str, process_id: str, copies: tuple[str, ...]) -> bool:
     """R10: the first pass gave this client a copy of the task in transit; it is hardly worse than the best left out."""
     if process_id not in case.previous.in_transit_copies.get(task, ()):
         return False

@@ -1,0 +1,124 @@
+"""The standard grid of snapshots, fixed by seeds in this one place: what tests and benchmarks run over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import product
+
+from optassign.generate import SHAPES, Shape, generate
+from optassign.state import ApplicationState
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The arguments of `optassign.generate.generate`, where they are not its defaults."""
+
+    shape: Shape
+    tasks: int
+    clients: int
+    standbys: int = 1
+    warmups: int = 2
+    threads: int | tuple[int, int] = 1
+    seed: int = 0
+    stateless: float = 0.2
+    unlogged: float = 0.0
+    subtopologies: int | None = None
+    tiny: float = 0.0
+    unknown: float = 0.0
+    memory: bool = False
+    dense: bool = False
+
+    def generate(self) -> ApplicationState:
+        """The snapshot, the same each time."""
+        return generate(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @property
+    def name(self) -> str:
+        """Short, unique in a grid: the shape, tasks × clients × standbys, and what else is not a default."""
+        parts = [f"{self.shape}-{self.tasks}x{self.clients}x{self.standbys}"]
+        for field in fields(self)[4:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                shown = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                parts.append(field.name if value is True else f"{field.name}={shown}")
+        return "-".join(parts)
+
+
+class Grid:
+    """Specs under their names: iterable as (name, spec), `grid[name]` is one of them."""
+
+    def __init__(self, specs: list[Spec]) -> None:
+        self._specs = {spec.name: spec for spec in specs}
+        if len(self._specs) < len(specs):
+            raise ValueError("a spec stands twice in the grid")
+
+    def __iter__(self) -> Iterator[tuple[str, Spec]]:
+        return iter(self._specs.items())
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def __getitem__(self, name: str) -> Spec:
+        return self._specs[name]
+
+
+_SIZES = ((8, 2), (17, 3), (37, 5), (100, 10), (250, 25))
+_KINDS = (  # stateless, unlogged, share of unknown lags
+    (0.0, 0.0, 0.0),
+    (0.2, 0.0, 0.0),
+    (0.2, 0.2, 0.0),
+    (0.2, 0.1, 0.1),
+)
+_THREADS: tuple[int | tuple[int, int], ...] = (1, 2, (1, 4), 3, (1, 2), 4)
+
+
+def _standard() -> list[Spec]:
+    specs = []
+    for n, (shape, standbys) in enumerate(product(SHAPES, (0, 1, 2, 3))):
+        for i, (tasks, clients) in enumerate(_SIZES):
+            # Latin: each shape meets each kind and each number of threads, and so does each size.
+            stateless, unlogged, unknown = _KINDS[(n + i) % len(_KINDS)]
+            specs.append(
+                Spec(
+                    shape,
+                    tasks,
+                    clients,
+                    standbys,
+                    threads=_THREADS[(n // len(_KINDS) + n + i) % len(_THREADS)],
+                    seed=100 * n + i,
+                    stateless=stateless,
+                    unlogged=unlogged,
+                    unknown=unknown,
+                    tiny=0.1 if i % 2 else 0.0,
+                    memory=(n + i) % 3 == 0,
+                    dense=(n + i) % 5 == 0,
+                )
+            )
+        specs.append(Spec(shape, 1000, 100, standbys, warmups=20, threads=_THREADS[n % len(_THREADS)], seed=n))
+    for shape in SHAPES:
+        specs.append(Spec(shape, 12, 1, standbys=1, threads=2))  # one client
+        specs.append(Spec(shape, 20, 3, standbys=5, threads=(1, 3)))  # more standbys than clients
+        specs.append(Spec(shape, 3, 9, standbys=2))  # more clients than tasks
+        specs.append(Spec(shape, 30, 4, stateless=1.0))  # nothing to restore
+        specs.append(Spec(shape, 30, 4, stateless=0.0, unlogged=1.0))  # state that cannot be restored
+        specs.append(Spec(shape, 40, 4, warmups=1, unknown=1.0))  # no lag known but those of running tasks
+        specs.append(Spec(shape, 40, 6, standbys=2, tiny=1.0))  # an empty client is caught up
+    return specs
+
+
+GRID = Grid(_standard())
+"""Six shapes × 0–3 standbys × 2–100 clients, equal and mixed threads, all kinds of tasks, unknown lags; odd cases."""
+
+LARGE = Grid(
+    [
+        Spec(shape, tasks, clients, standbys, warmups=warmups, threads=threads, seed=seed)
+        for shape in SHAPES
+        for tasks, clients, standbys, warmups, threads, seed in (
+            (6_000, 1_000, 1, 100, 1, 1),
+            (10_000, 1_000, 1, 100, (1, 4), 2),
+            (100_000, 1_000, 1, 200, 2, 3),
+        )
+    ]
+)
+"""Sizes to measure, not to test."""

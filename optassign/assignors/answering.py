@@ -1,0 +1,134 @@
+"""From a solution in arrays to the answer that goes out: ids, follow-up, report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.arrays import Arrays
+from optassign.assignment import (
+    GoalReport,
+    Report,
+    Stage,
+    TaskAssignment,
+    Termination,
+    Waiting,
+    WarmupProgress,
+)
+from optassign.assignors.stages import Solution
+from optassign.metrics import goal_values
+from optassign.state import ApplicationState
+
+_GREATEST = frozenset({("rebalance", "planned_copies")})
+"""Goals of which more is better."""
+
+
+def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
+    """The answer with its report; the values of its goals are recomputed by the measures."""
+    followup = _followup(state, arrays, solution)
+    answer = TaskAssignment(
+        assignor=assignor,
+        clients=arrays.clients_of(solution.answer, solution.warmups, followup),
+        plan=arrays.plan_of(solution.plan) if solution.plan is not None else None,
+    )
+    return answer.model_copy(update={"report": _report(state, arrays, solution, answer)})
+
+
+def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
+    """Who asks, and after how long: the least process id that is not draining (R8)."""
+    if solution.confirmed and state.remembered is not None:
+        asked = [c for c in state.remembered.clients if c.followup_rebalance_ms is not None]
+        if asked:
+            return arrays.clients.index(asked[0].process_id), asked[0].followup_rebalance_ms or 0
+        return None
+    if not solution.followup:
+        return None
+    staying = np.flatnonzero(~arrays.problem.draining)
+    return int(staying[0]) if len(staying) else 0, state.configs.probing_rebalance_interval_ms
+
+
+def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
+    remembered = state.remembered.report if solution.confirmed and state.remembered is not None else None
+    goals = _goals(state, solution, answer)
+    all_proven = bool(goals) and all(goal.proven for goal in goals)
+    reason = "optimal" if all_proven and solution.reason == "feasible" else solution.reason
+    return Report(
+        goals=remembered.goals if remembered is not None else goals,
+        found_by=solution.found_by,
+        proved_by=_proved_by(goals, solution),
+        termination=Termination(reason=reason, limit="time" if solution.limited else "none"),
+        seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
+        waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
+        warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
+        stalled=solution.stalled,
+        balanced=solution.balanced,
+        dropped=state.dropped,
+        notes=tuple(solution.notes),
+    )
+
+
+def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) -> tuple[GoalReport, ...]:
+    values = goal_values(state, answer)
+    if solution.plan is None and "rebalance" not in solution.bounds:
+        bounds = solution.bounds.get("now", {})
+        row = {name: values["plan"][name] for name in ("restore_work", "active_moves")}
+        return tuple(_stage_goals("now", row, bounds, solution))
+    found: list[GoalReport] = []
+    for stage in ("plan", "rebalance"):
+        found.extend(_stage_goals(stage, values[stage], solution.bounds.get(stage, {}), solution))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def _stage_goals(
+    stage: Stage, values: dict[str, int], bounds: dict[str, int], solution: Solution
+) -> list[GoalReport]:
+    goals: list[GoalReport] = []
+    certain = True
+    for name, value in values.items():
+        bound = bounds.get(name)
+        if bound is None and certain and (stage, name) in solution.proved:
+            bound = value
+        certain = certain and bound is not None and bound == value
+        gap = None if bound is None else abs(value - bound) / max(1, abs(value))
+        goals.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=gap, proven=certain))
+    return goals
+
+
+def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
+    if not any(goal.proven for goal in goals):
+        return None
+    return "cp-sat" if solution.proved else "flow"
+
+
+def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
+    problem, plan = arrays.problem, solution.plan
+    if plan is None:
+        return ()
+    task, client = solution.waiting // problem.C, solution.waiting % problem.C
+    slot = np.isin(
+        solution.waiting, np.union1d(solution.warmups, solution.answer.copy_keys(problem.C, problem.logged))
+    )
+    lag = problem.lag_of(solution.waiting)
+    active = plan.active[task] == client
+    return tuple(
+        Waiting(
+            task=arrays.tasks[t],
+            process_id=arrays.clients[c],
+            role="active" if a else "standby",
+            lag=int(offsets),
+            slot=bool(s),
+        )
+        for t, c, a, offsets, s in zip(
+            task.tolist(), client.tolist(), active.tolist(), lag.tolist(), slot.tolist(), strict=True
+        )
+    )
+
+
+def _progress(arrays: Arrays, solution: Solution) -> tuple[WarmupProgress, ...]:
+    progress = solution.progress
+    if progress is None:
+        return ()
+    C = arrays.problem.C
+    return tuple(
+        WarmupProgress(task=arrays.tasks[k // C], process_id=arrays.clients[k % C], lag=lag, answers_without_progress=idle)
+        for k, lag, idle in zip(progress.keys.tolist(), progress.lag.tolist(), progress.idle.tolist(), strict=True)
+    )

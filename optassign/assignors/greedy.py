@@ -1,0 +1,82 @@
+"""The assignor `greedy`: the same rules and stages without a solver.
+
+It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics are in models/greedy.py and
+import no solver.
+"""
+
+from __future__ import annotations
+
+from optassign.arrays import Arrays, to_arrays
+from optassign.assignment import TaskAssignment
+from optassign.assignors.answering import to_assignment
+from optassign.assignors.stages import is_balanced, solve
+from optassign.configs import AssignmentConfigs
+from optassign.goals import GoalOrder, goal_order
+from optassign.models.first import First, prepare
+from optassign.models.greedy import greedy_actives, greedy_now, greedy_plan
+from optassign.models.problem import Placement, Problem
+from optassign.models.results import Found, Rebalanced
+from optassign.models.separation import rebalance
+from optassign.models.values import plan_values
+from optassign.models.windows import Windows
+from optassign.state import ApplicationState
+from optassign.utilities import AssignmentError
+
+
+class GreedyAssignor:
+    """KIP-924 TaskAssignor without a solver. The time limit is taken and not needed."""
+
+    def __init__(self, time_limit: float = 10.0) -> None:
+        self.time_limit = time_limit
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """Nothing to take: the snapshot carries the configs."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The answer; never an exception for a valid snapshot."""
+        return self.assign_arrays(state, to_arrays(state))
+
+    def assign_arrays(self, state: ApplicationState, arrays: Arrays) -> TaskAssignment:
+        """The answer for a snapshot that is in arrays already."""
+        return to_assignment(state, arrays, solve(arrays, GreedyMethod(goal_order(state))), "greedy")
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Nothing to learn."""
+
+
+class GreedyMethod:
+    """How the stages are solved (see `stages.Method`). No bounds: nothing is proven here."""
+
+    def __init__(self, order: GoalOrder) -> None:
+        self._order = order
+
+    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+        """Pools stay pools."""
+        return prepare(problem)
+
+    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """A good try."""
+        return Found(greedy_now(problem, first, windows), found_by="greedy")
+
+    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """Balanced, or nothing."""
+        placed = greedy_plan(problem, first, windows)
+        return Found(placed if is_balanced(problem, windows, placed) else None, found_by="greedy")
+
+    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+        """The greedy plan, with the excess that it has."""
+        return greedy_plan(problem, first, windows)
+
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement) -> Rebalanced:
+        """Task by task; the actives left open by greedy. What it says of goals (iii) and (iv) is no bound."""
+        return Rebalanced(rebalance(problem, windows, plan, greedy_actives).answer, {})
+
+    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+        """Values in order."""
+        return tuple(plan_values(problem, first, plan).values())
+
+    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+        """Greedy knows no goals (a)."""
+        return True

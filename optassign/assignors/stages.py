@@ -1,0 +1,292 @@
+"""One rebalance, stage by stage, for any method: rest, second pass, balanced at once, plan, this rebalance, warm-ups.
+
+A method (greedy, cp-sat) says how a balanced assignment, a plan and this rebalance are found; everything that the rules
+say about their order, about the remembered answer (R7, R8, R10, R11) and about follow-ups stands here, once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from optassign.arrays import Arrays
+from optassign.models.first import First
+from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.results import Found, Rebalanced
+from optassign.models.values import active_moves
+from optassign.models.warmups import PATIENCE, Progress, queue
+from optassign.models.windows import Windows, count, windows
+
+
+T = TypeVar("T")
+
+
+class Method(Protocol):
+    """How the stages are solved. Problems come prepared: `first` belongs to `problem`."""
+
+    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+        """The problem with as many pairs written out as the method wants."""
+        ...
+
+    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """An assignment that keeps R1–R5 and the windows now, with few active moves."""
+        ...
+
+    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """A plan that keeps R1, R2, R4; inside the windows unless `impossible`."""
+        ...
+
+    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+        """Where no plan keeps the windows: one of least excess."""
+        ...
+
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement) -> Rebalanced:
+        """The answer on the way to a plan."""
+        ...
+
+    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+        """Values of the plan's goals in their order, for comparing plans."""
+        ...
+
+    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+        """Whether an assignment is at the optimum of goals (a), so that nothing later could be better."""
+        ...
+
+
+@dataclass(eq=False)
+class Solution:
+    """An answer in arrays, and how it came about. Bounds: stage → goal → bound."""
+
+    answer: Placement
+    plan: Placement | None
+    """None: the answer is its own plan."""
+    warmups: IntArray
+    reason: str
+    found_by: str
+    bounds: dict[str, dict[str, int]] = field(default_factory=dict)
+    proved: set[tuple[str, str]] = field(default_factory=set)
+    balanced: bool = True
+    stalled: bool = False
+    followup: bool = False
+    limited: bool = False
+    waiting: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
+    progress: Progress | None = None
+    confirmed: bool = False
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Clock:
+    """Seconds per stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def run(self, stage: str, call: Callable[[], T]) -> T:
+        """Call, and add its time to a stage."""
+        start = time.perf_counter()
+        try:
+            return call()
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+def solve(arrays: Arrays, method: Method) -> Solution:
+    """All stages. The answer keeps R1–R6 and R8–R11 if the method keeps its word."""
+    clock = Clock()
+    problem, first = clock.run("prepare", lambda: method.prepared(arrays.problem))
+    within = clock.run("prepare", lambda: windows(problem))
+    confirmed = _second_pass(arrays, problem, first, within)
+    if confirmed is not None:
+        return confirmed
+    solution = _at_rest(arrays, problem, first, within, method)
+    if solution is None:
+        solution = _solve(arrays, problem, first, within, method, clock)
+    solution.seconds = clock.seconds
+    return solution
+
+
+def keeps_first(problem: Problem, first: First, answer: Placement) -> bool:
+    """Whether an assignment with the right number of copies keeps R3 and R5."""
+    active_keys = np.arange(problem.T) * problem.C + answer.active
+    at = problem.find(active_keys)
+    pooled = at < 0
+    if not first.pool_leading[pooled].all() or not first.leading[at[~pooled]].all():
+        return False
+    keys = answer.copy_keys(problem.C, problem.logged)
+    at = problem.find(keys)
+    pooled = at < 0
+    held = np.zeros(len(problem.col_task), dtype=np.bool_)
+    held[at[~pooled]] = True
+    allowed = first.mandatory | first.tied
+    return bool(first.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all() and held[first.mandatory].all())
+
+
+def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
+    """Whether every count is inside its window."""
+    return within.hold(count(problem, answer.active, answer.standby_task, answer.standby_client))
+
+
+def _second_pass(arrays: Arrays, problem: Problem, first: First, within: Windows) -> Solution | None:
+    """R10: while tasks are on their way, the remembered answer is confirmed as it is, wherever it still keeps the rules."""
+    remembered = arrays.remembered
+    if remembered is None or not arrays.in_transit.any() or not arrays.same_clients:
+        return None
+    if arrays.remembered_plan_lost or not keeps_first(problem, first, remembered) or len(arrays.under_way) > problem.max_warmups:
+        return None
+    return Solution(
+        answer=remembered,
+        plan=arrays.remembered_own_plan,
+        warmups=arrays.under_way,
+        reason="confirmed",
+        found_by="remembered",
+        balanced=is_balanced(problem, within, remembered),
+        confirmed=True,
+        progress=arrays.progress,
+    )
+
+
+def _at_rest(arrays: Arrays, problem: Problem, first: First, within: Windows, method: Method) -> Solution | None:
+    """R7: what was assigned before comes back unaltered where nothing is left to wish."""
+    previous = arrays.previous
+    if previous is None or problem.lag_unknown:
+        return None
+    held = count(problem, previous.active, previous.standby_task, previous.standby_client)
+    if not within.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
+        return None
+    if not keeps_first(problem, first, previous) or not method.configured_optimum_now(problem, first, within, previous):
+        return None
+    return Solution(previous, None, _none(), reason="rest", found_by="remembered")
+
+
+def _solve(
+    arrays: Arrays, problem: Problem, first: First, within: Windows, method: Method, clock: Clock
+) -> Solution:
+    own = arrays.problem.remembered_plan
+    now = clock.run("now", lambda: method.balanced_now(problem, first, within))
+    at_once = _fewest_moves(problem, first, within, now.placement, own)
+    if at_once is not None and method.configured_optimum_now(problem, first, within, at_once):
+        return _final(problem, first, at_once, now)
+    found = clock.run("plan", lambda: method.plan(problem, first, within))
+    notes = []
+    if found.placement is None:
+        rough = clock.run("plan", lambda: method.least_excess(problem, first, within))
+        wider = within.including(count(problem, rough.active, rough.standby_task, rough.standby_client))
+        notes.append("no balanced assignment was found: the windows are widened by the least excess")
+        now = clock.run("now", lambda: method.balanced_now(problem, first, wider))
+        at_once = _fewest_moves(problem, first, wider, now.placement, own)
+        if at_once is not None and method.configured_optimum_now(problem, first, wider, at_once):
+            solution = _final(problem, first, at_once, now)
+            solution.balanced = is_balanced(problem, within, at_once)
+            solution.notes = notes
+            return solution
+        found = clock.run("plan", lambda: method.plan(problem, first, wider))
+        if found.placement is None:
+            found = Found(rough)
+        target = wider
+    else:
+        target = within
+    plan = found.placement
+    assert plan is not None
+    kept = own is not None and _no_worse(problem, first, target, own, plan, method)
+    if kept:
+        assert own is not None
+        plan = own
+    rebalanced = clock.run("rebalance", lambda: method.rebalance(problem, within, plan))
+    solution = Solution(
+        answer=rebalanced.answer,
+        plan=plan,
+        warmups=_none(),
+        reason="feasible",
+        found_by="remembered" if kept else found.found_by,
+        bounds={"plan": found.bounds, "rebalance": rebalanced.bounds},
+        proved=set() if kept else {("plan", goal) for goal in found.proved},
+        balanced=is_balanced(problem, within, rebalanced.answer),
+        limited=found.limited,
+        notes=notes,
+    )
+    if is_balanced(problem, target, rebalanced.answer) and method.configured_optimum_now(
+        problem, first, target, rebalanced.answer
+    ):
+        # Balanced after all: probing stops, and this is the plan (KIP-441).
+        solution.plan = None
+        solution.followup = problem.lag_unknown
+        return solution
+    clock.run("warmups", lambda: _warm_up(arrays, problem, within, solution))
+    return solution
+
+
+def _final(problem: Problem, first: First, answer: Placement, found: Found) -> Solution:
+    """Balanced at once: answer and plan in one."""
+    same = found.placement is not None and answer.same_as(found.placement)
+    return Solution(
+        answer=answer,
+        plan=None,
+        warmups=_none(),
+        reason="feasible",
+        found_by=found.found_by if same else "remembered",
+        bounds={"now": {"restore_work": first.forced_work, **found.bounds}},
+        limited=found.limited,
+        followup=problem.lag_unknown,
+    )
+
+
+def _fewest_moves(
+    problem: Problem, first: First, within: Windows, found: Placement | None, own: Placement | None
+) -> Placement | None:
+    """The remembered plan where it is balanced and allowed now, unless the one found moves fewer actives (R11)."""
+    if own is not None and is_balanced(problem, within, own) and keeps_first(problem, first, own):
+        if found is None or active_moves(problem, own) <= active_moves(problem, found):
+            return own
+    return found
+
+
+def _no_worse(
+    problem: Problem, first: First, target: Windows, own: Placement, found: Placement, method: Method
+) -> bool:
+    """R11: the remembered plan stays unless another is better in the first goal that differs."""
+    if not is_balanced(problem, target, own):
+        return False
+    return method.goals(problem, first, own) <= method.goals(problem, first, found)
+
+
+def _warm_up(arrays: Arrays, problem: Problem, within: Windows, solution: Solution) -> None:
+    """Slots, what the follow-up waits for, and whether there is one (R6, R8, R11)."""
+    plan, answer, C = solution.plan, solution.answer, problem.C
+    assert plan is not None
+    progress = _updated(arrays, problem)
+    line = queue(problem, within, plan, answer, arrays.under_way, progress)
+    solution.warmups = np.sort(line.keys[: line.served])
+    held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
+    restoring = held[problem.rank_of(held) > 0]
+    assigned = np.concatenate([line.keys[: line.served], restoring])
+    solution.waiting = np.concatenate([assigned, line.keys[line.served :]])
+    idle = progress.idle_of(solution.waiting)
+    solution.stalled = bool(len(solution.waiting)) and bool(np.all(idle >= PATIENCE))
+    solution.followup = (not answer.same_as(plan) and not solution.stalled) or problem.lag_unknown
+    # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
+    keep = np.isin(solution.waiting, assigned) | (idle >= PATIENCE)
+    keys = np.sort(solution.waiting[keep])
+    solution.progress = Progress(keys, problem.lag_of(keys), progress.idle_of(keys))
+
+
+def _updated(arrays: Arrays, problem: Problem) -> Progress:
+    """The remembered progress, brought up to today's lags: a lag that has not fallen is idle for one answer more."""
+    before = arrays.progress
+    if not len(before.keys):
+        return before
+    lag = problem.lag_of(before.keys)
+    tried = np.isin(before.keys, arrays.assigned_before)
+    fell = lag < before.lag
+    caught_up = problem.rank_of(before.keys) == 0
+    idle = np.where(fell | caught_up, 0, np.where(tried, before.idle + 1, before.idle))
+    return Progress(before.keys, lag, idle)
+
+
+def _none() -> IntArray:
+    return np.zeros(0, dtype=np.int64)

@@ -1,0 +1,230 @@
+"""The judges once more: every task against every client, slow and plain, to be compared on small random cases.
+
+Written from rules-and-goals' sentences and shared with nothing: it reads fields of the snapshot and the answer only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.state import ApplicationState, KafkaStreamsState, TaskInfo
+
+MAX = 2**63 - 1
+Copies = set[tuple[str, str]]
+"""(task id, process id)."""
+Clients = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
+
+
+def has(clients: Clients, role: str) -> Copies:
+    return {(task, client.process_id) for client in clients for task in getattr(client, role, ())}
+
+
+def whole(state: ApplicationState, task: TaskInfo) -> int:
+    if task.changelog_end_offset is not None:
+        return task.changelog_end_offset
+    largest = max([c.lags[task.id] for c in state.clients if task.id in c.lags], default=-1)
+    return min(max(largest + 1, state.configs.acceptable_recovery_lag + 1), MAX)
+
+
+def holds(client: KafkaStreamsState, task: TaskInfo) -> bool:
+    return task.id in client.previous_active + client.previous_standby
+
+
+def lag(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+    reported = client.lags.get(task.id, whole(state, task))
+    if reported == -2:
+        return 0
+    if reported == -3:
+        return 0 if holds(client, task) else whole(state, task)
+    return reported
+
+
+def rank(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+    acceptable = state.configs.acceptable_recovery_lag
+    if not task.logged or acceptable == MAX:
+        return 0
+    reported = client.lags.get(task.id, whole(state, task))
+    if reported == -2:
+        return 0
+    if reported == -3:
+        return 1 if holds(client, task) else 2
+    return 0 if reported <= acceptable else reported
+
+
+def cost(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+    return lag(state, task, client) if rank(state, task, client) else 0
+
+
+def in_transit(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | None:
+    """The remembered active client of a task in transit."""
+    if state.remembered is None or any(task.id in c.previous_active for c in state.clients):
+        return None
+    remembered = has(state.remembered.clients, "active")
+    return next((c for c in state.clients if (task.id, c.process_id) in remembered), None)
+
+
+def before(state: ApplicationState) -> tuple[Copies, Copies] | None:
+    """What was assigned before; None if that is not known."""
+    remembered = state.remembered
+    was_active, was_standby = (
+        (has(remembered.clients, "active"), has(remembered.clients, "standby")) if remembered else (set(), set())
+    )
+    wanted = min(state.configs.num_standby_replicas, len(state.clients) - 1)
+    active: Copies = set()
+    standby: Copies = set()
+    for task in state.tasks:
+        claim = [c for c in state.clients if task.id in c.previous_active]
+        for candidates in (
+            claim if len(claim) == 1 else [],
+            [c for c in claim if (task.id, c.process_id) in was_active],
+            [c for c in claim if c.lags.get(task.id) == -2],
+            claim,
+            [c for c in state.clients if (task.id, c.process_id) in was_active],
+        ):
+            if candidates:
+                active.add((task.id, min(c.process_id for c in candidates)))
+                break
+        else:
+            return None
+        if not task.logged:
+            continue
+        here = {(task.id, c.process_id) for c in state.clients}
+        if remembered:
+            standby |= (was_standby & here) - active
+        else:
+            listed = {(task.id, c.process_id) for c in state.clients if task.id in c.previous_standby}
+            if len(listed) != wanted:
+                return None
+            standby |= listed
+    return active, standby
+
+
+def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
+    """How often each rule is broken for each task; form apart."""
+    active, standby, warmup = (has(answer.clients, role) for role in ("active", "standby", "warmup"))
+    found = Counter(_broken_copies(state, active, standby))
+    every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
+    found.update({("R2", copy[0]) for copy, times in Counter(every).items() if times > 1})
+    found.update(
+        [("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else []
+    )
+    found.update(("R6", task.id) for task in state.tasks if not task.logged for copy in warmup if copy[0] == task.id)
+    asks = [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None]
+    staying = sorted(c.process_id for c in state.clients if not c.draining) or sorted(
+        c.process_id for c in state.clients
+    )
+    found.update(("R8", None) for process_id in asks if process_id != staying[0])
+    rest = at_rest(state)
+    if rest is not None:
+        for now, was in ((active, rest[0]), (standby, rest[1])):
+            found.update(("R7", task) for task in {t for t, _ in now ^ was})
+        found.update(("R7", task) for task, _ in warmup)
+        found.update(("R7", None) for _ in asks)
+    # R2 is said once per client; a task may be doubled on several.
+    return Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
+
+
+def _broken_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
+    """R1 and R3 to R5 of these copies."""
+    configs = state.configs
+    remembered_standby = has(state.remembered.clients, "standby") if state.remembered else set()
+    for task in state.tasks:
+        actives = [c for c in state.clients if (task.id, c.process_id) in active]
+        standbys = [c for c in state.clients if (task.id, c.process_id) in standby]
+        if len(actives) != 1:
+            yield "R1", task.id
+        if not task.logged:
+            yield from [("R4", task.id)] * len(standbys)
+            continue
+        remembered_active = in_transit(state, task)
+        for client in actives:
+            least = min(rank(state, task, c) for c in state.clients)
+            forgiven = client is remembered_active and lag(state, task, client) <= (
+                min(lag(state, task, c) for c in state.clients) + configs.acceptable_recovery_lag
+            )
+            if rank(state, task, client) > least and not forgiven:
+                yield "R3", task.id
+        if len(standbys) != min(configs.num_standby_replicas, len(state.clients) - 1):
+            yield "R4", task.id
+        left_out = [c for c in state.clients if c not in actives and c not in standbys]
+        for client in standbys:
+            if left_out and rank(state, task, client) > min(rank(state, task, c) for c in left_out):
+                known = client is remembered_active or (
+                    remembered_active is not None and (task.id, client.process_id) in remembered_standby
+                )
+                allowed = min(lag(state, task, c) for c in left_out) + configs.acceptable_recovery_lag
+                if not known or lag(state, task, client) > allowed:
+                    yield "R5", task.id
+
+
+def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
+    """What has to come back unaltered (R7), or None."""
+    known = before(state)
+    configs = state.configs
+    if known is None or configs.rack_aware_assignment_tags or configs.rack_aware_assignment_strategy != "none":
+        return None
+    active, standby = known
+    draining = {c.process_id for c in state.clients if c.draining}
+    if (
+        len({task.weight for task in state.tasks}) > 1
+        or any(-3 in c.lags.values() for c in state.clients)
+        or any(process_id in draining for _, process_id in active | standby)
+        or active & standby
+        or any(_broken_copies(state, active, standby))
+        or any(excess(state, active, standby).values())
+    ):
+        return None
+    return known
+
+
+def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fraction]:
+    """Process id -> share of `copies` copies of `tasks` tasks: capped, in rounds, first those that stay, then the rest."""
+    size = {c.process_id: c.threads * round(c.capacity * 10**6) for c in state.clients}
+    result: dict[str, Fraction] = {}
+    left = copies
+    for draining in (False, True):
+        group = [c.process_id for c in state.clients if c.draining == draining]
+        total = min(left, tasks * len(group))
+        left -= total
+        while group:
+            units = sum(size[p] for p in group)
+            over = [p for p in group if Fraction(total * size[p], units) > tasks]
+            for process_id in over or group:
+                result[process_id] = Fraction(tasks) if over else Fraction(total * size[process_id], units)
+            total -= tasks * len(over)
+            group = [p for p in group if p not in over] if over else []
+    return result
+
+
+def excess(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
+    """Excess of the five windows."""
+    factor = state.options.balance_factor
+    per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
+    subtopologies = {task.task_id.subtopology_key for task in state.tasks}
+
+    def of(tasks: list[TaskInfo], copies_per_task: int, copies: Copies, factor: int) -> int:
+        ids = {task.id for task in tasks}
+        total = 0
+        for process_id, exact in share(state, len(ids), len(ids) * copies_per_task).items():
+            low = max(0, floor(exact) - floor(Fraction(factor - 1, 2)))
+            high = ceil(exact) + ceil(Fraction(factor - 1, 2))
+            count = sum(1 for task, client in copies if client == process_id and task in ids)
+            distance = low - count if count < low else count - high if count > high else 0
+            total += distance * (distance + 1) // 2
+        return total
+
+    def within(key: tuple[str, int], logged: bool) -> list[TaskInfo]:
+        return [task for task in state.tasks if task.task_id.subtopology_key == key and (task.logged or not logged)]
+
+    logged = [task for task in state.tasks if task.logged]
+    return {
+        "active": of(list(state.tasks), 1, active, factor),
+        "stateful_active": of([task for task in state.tasks if task.stateful], 1, active, factor),
+        "copies": of(logged, per_task, active | standby, factor),
+        "subtopology_active": sum(of(within(key, False), 1, active, 1) for key in subtopologies),
+        "subtopology_copies": sum(of(within(key, True), per_task, active | standby, 1) for key in subtopologies),
+    }
