@@ -32,9 +32,7 @@ def balanced_actives(
     return _solve(problem, windows, columns, pools, goals, prefer, excess=False)
 
 
-def least_excess_actives(
-    problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray
-) -> Actives | None:
+def least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Actives of least excess, summed over the three families of active windows, and among these of fewest moves."""
     return _solve(problem, windows, columns, pools, ("active_moves",), None, excess=True)
 
@@ -71,7 +69,10 @@ def _solve(
     if prefer is not None:
         cost["prefer"] = prefer[column]
     on_columns = network.add_arcs(
-        tasks[task], cells[problem.group[task] * C + client], 1, cost={i: cost[n] for i, n in enumerate(names) if n in cost}
+        tasks[task],
+        cells[problem.group[task] * C + client],
+        1,
+        cost={i: cost[n] for i, n in enumerate(names) if n in cost},
     )
 
     pooled = np.flatnonzero(pools & (problem.pool_size > 0))

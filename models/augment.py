@@ -63,17 +63,15 @@ class Exchange:
         self.arcs += n
         return place
 
-    def improved(self, roots: IntArray, rounds: int, generic: int) -> IntArray:
-        """(arcs,) the flow after at most so many rounds: first over cycles through one of the roots, then over any cycle."""
+    def improved(self, roots: IntArray, rounds: int, budget: int) -> IntArray:
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
         for _ in range(rounds):
             if not len(roots) or not search.through(roots):
                 break
-        for _ in range(generic):
-            if not search.anywhere():
-                break
+        if budget:
+            search.anywhere(budget)
         self.stats = search.stats
         return search.flow
 
@@ -86,44 +84,43 @@ class _Search:
         self.tail, self.head, self.low, self.high, self.cost, self.first, self.last, self.weight, self.flow = table
         self.source = np.concatenate([self.tail, self.head])
         self.target = np.concatenate([self.head, self.tail])
-        self.order = np.argsort(self.source.astype(np.int32), kind="stable")
+        self.order = np.argsort(self.source, kind="stable")
+        self.starts = np.zeros(nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.source, minlength=nodes), out=self.starts[1:])
         self.rows = [row.tolist() for row in (*table, self.source)]
         self.stats = []
-        self.label = np.zeros(nodes, dtype=np.int64)
+        self.scanned = 0
+        self.length = self._length(slice(None))
 
-    def _lengths(self) -> tuple[IntArray, BoolArray]:
-        """(2 m,) cost of one more unit on each residual arc, and whether there is room for it."""
-        more = self.cost + self.weight * self._steeper(self.flow)
-        less = self.cost + self.weight * self._steeper(self.flow - 1)
-        return np.concatenate([more, -less]), np.concatenate([self.flow < self.high, self.flow > self.low])
+    def _length(self, some: IntArray) -> IntArray:
+        """(2, n) cost of one more unit on some arcs, forwards and backwards; far where there is no room for it."""
+        flow, first, last, cost, weight = self.flow[some], self.first[some], self.last[some], self.cost[some], self.weight[some]
+        more = cost + weight * np.clip(
+            np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0)), -_STEEPEST, _STEEPEST
+        )
+        flow1 = flow - 1
+        less = cost + weight * np.clip(
+            np.where(flow1 < first, flow1 - first, np.maximum(flow - last, 0)), -_STEEPEST, _STEEPEST
+        )
+        return np.concatenate([np.where(flow < self.high[some], more, _FAR), np.where(flow > self.low[some], -less, _FAR)])
 
-    def _steeper(self, flow: IntArray) -> IntArray:
-        """Excess at flow + 1 minus excess at flow."""
-        above = np.maximum(flow + 1 - self.last, 0)
-        return np.clip(np.where(flow < self.first, flow - self.first, above), -_STEEPEST, _STEEPEST)
-
-    def _open(self, length: IntArray, room: BoolArray, keep: BoolArray | None) -> tuple[IntArray, IntArray]:
-        arcs = self.order[room[self.order] if keep is None else (room & keep)[self.order]]
-        starts = np.zeros(self.nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.source[arcs], minlength=self.nodes), out=starts[1:])
-        return arcs, starts
-
-    def _relax(
-        self, label: IntArray, via: IntArray, frontier: IntArray, arcs: IntArray, starts: IntArray, length: IntArray
-    ) -> IntArray:
+    def _relax(self, label: IntArray, via: IntArray, frontier: IntArray, allowed=None) -> IntArray:
         """One pass from the frontier; the nodes whose label fell."""
         if 3 * len(frontier) > self.nodes:
-            some = arcs
+            some = self.order
         else:
-            begin = starts[frontier]
-            number = starts[frontier + 1] - begin
+            begin = self.starts[frontier]
+            number = self.starts[frontier + 1] - begin
             ends = np.cumsum(number)
             if not len(ends) or not ends[-1]:
                 return frontier[:0]
-            some = arcs[np.arange(ends[-1]) + np.repeat(begin - ends + number, number)]
-        reach = label[self.source[some]] + length[some]
+            some = self.order[np.arange(ends[-1]) + np.repeat(begin - ends + number, number)]
+        self.scanned += len(some)
+        reach = label[self.source[some]] + self.length[some]
         target = self.target[some]
         better = reach < label[target]
+        if allowed is not None:
+            better &= allowed[target]
         some, reach, target = some[better], reach[better], target[better]
         np.minimum.at(label, target, reach)
         best = reach == label[target]
@@ -134,46 +131,58 @@ class _Search:
 
     def through(self, roots: IntArray) -> int:
         """Cancels cycles through the roots; how many."""
-        length, room = self._lengths()
+        self.length = self._length(slice(None))
         pinned = np.zeros(self.nodes, dtype=np.bool_)
         pinned[roots] = True
-        arcs, starts = self._open(length, room, ~pinned[self.target])
-        label = np.full(self.nodes, _FAR, dtype=np.int64)
+        label = np.full(self.nodes, _FAR - 1, dtype=np.int64)
         label[roots] = 0
         via = np.full(self.nodes, -1, dtype=np.int64)
         frontier = roots
-        n=0
-        for _ in range(_PASSES):
-            frontier = self._relax(label, via, frontier, arcs, starts, length)
-            n+=1
+        n = 0
+        for step in range(1, _PASSES + 1):
+            frontier = self._relax(label, via, frontier, ~pinned)
+            n += 1
             if not len(frontier):
                 break
-        closing = np.flatnonzero(room & pinned[self.target] & (label[self.source] < _FAR))
-        value = label[self.source[closing]] + length[closing]
-        closing, value = closing[value < 0], value[value < 0]
-        c= self._cancel(closing[np.lexsort((closing, value))].tolist(), via, pinned)
-        self.stats.append(('t',n,len(closing),c))
-        return c
-
-    def anywhere(self) -> int:
-        """Cancels cycles of negative cost wherever they are; how many. 0: there are none (or none within the passes)."""
-        length, room = self._lengths()
-        arcs, starts = self._open(length, room, None)
-        label, via = self.label, np.full(self.nodes, -1, dtype=np.int64)
-        frontier = np.arange(self.nodes)
-        for step in range(1, _PASSES * 5 + 1):
-            frontier = self._relax(label, via, frontier, arcs, starts, length)
-            if not len(frontier):
-                self.stats.append(('g',step,0,0))
-                return 0
             if step % _LOOK == 0:
                 on_cycle = self._cycles(via)
                 if len(on_cycle):
-                    c= self._cancel(via[on_cycle].tolist(), via, np.zeros(self.nodes, dtype=np.bool_))
-                    self.stats.append(('g',step,len(on_cycle),c))
+                    c = self._cancel(via[on_cycle].tolist(), via, np.zeros(self.nodes, dtype=np.bool_))[0]
+                    self.stats.append(("tc", n, len(on_cycle), c))
                     return c
-        self.stats.append(('g',step,-1,0))
-        return 0
+        closing = np.flatnonzero((self.length < _FAR) & pinned[self.target] & (label[self.source] < _FAR - 1))
+        value = label[self.source[closing]] + self.length[closing]
+        closing, value = closing[value < 0], value[value < 0]
+        c = self._cancel(closing[np.lexsort((closing, value))].tolist(), via, pinned)[0]
+        self.stats.append(("t", n, len(closing), c))
+        return c
+
+    def anywhere(self, budget: int) -> int:
+        """Cancels cycles of negative cost wherever they are; how many. 0: there are none (or none within the passes)."""
+        self.length = self._length(slice(None))
+        label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
+        frontier = np.arange(self.nodes)
+        nobody = np.zeros(self.nodes, dtype=np.bool_)
+        self.scanned = 0
+        cc = 0
+        step = 0
+        while len(frontier) and self.scanned < budget * 2 * self.m:
+            step += 1
+            frontier = self._relax(label, via, frontier)
+            if step % _LOOK == 0 and len(frontier):
+                on_cycle = self._cycles(via)
+                if len(on_cycle):
+                    c, touched = self._cancel(via[on_cycle].tolist(), via, nobody)
+                    cc += c
+                    if touched:
+                        arcs = np.unique(np.array(touched))
+                        length = self._length(arcs)
+                        self.length[arcs] = length[: len(arcs)]
+                        self.length[arcs + self.m] = length[len(arcs) :]
+                        frontier = np.union1d(frontier, np.concatenate([self.tail[arcs], self.head[arcs]]))
+                    via[on_cycle] = -1
+        self.stats.append(("g", step, self.scanned / 2 / self.m, cc, len(frontier)))
+        return cc
 
     def _cycles(self, via: IntArray) -> IntArray:
         """Nodes that come back to themselves."""
@@ -189,6 +198,7 @@ class _Search:
         back, ends, source = via.tolist(), pinned.tolist(), self.rows[9]
         target = self.target
         cancelled = 0
+        touched = []
         for arc in closing:
             end = int(target[arc])
             path, seen = [arc], {end}
@@ -203,8 +213,10 @@ class _Search:
                 # A cycle off the root: keep its part of the path.
                 start = next(i for i in range(len(path)) if target[path[i]] == node)
                 path = path[start:]
-            cancelled += self._send(path)
-        return cancelled
+            if self._send(path):
+                cancelled += 1
+                touched.extend(a if a < self.m else a - self.m for a in path)
+        return cancelled, touched
 
     def _send(self, path: list[int]) -> int:
         _, _, low, high, cost, first, last, weight, flow, _ = self.rows

@@ -33,9 +33,13 @@ class Copies:
     pools: BoolArray
     places: BoolArray
 
-    def face(self, problem: Problem) -> IntArray:
-        """Keys of all pairs of logged tasks that such an optimum may use: outside of them nothing needs to be looked for."""
+    def face(self, problem: Problem, most: int) -> IntArray | None:
+        """Keys of all pairs of logged tasks that such an optimum may use: outside of them nothing needs to be looked
+        for. None if they are more than `most`."""
         tasks = np.flatnonzero(self.pools)
+        places = self.places.sum(axis=1)
+        if int(self.columns.sum()) + int(places[problem.group[tasks]].sum()) > most:
+            return None
         open_ = [task * problem.C + np.flatnonzero(self.places[problem.group[task]]) for task in tasks.tolist()]
         pooled = np.concatenate(open_) if open_ else np.zeros(0, dtype=np.int64)
         return np.union1d(problem.col_keys[self.columns], pooled[problem.find(pooled) < 0])
@@ -89,7 +93,10 @@ def balanced_copies(
     network.add_arcs(tasks[tie_tasks], ties[tie_tasks], first.choices[tie_tasks])
     if not now:
         network.add_arcs(
-            tasks[tie_tasks], ties[tie_tasks], size, cost={0: first.tie_cost[tie_tasks], 1: first.tie_cold[tie_tasks] * 1}
+            tasks[tie_tasks],
+            ties[tie_tasks],
+            size,
+            cost={0: first.tie_cost[tie_tasks], 1: first.tie_cold[tie_tasks] * 1},
         )
 
     allowed = problem.logged[problem.col_task]
@@ -130,7 +137,10 @@ def balanced_copies(
     cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
     window = windows.group_copies
     network.add_arcs(
-        cells[cell], clients[np.tile(np.arange(C), len(groups))], window.high.ravel()[cell], low=window.low.ravel()[cell]
+        cells[cell],
+        clients[np.tile(np.arange(C), len(groups))],
+        window.high.ravel()[cell],
+        low=window.low.ravel()[cell],
     )
     network.add_arcs(clients, np.broadcast_to(sink, (C,)), windows.copies.high, low=windows.copies.low)
 

@@ -58,7 +58,7 @@ def balanced_now(problem: Problem, first: First, windows: Windows) -> Found:
     return Found(min(found, key=lambda p: active_moves(problem, p)), bounds=bounds)
 
 
-def balanced_plan(problem: Problem, first: First, windows: Windows) -> Found:
+def balanced_plan(problem: Problem, first: First, windows: Windows, largest_face: int = 0) -> Found:
     """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
     copies = _copies(problem, first, windows, now=False)
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
@@ -67,7 +67,7 @@ def balanced_plan(problem: Problem, first: First, windows: Windows) -> Found:
         return Found(None, impossible=True)
     problem, first, chosen = copies
     bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds[:2]), *relaxed.bounds[:2]], strict=False))
-    face = chosen.face(problem)
+    face = chosen.face(problem, largest_face)
     found: list[Placement] = []
     loose = ~problem.logged[problem.col_task]
     fitting = balanced_actives(
@@ -103,9 +103,7 @@ def _copies(problem: Problem, first: First, windows: Windows, *, now: bool) -> t
     return problem, first, copies
 
 
-def _copies_around(
-    problem: Problem, windows: Windows, active: IntArray, *, now: bool
-) -> tuple[Placement, list[int]] | None:
+def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool) -> tuple[Placement, list[int]] | None:
     """Copies that contain the given actives, and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -123,9 +121,7 @@ def _copies_around(
     return None
 
 
-def _actives_inside(
-    problem: Problem, first: First, windows: Windows, copies: IntArray, *, now: bool
-) -> Placement | None:
+def _actives_inside(problem: Problem, first: First, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
     """Actives chosen among the given copies (and anywhere for tasks without changelog)."""
     problem, first = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]

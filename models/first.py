@@ -122,9 +122,7 @@ def _threshold(problem: Problem) -> IntArray:
     ranks = problem.col_first_rank[order]
     number = np.diff(start)
     pool = problem.pool_size
-    less = np.bincount(
-        problem.col_task[problem.col_first_rank < problem.pool_rank[problem.col_task]], minlength=problem.T
-    )
+    less = np.bincount(problem.col_task[problem.col_first_rank < problem.pool_rank[problem.col_task]], minlength=problem.T)
     in_columns = (need <= less) | (pool == 0)
     in_pool = ~in_columns & (need <= less + pool)
     position = np.where(in_columns, need - 1, need - 1 - pool)

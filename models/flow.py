@@ -140,9 +140,7 @@ def _dot(cost: IntArray, flow: IntArray) -> int:
     return int(np.sum(c.astype(object) * f.astype(object)))
 
 
-def _solve(
-    tail: IntArray, head: IntArray, low: IntArray, high: IntArray, cost: IntArray, supply: IntArray
-) -> IntArray | None:
+def _solve(tail: IntArray, head: IntArray, low: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
     """One cost, bounds low ≤ flow ≤ high, supplies that must be met."""
     net = supply.copy()
     np.subtract.at(net, tail, low)

@@ -7,16 +7,18 @@ loads that differ, excess where no balanced assignment exists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from .first import First
+from .first import First, prepare
+from .goals import GOALS
 from .lexicographic import Goal, optimise
 from .problem import IntArray, Placement, Problem
 from .solver import Deadline
+from .values import plan_values
 from .variables import (
     Expression,
     Variables,
@@ -26,9 +28,8 @@ from .variables import (
     pools_add_up,
     standby_number,
     total,
-    weighted,
 )
-from .windows import Window, Windows
+from .windows import Windows, count
 
 FAMILIES = ("active_excess", "stateful_excess", "copies_excess", "group_active_excess", "group_copies_excess")
 
@@ -98,7 +99,11 @@ def solve_weighted(
     start: Placement | None = None,
 ) -> Planned:
     """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
-    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4."""
+    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
+
+    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application.
+    """
+    problem, first = in_changelogs(problem)
     v = _placement_model(problem)
     excess = excess_goals(v, windows)
     instance, subtopology, stickiness = weights
@@ -109,6 +114,26 @@ def solve_weighted(
         + stickiness * total(sticky)
     )
     return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
+
+
+def in_changelogs(problem: Problem) -> tuple[Problem, First]:
+    """Restore costs in hundredths of the mean whole changelog of the logged tasks."""
+    mean = max(1.0, float(problem.end[problem.logged].mean())) if problem.logged.any() else 1.0
+
+    def scaled(cost: IntArray) -> IntArray:
+        return np.ceil(100.0 * cost / mean).astype(np.int64)
+
+    scaled_problem = replace(problem, col_cost=scaled(problem.col_cost), pool_cost=scaled(problem.pool_cost))
+    return prepare(scaled_problem)
+
+
+def weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
+    """The sum that `solve_weighted` minimises, for a placement."""
+    problem, first = in_changelogs(problem)
+    excess = windows.excess(count(problem, plan.active, plan.standby_task, plan.standby_client))
+    values = plan_values(problem, first, plan)
+    sticky = values["restore_work"] + values["active_moves"] + values["standby_moves"]
+    return weights[0] * sum(excess[:3]) + weights[1] * sum(excess[3:]) + weights[2] * sticky
 
 
 def _placement_model(problem: Problem, face: IntArray | None = None) -> Variables:
@@ -159,7 +184,7 @@ def _completed(v: Variables, values: list[int]) -> list[int] | None:
 
 def inside_windows(v: Variables, windows: Windows) -> None:
     """Balanced: every count of the five families inside its window."""
-    for counts, window in zip(family_counts(v), _in_order(windows), strict=True):
+    for counts, window in zip(family_counts(v), windows.in_order(), strict=True):
         for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
             if isinstance(expression, int):
                 if not low <= expression <= high:
@@ -188,7 +213,7 @@ def standbys_on_next_most_caught_up(v: Variables, first: First) -> None:
 def excess_goals(v: Variables, windows: Windows) -> dict[str, Goal]:
     """Excess of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
     goals = {}
-    for name, counts, window in zip(FAMILIES, family_counts(v), _in_order(windows), strict=True):
+    for name, counts, window in zip(FAMILIES, family_counts(v), windows.in_order(), strict=True):
         costs: list[Expression] = []
         for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
             if isinstance(expression, int):
@@ -210,66 +235,3 @@ def _excess(v: Variables, expression: Expression, low: int, high: int) -> Expres
     for k in range(1, reach + 1):
         v.model.add(cost >= k * away - k * (k - 1) // 2)
     return cost
-
-
-def _in_order(windows: Windows) -> tuple[Window, ...]:
-    return (windows.active, windows.stateful, windows.copies, windows.group_active, windows.group_copies)
-
-
-def restore_work(v: Variables, first: First) -> Expression:
-    """(b): lags of copies of rank > 0 that the plan wants or this answer forces, each counted once."""
-    return _beyond_forced(v, first, v.problem.col_cost.tolist(), first.tie_cost.tolist(), first.forced_work)
-
-
-def cold_copies(v: Variables, first: First) -> Expression:
-    """(c): their number."""
-    ones = (v.problem.col_rank > 0).astype(np.int64).tolist()
-    return _beyond_forced(v, first, ones, first.tie_cold.astype(np.int64).tolist(), first.forced_cold)
-
-
-def _beyond_forced(v: Variables, first: First, each: list[int], tie: list[int], forced: int) -> Expression:
-    """Mandatory copies are paid already, and so are the first `choices` of a task's tied ones."""
-    p = v.problem
-    terms: list[cp_model.IntVar] = []
-    costs: list[int] = []
-    for i in np.flatnonzero(p.logged[p.col_task]).tolist():
-        priced = not first.mandatory[i] and not (first.tied[i] and first.tie_cold[p.col_task[i]])
-        if priced and each[i]:
-            for variable in v.copies([i]):
-                terms.append(variable)
-                costs.append(each[i])
-    for task in np.flatnonzero(first.tie_cold).tolist():
-        copies = v.copies(i for i in v.columns_of(task) if first.tied[i])
-        if tie[task] and len(copies) > first.choices[task]:
-            beyond = v.model.new_int_var(0, p.standbys + 1, "")
-            v.model.add(beyond >= total(copies) - int(first.choices[task]))
-            terms.append(beyond)
-            costs.append(tie[task])
-    return weighted(terms, np.array(costs, dtype=np.int64)) + forced
-
-
-def cold_actives(v: Variables, first: First) -> Expression:
-    """(d): planned actives that are not caught up."""
-    return total(v.actives(np.flatnonzero(v.problem.logged[v.problem.col_task] & (v.problem.col_rank > 0)).tolist()))
-
-
-def active_moves(v: Variables, first: First) -> Expression:
-    """(e): tasks with a previous owner that are active elsewhere."""
-    p = v.problem
-    pooled = [variable for task, variable in v.pool_active.items() if p.has_owner[task]]
-    return total([*v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()), *pooled])
-
-
-def standby_moves(v: Variables, first: First) -> Expression:
-    """(f): standbys on clients that were not the task's standby before."""
-    p = v.problem
-    return total(v.standbys(np.flatnonzero(p.has_history[p.col_task] & ~p.col_standby).tolist()))
-
-
-GOALS: dict[str, Callable[[Variables, First], Expression]] = {
-    "restore_work": restore_work,
-    "cold_copies": cold_copies,
-    "cold_actives": cold_actives,
-    "active_moves": active_moves,
-    "standby_moves": standby_moves,
-}

@@ -109,7 +109,13 @@ class Problem:
     remembered_plan: Placement | None = None
     """The plan of the remembered answer, where it still names present tasks and clients for every copy."""
     load: IntArray | None = None
-    """(T,) relative load of the active copies in whole units; None where all are alike."""
+    """(T,) load of each active copy in whole units (goal `load`); None where it is not asked for."""
+    rack_of: IntArray | None = None
+    """(C,) rack of each client; None where racks are not asked for or not known."""
+    crossings: IntArray | None = None
+    """(T, racks) partitions of the task that have no replica in the rack."""
+    tags: tuple[IntArray, ...] = ()
+    """(C,) for each tag asked for: the client's value, −1 for none."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters

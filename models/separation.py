@@ -28,9 +28,7 @@ REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
-def rebalance(
-    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives
-) -> Rebalanced:
+def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives) -> Rebalanced:
     """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
     (`least_excess_actives`, or the greedy one)."""
     C, T = problem.C, problem.T
@@ -73,9 +71,7 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     }
 
 
-def _open_actives(
-    problem: Problem, first: First, planned_active: BoolArray, planned_standby: BoolArray
-) -> BoolArray:
+def _open_actives(problem: Problem, first: First, planned_active: BoolArray, planned_standby: BoolArray) -> BoolArray:
     """(A,) the actives among which (i) and (ii) do not tell."""
     task, T = problem.col_task, problem.T
     leads = first.leading & problem.logged[task]

@@ -54,9 +54,7 @@ class Variables:
         """Variables for a problem; (A,) masks say which columns may be active, and which may be standbys."""
         logged = problem.logged[problem.col_task]
         active = [model.new_bool_var("") if may else None for may in may_lead.tolist()]
-        standby = [
-            model.new_bool_var("") if may and problem.standbys else None for may in (may_hold & logged).tolist()
-        ]
+        standby = [model.new_bool_var("") if may and problem.standbys else None for may in (may_hold & logged).tolist()]
         pooled = np.flatnonzero(~problem.logged & (problem.pool_size > 0))
         number = np.bincount(problem.group[pooled], minlength=problem.G)
         cells = [(g, c, int(number[g])) for g in np.flatnonzero(number).tolist() for c in range(problem.C)]

@@ -6,7 +6,7 @@ is cut off goes to the others in proportion (water filling). All arithmetic is e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +52,19 @@ class Windows:
 
     def including(self, counts: Counts) -> Windows:
         """All windows widened to the given counts: what is left to demand where no balanced assignment exists."""
-        return replace(
-            self,
-            active=self.active.including(counts.active),
-            stateful=self.stateful.including(counts.stateful),
-            copies=self.copies.including(counts.copies),
-            group_active=self.group_active.including(counts.group_active),
-            group_copies=self.group_copies.including(counts.group_copies),
-        )
+        return Windows(*(window.including(counted) for window, counted in self.pairs(counts)))
+
+    def unbounded(self, most: int) -> Windows:
+        """Windows of the same shape that hold every count up to `most`."""
+
+        def all_of(window: Window) -> Window:
+            return Window(np.zeros_like(window.low), np.full_like(window.high, most))
+
+        return Windows(*(all_of(window) for window in self.in_order()))
+
+    def in_order(self) -> tuple[Window, ...]:
+        """The five families, most important first."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
     def hold(self, counts: Counts) -> bool:
         """Whether the counts are balanced."""
@@ -71,13 +76,7 @@ class Windows:
 
     def pairs(self, counts: Counts) -> list[tuple[Window, IntArray]]:
         """Each window beside its counts, in order."""
-        return [
-            (self.active, counts.active),
-            (self.stateful, counts.stateful),
-            (self.copies, counts.copies),
-            (self.group_active, counts.group_active),
-            (self.group_copies, counts.group_copies),
-        ]
+        return list(zip(self.in_order(), counts.in_order(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +88,10 @@ class Counts:
     copies: IntArray
     group_active: IntArray
     group_copies: IntArray
+
+    def in_order(self) -> tuple[IntArray, ...]:
+        """As `Windows.in_order`."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 
 def count(problem: Problem, active: IntArray, standby_task: IntArray, standby_client: IntArray) -> Counts:

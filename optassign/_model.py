@@ -1,6 +1,7 @@
 """What all types of the JSON formats have in common: frozen, strict, `null` means default, `x_` fields kept."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -11,6 +12,15 @@ from optassign.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskI
 INT64_MAX = 2**63 - 1
 
 
+def _finite(value: JsonValue) -> JsonValue:
+    """`value`, if it can be written as JSON again; pydantic's own parser lets NaN and infinity pass."""
+    if isinstance(value, float) and not isfinite(value):
+        raise found_not(str(value), "any JSON value without NaN and infinity")
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _finite(below)
+    return value
+
+
 class Frozen(BaseModel):
     """Base of all types read from or written to JSON.
 
@@ -19,7 +29,7 @@ class Frozen(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, JsonValue]
+    __pydantic_extra__: dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
     _fields: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.goals import goal_order
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, placement
 from optassign.models.warmups import Progress
 from optassign.state import ApplicationState
 
 _INT64_MAX = (1 << 63) - 1
 _RUNNING, _UNKNOWN = -2, -3
+_WEIGHT_UNIT = 1_000
+"""Task weights count in thousandths."""
 _CAPACITY_UNIT = 1_000_000
 """Capacities count in millionths of a thread: shares are then exact fractions."""
 
@@ -47,9 +51,9 @@ class Arrays:
     """Keys of the remembered warm-ups, sorted."""
     progress: Progress
 
-    def clients_of(self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None) -> tuple[
-        KafkaStreamsAssignment, ...
-    ]:
+    def clients_of(
+        self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
+    ) -> tuple[KafkaStreamsAssignment, ...]:
         """The answer by client. `followup`: (client, delay in ms)."""
         active = self._by_client(np.arange(len(self.tasks)), answer.active)
         standby = self._by_client(answer.standby_task, answer.standby_client)
@@ -162,6 +166,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         has_history=np.bincount(task[holder | np.isin(keys, memory.standby)], minlength=T) + (memory.active >= 0) > 0,
         lag_unknown=bool(unknown.any()),
         remembered_plan=memory.placement_of_plan(standbys, logged, C),
+        **_configured(state, goal_order(state).configured),
     )
     return Arrays(
         problem=problem,
@@ -177,6 +182,30 @@ def to_arrays(state: ApplicationState) -> Arrays:
         under_way=memory.warmup,
         progress=memory.progress,
     )
+
+
+def _configured(state: ApplicationState, goals: tuple[str, ...]) -> dict[str, Any]:
+    """What goals (a) need, for those that are asked for."""
+    found: dict[str, Any] = {}
+    if "load" in goals:
+        found["load"] = np.array([max(1, round(t.weight * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64)
+    if "rack_traffic" in goals and all(c.rack is not None for c in state.clients):
+        racks = sorted({c.rack for c in state.clients if c.rack is not None})
+        found["rack_of"] = np.array([racks.index(c.rack) for c in state.clients if c.rack is not None], dtype=np.int64)
+        found["crossings"] = np.array(
+            [[sum(bool(p.racks) and rack not in p.racks for p in t.partitions) for rack in racks] for t in state.tasks],
+            dtype=np.int64,
+        ).reshape(len(state.tasks), len(racks))
+    if "tag_spread" in goals:
+        found["tags"] = tuple(
+            _numbered([c.tags.get(tag) for c in state.clients]) for tag in state.configs.rack_aware_assignment_tags
+        )
+    return found
+
+
+def _numbered(values: list[str | None]) -> IntArray:
+    names = sorted({value for value in values if value is not None})
+    return np.array([-1 if value is None else names.index(value) for value in values], dtype=np.int64)
 
 
 def _groups(state: ApplicationState) -> tuple[IntArray, IntArray]:

@@ -228,6 +228,13 @@ class TestExtraFields:
         assert next(client for client in again["clients"] if client["process_id"] == "b")["x_note"] is None
         assert ApplicationState.model_validate(again) == ApplicationState.model_validate(given)
 
+    @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+    @pytest.mark.parametrize("value", ["%s", '{"a": [1, %s]}'])
+    def test_what_could_not_be_written_again_is_refused_there_too(self, number: str, value: str) -> None:
+        text = json.dumps(small(x_note=0)).replace('"x_note": 0', f'"x_note": {value % number}')
+        with pytest.raises(ValidationError):
+            ApplicationState.model_validate_json(text)
+
     @pytest.mark.parametrize("name", ["extra", "X_upper", "x", "_x_"])
     def test_others_are_refused_everywhere(self, name: str) -> None:
         types: list[tuple[type[Frozen], dict[str, Any]]] = [
@@ -252,6 +259,19 @@ class TestNormalOrder:
         assert list(a.consumers.items()) == [("c-1", ("0_9", "0_10", "1_0")), ("c-2", ("2_0",))]
         assert list(a.lags.items()) == [("0_9", -3), ("0_10", -2)]
         assert b.previous_standby == ("0_9", "0_10")
+
+    def test_names_are_sorted_where_their_order_means_nothing(self) -> None:
+        given = small(configs={"rack_aware_assignment_tags": ["z", "a"]}, options={"goals": ["load", "cold_copies"]})
+        given["clients"][0]["tags"] = {"zone": "1", "cluster": "2"}
+        given["tasks"][0]["partitions"] = [{"topic": "b", "partition": 10}, {"topic": "b", "partition": 9}, {"topic": "a"}]
+        given["tasks"][0]["partitions"][0]["racks"] = ["r2", "r10", "r1"]
+        made = ApplicationState.model_validate(given)
+        assert made.configs.rack_aware_assignment_tags == ("a", "z")
+        assert list(made.clients[1].tags) == ["cluster", "zone"]
+        partitions = made.all_tasks["0_10"].partitions
+        assert [(partition.topic, partition.partition) for partition in partitions] == [("a", None), ("b", 9), ("b", 10)]
+        assert partitions[2].racks == ("r1", "r10", "r2")
+        assert made.options.goals == ("load", "cold_copies"), "the order of goals means everything"
 
     @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
     @pytest.mark.parametrize("seed", range(3))
@@ -319,14 +339,14 @@ class TestDropped:
             "format": 1,
             "assignor": "x",
             "clients": [{"process_id": "gone", "active": ["9_0", "0_9"], "warmup": ["9_1"]}],
-            "plan": [{"process_id": "gone", "active": ["9_0"], "standby": ["0_10"]}],
+            "plan": [{"process_id": "gone", "active": ["9_0"], "standby": ["0_10", "9_2"]}],
             "report": {
                 "waiting": [{"task": "9_0", "process_id": "a", "role": "active"}],
                 "warmup_progress": [{"task": "9_1", "process_id": "a"}, {"task": "0_9", "process_id": "a"}],
             },
         }
         made = ApplicationState.model_validate(given)
-        assert made.dropped == Dropped(previous=3, lags=1, lags_not_logged=2, remembered=5)
+        assert made.dropped == Dropped(previous=3, lags=1, lags_not_logged=2, remembered=6)
         assert made.clients[1].previous_standby == ("0_9", "0_10")
         assert list(made.clients[1].lags) == ["0_9", "0_10"]
         remembered = made.remembered
@@ -365,6 +385,9 @@ class TestMethodsOfTheKip:
         assert made.full_lags == {"0_9": 30_001, "0_10": 70}  # not caught up, whatever is reported
         changed["configs"]["acceptable_recovery_lag"] = INT64_MAX
         assert ApplicationState.model_validate(changed).full_lags["0_9"] == INT64_MAX
+        changed["configs"]["acceptable_recovery_lag"] = 0
+        changed["clients"][0]["lags"]["0_9"] = INT64_MAX
+        assert ApplicationState.model_validate(changed).full_lags["0_9"] == INT64_MAX, "within int64"
 
     def test_a_client_of_its_own_knows_its_own_lags_only(self) -> None:
         client = KafkaStreamsState(process_id="a", threads=1, lags={"0_0": 5})
@@ -376,6 +399,10 @@ class TestMethodsOfTheKip:
         a = state().clients[0]
         assert a.prev_tasks_by_lag("c-1") == ("0_9", "0_10", "1_0")  # -3, -2, none
         assert a.prev_tasks_by_lag("c-2") == ("2_0",)
+        changed = small()
+        changed["clients"][1]["lags"] = {"0_9": 5, "0_10": 2}
+        a = ApplicationState.model_validate(changed).clients[0]
+        assert a.prev_tasks_by_lag("c-1") == ("1_0", "0_10", "0_9")
         with pytest.raises(LookupError, match="no consumer 'c-9'"):
             a.prev_tasks_by_lag("c-9")
 

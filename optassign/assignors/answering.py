@@ -78,9 +78,7 @@ def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) 
     return tuple(found)
 
 
-def _stage_goals(
-    stage: Stage, values: dict[str, int], bounds: dict[str, int], solution: Solution
-) -> list[GoalReport]:
+def _stage_goals(stage: Stage, values: dict[str, int], bounds: dict[str, int], solution: Solution) -> list[GoalReport]:
     goals: list[GoalReport] = []
     certain = True
     for name, value in values.items():
@@ -104,9 +102,7 @@ def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
     if plan is None:
         return ()
     task, client = solution.waiting // problem.C, solution.waiting % problem.C
-    slot = np.isin(
-        solution.waiting, np.union1d(solution.warmups, solution.answer.copy_keys(problem.C, problem.logged))
-    )
+    slot = np.isin(solution.waiting, np.union1d(solution.warmups, solution.answer.copy_keys(problem.C, problem.logged)))
     lag = problem.lag_of(solution.waiting)
     active = plan.active[task] == client
     return tuple(

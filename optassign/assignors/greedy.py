@@ -56,6 +56,10 @@ class GreedyMethod:
         """Pools stay pools."""
         return prepare(problem)
 
+    def target(self, problem: Problem, windows: Windows) -> Windows:
+        """The windows."""
+        return windows
+
     def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
         """A good try."""
         return Found(greedy_now(problem, first, windows), found_by="greedy")

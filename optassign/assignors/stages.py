@@ -21,7 +21,6 @@ from optassign.models.values import active_moves
 from optassign.models.warmups import PATIENCE, Progress, queue
 from optassign.models.windows import Windows, count, windows
 
-
 T = TypeVar("T")
 
 
@@ -30,6 +29,10 @@ class Method(Protocol):
 
     def prepared(self, problem: Problem) -> tuple[Problem, First]:
         """The problem with as many pairs written out as the method wants."""
+        ...
+
+    def target(self, problem: Problem, windows: Windows) -> Windows:
+        """What counts as balanced: the windows, or anything where excess is a cost."""
         ...
 
     def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
@@ -53,7 +56,7 @@ class Method(Protocol):
         ...
 
     def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
-        """Whether an assignment is at the optimum of goals (a), so that nothing later could be better."""
+        """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""
         ...
 
 
@@ -104,9 +107,10 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     confirmed = _second_pass(arrays, problem, first, within)
     if confirmed is not None:
         return confirmed
-    solution = _at_rest(arrays, problem, first, within, method)
+    target = method.target(problem, within)
+    solution = _at_rest(arrays, problem, first, target, method)
     if solution is None:
-        solution = _solve(arrays, problem, first, within, method, clock)
+        solution = _solve(arrays, problem, first, within, target, method, clock)
     solution.seconds = clock.seconds
     return solution
 
@@ -137,7 +141,11 @@ def _second_pass(arrays: Arrays, problem: Problem, first: First, within: Windows
     remembered = arrays.remembered
     if remembered is None or not arrays.in_transit.any() or not arrays.same_clients:
         return None
-    if arrays.remembered_plan_lost or not keeps_first(problem, first, remembered) or len(arrays.under_way) > problem.max_warmups:
+    if (
+        arrays.remembered_plan_lost
+        or not keeps_first(problem, first, remembered)
+        or len(arrays.under_way) > problem.max_warmups
+    ):
         return None
     return Solution(
         answer=remembered,
@@ -151,46 +159,39 @@ def _second_pass(arrays: Arrays, problem: Problem, first: First, within: Windows
     )
 
 
-def _at_rest(arrays: Arrays, problem: Problem, first: First, within: Windows, method: Method) -> Solution | None:
+def _at_rest(arrays: Arrays, problem: Problem, first: First, target: Windows, method: Method) -> Solution | None:
     """R7: what was assigned before comes back unaltered where nothing is left to wish."""
     previous = arrays.previous
     if previous is None or problem.lag_unknown:
         return None
     held = count(problem, previous.active, previous.standby_task, previous.standby_client)
-    if not within.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
+    if not target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
         return None
-    if not keeps_first(problem, first, previous) or not method.configured_optimum_now(problem, first, within, previous):
+    if not keeps_first(problem, first, previous) or not method.configured_optimum_now(problem, first, target, previous):
         return None
     return Solution(previous, None, _none(), reason="rest", found_by="remembered")
 
 
 def _solve(
-    arrays: Arrays, problem: Problem, first: First, within: Windows, method: Method, clock: Clock
+    arrays: Arrays, problem: Problem, first: First, within: Windows, target: Windows, method: Method, clock: Clock
 ) -> Solution:
     own = arrays.problem.remembered_plan
-    now = clock.run("now", lambda: method.balanced_now(problem, first, within))
-    at_once = _fewest_moves(problem, first, within, now.placement, own)
-    if at_once is not None and method.configured_optimum_now(problem, first, within, at_once):
-        return _final(problem, first, at_once, now)
-    found = clock.run("plan", lambda: method.plan(problem, first, within))
-    notes = []
+    solution = _at_once(problem, first, within, target, own, method, clock)
+    if solution is not None:
+        return solution
+    found = clock.run("plan", lambda: method.plan(problem, first, target))
+    notes: list[str] = []
     if found.placement is None:
-        rough = clock.run("plan", lambda: method.least_excess(problem, first, within))
-        wider = within.including(count(problem, rough.active, rough.standby_task, rough.standby_client))
+        rough = clock.run("plan", lambda: method.least_excess(problem, first, target))
+        target = target.including(count(problem, rough.active, rough.standby_task, rough.standby_client))
         notes.append("no balanced assignment was found: the windows are widened by the least excess")
-        now = clock.run("now", lambda: method.balanced_now(problem, first, wider))
-        at_once = _fewest_moves(problem, first, wider, now.placement, own)
-        if at_once is not None and method.configured_optimum_now(problem, first, wider, at_once):
-            solution = _final(problem, first, at_once, now)
-            solution.balanced = is_balanced(problem, within, at_once)
-            solution.notes = notes
+        solution = _at_once(problem, first, within, target, own, method, clock)
+        if solution is not None:
+            solution.notes += notes
             return solution
-        found = clock.run("plan", lambda: method.plan(problem, first, wider))
+        found = clock.run("plan", lambda: method.plan(problem, first, target))
         if found.placement is None:
-            found = Found(rough)
-        target = wider
-    else:
-        target = within
+            found = Found(rough, found_by="greedy")
     plan = found.placement
     assert plan is not None
     kept = own is not None and _no_worse(problem, first, target, own, plan, method)
@@ -198,21 +199,20 @@ def _solve(
         assert own is not None
         plan = own
     rebalanced = clock.run("rebalance", lambda: method.rebalance(problem, within, plan))
+    answer = rebalanced.answer
     solution = Solution(
-        answer=rebalanced.answer,
+        answer=answer,
         plan=plan,
         warmups=_none(),
         reason="feasible",
         found_by="remembered" if kept else found.found_by,
         bounds={"plan": found.bounds, "rebalance": rebalanced.bounds},
         proved=set() if kept else {("plan", goal) for goal in found.proved},
-        balanced=is_balanced(problem, within, rebalanced.answer),
+        balanced=is_balanced(problem, within, answer),
         limited=found.limited,
         notes=notes,
     )
-    if is_balanced(problem, target, rebalanced.answer) and method.configured_optimum_now(
-        problem, first, target, rebalanced.answer
-    ):
+    if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, first, target, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441).
         solution.plan = None
         solution.followup = problem.lag_unknown
@@ -221,8 +221,20 @@ def _solve(
     return solution
 
 
-def _final(problem: Problem, first: First, answer: Placement, found: Found) -> Solution:
-    """Balanced at once: answer and plan in one."""
+def _at_once(
+    problem: Problem,
+    first: First,
+    within: Windows,
+    target: Windows,
+    own: Placement | None,
+    method: Method,
+    clock: Clock,
+) -> Solution | None:
+    """Balanced in this very rebalance: answer and plan in one; no warm-ups, and no follow-up where all lags are known."""
+    found = clock.run("now", lambda: method.balanced_now(problem, first, target))
+    answer = _fewest_moves(problem, first, target, found.placement, own)
+    if answer is None or not method.configured_optimum_now(problem, first, target, answer):
+        return None
     same = found.placement is not None and answer.same_as(found.placement)
     return Solution(
         answer=answer,
@@ -231,6 +243,7 @@ def _final(problem: Problem, first: First, answer: Placement, found: Found) -> S
         reason="feasible",
         found_by=found.found_by if same else "remembered",
         bounds={"now": {"restore_work": first.forced_work, **found.bounds}},
+        balanced=is_balanced(problem, within, answer),
         limited=found.limited,
         followup=problem.lag_unknown,
     )
@@ -240,15 +253,14 @@ def _fewest_moves(
     problem: Problem, first: First, within: Windows, found: Placement | None, own: Placement | None
 ) -> Placement | None:
     """The remembered plan where it is balanced and allowed now, unless the one found moves fewer actives (R11)."""
-    if own is not None and is_balanced(problem, within, own) and keeps_first(problem, first, own):
-        if found is None or active_moves(problem, own) <= active_moves(problem, found):
-            return own
-    return found
+    if own is None or not is_balanced(problem, within, own) or not keeps_first(problem, first, own):
+        return found
+    if found is not None and active_moves(problem, found) < active_moves(problem, own):
+        return found
+    return own
 
 
-def _no_worse(
-    problem: Problem, first: First, target: Windows, own: Placement, found: Placement, method: Method
-) -> bool:
+def _no_worse(problem: Problem, first: First, target: Windows, own: Placement, found: Placement, method: Method) -> bool:
     """R11: the remembered plan stays unless another is better in the first goal that differs."""
     if not is_balanced(problem, target, own):
         return False

@@ -109,14 +109,10 @@ def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str
     found = Counter(_broken_copies(state, active, standby))
     every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
     found.update({("R2", copy[0]) for copy, times in Counter(every).items() if times > 1})
-    found.update(
-        [("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else []
-    )
+    found.update([("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else [])
     found.update(("R6", task.id) for task in state.tasks if not task.logged for copy in warmup if copy[0] == task.id)
     asks = [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None]
-    staying = sorted(c.process_id for c in state.clients if not c.draining) or sorted(
-        c.process_id for c in state.clients
-    )
+    staying = sorted(c.process_id for c in state.clients if not c.draining) or sorted(c.process_id for c in state.clients)
     found.update(("R8", None) for process_id in asks if process_id != staying[0])
     rest = at_rest(state)
     if rest is not None:
@@ -182,7 +178,7 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
 
 
 def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fraction]:
-    """Process id -> share of `copies` copies of `tasks` tasks: capped, in rounds, first those that stay, then the rest."""
+    """Process id -> share of `copies` copies of `tasks` tasks: capped, in rounds; first those that stay."""
     size = {c.process_id: c.threads * round(c.capacity * 10**6) for c in state.clients}
     result: dict[str, Fraction] = {}
     left = copies

@@ -20,8 +20,8 @@ def snapshot(
 ) -> ApplicationState:
     """A snapshot from short forms; acceptable_recovery_lag is 10 unless given.
 
-    A task is its changelog's end offset, "stateless", "unlogged", or a dictionary of its fields. A client is a dictionary
-    of its fields with `active` and `standby` for what it lists as previous, as text or list, or only its lags.
+    A task is its changelog's end offset, "stateless", "unlogged", or a dictionary of its fields. A client is a
+    dictionary of its fields, with `active` and `standby` for what it lists as previous, or only of its lags.
     """
     return ApplicationState.model_validate(
         {
@@ -85,9 +85,41 @@ def _roles(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]
 
 
 def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
-    """A random small snapshot and an answer to it: sensible, slightly broken or nonsense, with and without memory."""
+    """A random small snapshot and an answer to it: sensible, slightly broken or nonsense, with and without memory.
+
+    "quiet": nothing keeps R7 from applying; "second pass": nobody owns a task any more, memory knows all.
+    """
     rng = random.Random(seed)
+    mode = rng.choice(["any", "any", "any", "quiet", "quiet", "second pass"])
     names = ["a", "b", "c", "d", "e"][: rng.randint(1, 5)]
+    tasks = _tasks(rng, equal_weights=seed % 3 > 0)
+    standbys = rng.choice([0, 1, 1, 2])
+    before = _dealt(rng, tasks, names, standbys)
+    clients: dict[str, dict[str, Any]] = {}
+    for name in names:
+        clients[name] = {
+            **_state_on_disk(rng, mode, tasks, *([t for t in tasks if name in before[r][t]] for r in ("active", "standby"))),
+            "threads": rng.choice([1, 1, 2, 3]) if seed % 2 else 1,
+            "capacity": rng.choice([1.0, 1.0, 0.3, 2.5]) if seed % 5 == 0 else 1.0,
+            "draining": rng.random() < 0.1,
+            "rack": rng.choice(["r1", "r2", "r3"]) if rng.random() < 0.98 else None,
+            "tags": {"zone": rng.choice("xyz")} if rng.random() < 0.9 else {},
+        }
+    remembers = mode == "second pass" or rng.random() < 0.5
+    state = snapshot(
+        tasks,
+        clients,
+        remembered=_answer(rng, tasks, [*names, "gone"], standbys, before) if remembers else None,
+        options={"balance_factor": rng.choice([1, 1, 1, 2, 3, 4])},
+        num_standby_replicas=standbys,
+        acceptable_recovery_lag=rng.choice([10, 10, 10, 0, 2**63 - 1]),
+        max_warmup_replicas=rng.choice([1, 2]),
+        rack_aware_assignment_tags=rng.choice([[], [], [], ["zone"]]) if mode != "quiet" else [],
+    )
+    return state, _answer(rng, tasks, names, standbys, before)
+
+
+def _tasks(rng: random.Random, equal_weights: bool) -> dict[str, dict[str, Any]]:
     tasks: dict[str, dict[str, Any]] = {}
     for subtopology in range(rng.randint(1, 3)):
         kind = rng.choice(["logged", "logged", "unlogged", "stateless"])
@@ -96,51 +128,26 @@ def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
                 "stateful": kind != "stateless",
                 "logged": kind == "logged",
                 "changelog_end_offset": rng.choice([None, 5, 30, 100]),
-                "weight": rng.choice([1.0, 1.0, 1.0, 2.0]) if seed % 3 == 0 else 1.0,
-                "partitions": [
-                    {"racks": rng.sample(["r1", "r2"], rng.randint(1, 2))} for _ in range(rng.randint(1, 2))
-                ],
+                "weight": 1.0 if equal_weights else rng.choice([1.0, 1.0, 1.0, 2.0]),
+                "partitions": [{"racks": rng.sample(["r1", "r2"], rng.randint(1, 2))} for _ in range(rng.randint(1, 2))],
             }
-    quiet = rng.random() < 0.4  # nothing that keeps R7 from applying
-    standbys = rng.choice([0, 1, 1, 2])
-    assigned_before = _dealt(rng, tasks, names, standbys)
-    clients: dict[str, dict[str, Any]] = {}
-    for name in names:
-        active, standby = (
-            sorted(t for t in tasks if name in assigned_before[role][t]) for role in ("active", "standby")
-        )
-        lags = {t: -2 for t in active} | {t: rng.choice([0, 0, 8, 20] if not quiet else [0]) for t in standby}
-        if not quiet:
-            for task in tasks:
-                if rng.random() < 0.3:
-                    lags[task] = rng.choice([-3, -2, 0, 9, 10, 11, 20, 30, 31, 200])
-            active = [t for t in active if rng.random() < 0.9]
-            more = [t for t in tasks if t not in active and rng.random() < 0.1]
-            standby = sorted({t for t in standby if t not in active and rng.random() < 0.9} | set(more))
-            if rng.random() < 0.2:
-                active = sorted({*active, rng.choice(list(tasks))} - set(standby))
-        clients[name] = {
-            "active": active,
-            "standby": standby,
-            "lags": lags,
-            "threads": rng.choice([1, 1, 2, 3]) if seed % 2 else 1,
-            "capacity": rng.choice([1.0, 1.0, 0.3, 2.5]) if seed % 5 == 0 else 1.0,
-            "draining": rng.random() < 0.1,
-            "rack": rng.choice(["r1", "r2", "r3"]) if rng.random() < 0.98 else None,
-            "tags": {"zone": rng.choice("xyz")} if rng.random() < 0.9 else {},
-        }
-    remembered = _answer(rng, tasks, [*names, "gone"], standbys, assigned_before) if rng.random() < 0.5 else None
-    state = snapshot(
-        tasks,
-        clients,
-        remembered=remembered,
-        options={"balance_factor": rng.choice([1, 1, 1, 2, 3, 4])},
-        num_standby_replicas=standbys,
-        acceptable_recovery_lag=rng.choice([10, 10, 10, 0, 2**63 - 1]),
-        max_warmup_replicas=rng.choice([1, 2]),
-        rack_aware_assignment_tags=rng.choice([[], [], [], ["zone"]]) if not quiet else [],
-    )
-    return state, _answer(rng, tasks, names, standbys, assigned_before)
+    return tasks
+
+
+def _state_on_disk(
+    rng: random.Random, mode: str, tasks: Mapping[str, Any], active: list[str], standby: list[str]
+) -> dict[str, Any]:
+    """What a client lists and reports that had these copies: just them, more and less, or (second pass) no active."""
+    if mode == "quiet":
+        return {"active": active, "standby": standby, "lags": dict.fromkeys(active, -2) | dict.fromkeys(standby, 0)}
+    if mode == "second pass":
+        held = [task for task in tasks if rng.random() < 0.6]
+        return {"standby": held, "lags": {task: rng.choice([-3, 0, 11, 14, 17, 20, 25, 30]) for task in held}}
+    lags = dict.fromkeys(active, -2) | {task: rng.choice([0, 0, 8, 20]) for task in standby}
+    lags |= {task: rng.choice([-3, -2, 0, 9, 10, 11, 20, 30, 31, 200]) for task in tasks if rng.random() < 0.3}
+    listed = {task for task in active if rng.random() < 0.9} | {task for task in tasks if rng.random() < 0.05}
+    others = {task for task in standby if rng.random() < 0.9} | {task for task in tasks if rng.random() < 0.1}
+    return {"active": sorted(listed), "standby": sorted(others - listed), "lags": lags}
 
 
 _Dealt = dict[str, dict[str, list[str]]]
@@ -158,9 +165,7 @@ def _dealt(rng: random.Random, tasks: Mapping[str, Any], names: list[str], stand
     return dealt
 
 
-def _answer(
-    rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int, before: _Dealt
-) -> TaskAssignment:
+def _answer(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int, before: _Dealt) -> TaskAssignment:
     """The same again, dealt anew, or changed in some places; with a plan now and then."""
     dealt = rng.choice([before, before, _dealt(rng, tasks, names, standbys)])
     dealt = {role: {task: list(clients) for task, clients in of.items()} for role, of in dealt.items()}

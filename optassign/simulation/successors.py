@@ -1,0 +1,116 @@
+"""The snapshot that follows an answer: when all of it has been restored, or half-way through a cooperative rebalance.
+
+Lags are offsets. An answer that names a client twice or a task in two roles has no successor: `validate` it first.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+
+__all__ = ["after_restoration", "second_pass"]
+
+_GROWTH = 50
+"""One part in so many of a changelog is written between two rebalances."""
+
+
+def after_restoration(
+    state: ApplicationState, assignment: TaskAssignment, *, keep_state: bool = False, memory: bool = True
+) -> ApplicationState:
+    """The snapshot once every assigned copy has been restored (KIP-441's probing rebalance).
+
+    Lags of assigned copies: −2 active, 0 standby and warm-up. `previous_standby`: standbys and warm-ups. All other state
+    is deleted; with `keep_state` it stays, lagging by a fiftieth of its changelog more each time until the whole
+    changelog is as near, and is listed in `previous_standby` too, as Kafka lists every directory; state of unknown lag is
+    not kept. `remembered`: the answer, with `memory`, or else nothing.
+    """
+    full = state.full_lags
+    given = assignment.by_process_id
+    clients = []
+    for client in state.clients:
+        answer = given.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
+        copies = (*answer.standby, *answer.warmup)
+        lags = dict.fromkeys((task for task in answer.active if task in full), RUNNING)
+        lags |= dict.fromkeys((task for task in copies if task in full), 0)
+        kept = _kept(client, lags, full) if keep_state else {}
+        clients.append(_client(client, answer.active, [*copies, *kept], lags | kept))
+    return _state(state, clients, assignment if memory else None)
+
+
+def second_pass(
+    state: ApplicationState, assignment: TaskAssignment, *, memory: bool = True, state_survives: bool = True
+) -> ApplicationState:
+    """The snapshot of the second pass of a cooperative rebalance, a moment after `assignment` (KIP-429).
+
+    A task that goes from one client to another is in nobody's `previous_active`: its old owner has given it up and lists
+    it in `previous_standby` with lag 0, or without `state_survives` has no state of it (both were seen). Tasks that
+    nobody owned are with their new owners already, running where these are caught up. Clients with a new standby or
+    warm-up list it, and nothing is restored yet. `remembered`: the answer, with `memory`, or else nothing.
+    """
+    given = assignment.by_process_id
+    owned = {task for client in state.clients for task in client.previous_active}
+    full, acceptable = state.full_lags, state.configs.acceptable_recovery_lag
+    clients = []
+    for client in state.clients:
+        answer = given.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
+        had, lags = set(client.previous_active), dict(client.lags)
+        active = {task for task in answer.active if task in had or task not in owned}
+        for task in active - had:
+            if task in full and _caught_up(lags.get(task, full[task]), acceptable):
+                lags[task] = RUNNING
+        given_up = {task for task in client.previous_active if task in full} - active
+        if state_survives:
+            lags |= dict.fromkeys(given_up, 0)
+        else:
+            lags = {task: lag for task, lag in lags.items() if task not in given_up}
+        directories = {*client.previous_standby, *answer.standby, *answer.warmup, *given_up} - active
+        clients.append(_client(client, active, directories if state_survives else directories - given_up, lags))
+    return _state(state, clients, assignment if memory else None)
+
+
+def _caught_up(lag: int, acceptable: int) -> bool:
+    return lag != UNKNOWN_LAG and lag <= acceptable
+
+
+def _kept(client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int]) -> dict[str, int]:
+    """The state of tasks that this client is not assigned any more, and by how much it lags now."""
+    kept = {}
+    for task, lag in client.lags.items():
+        if task not in assigned and lag != UNKNOWN_LAG:
+            lag = max(lag, 0) + full[task] // _GROWTH + 1
+            if lag < full[task]:
+                kept[task] = lag
+    return kept
+
+
+def _client(
+    client: KafkaStreamsState, active: Iterable[str], standby: Iterable[str], lags: Mapping[str, int]
+) -> KafkaStreamsState:
+    active = tuple(active)
+    changed: dict[str, Any] = {"previous_active": active, "previous_standby": tuple(standby), "lags": lags}
+    if client.consumers:
+        changed["consumers"] = _consumers(client.consumers, active)
+    return client.model_copy(update=changed)
+
+
+def _consumers(before: Mapping[str, tuple[str, ...]], active: Iterable[str]) -> dict[str, list[str]]:
+    """Active tasks per consumer: each keeps what it had, new ones go to who has fewest."""
+    active = set(active)
+    after = {name: [task for task in tasks if task in active] for name, tasks in before.items()}
+    for task in sorted(active.difference(*after.values())):
+        min(after.items(), key=lambda item: (len(item[1]), item[0]))[1].append(task)
+    return after
+
+
+def _state(
+    state: ApplicationState, clients: Iterable[KafkaStreamsState], remembered: TaskAssignment | None
+) -> ApplicationState:
+    tasks = state.tasks
+    if any(task.logged and task.changelog_end_offset is None for task in tasks):
+        # Else changelogs would seem to shrink with the lags: where the end offset is missing, the greatest lag tells it.
+        full = state.full_lags
+        tasks = tuple(
+            task.model_copy(update={"changelog_end_offset": full[task.id]}) if task.logged else task for task in tasks
+        )
+    return state.model_copy(update={"tasks": tasks, "clients": tuple(clients), "remembered": remembered})
