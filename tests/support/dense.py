@@ -106,7 +106,7 @@ def before(state: ApplicationState) -> tuple[Copies, Copies] | None:
 def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
     """How often each rule is broken for each task; form apart."""
     active, standby, warmup = (has(answer.clients, role) for role in ("active", "standby", "warmup"))
-    found = Counter(_broken_copies(state, active, standby))
+    found = Counter(broken_copies(state, active, standby))
     every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
     found.update({("R2", copy[0]) for copy, times in Counter(every).items() if times > 1})
     found.update([("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else [])
@@ -124,7 +124,7 @@ def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str
     return Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
 
 
-def _broken_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
+def broken_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
     """R1 and R3 to R5 of these copies."""
     configs = state.configs
     remembered_standby = has(state.remembered.clients, "standby") if state.remembered else set()
@@ -170,7 +170,7 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
         or any(-3 in c.lags.values() for c in state.clients)
         or any(process_id in draining for _, process_id in active | standby)
         or active & standby
-        or any(_broken_copies(state, active, standby))
+        or any(broken_copies(state, active, standby))
         or any(excess(state, active, standby).values())
     ):
         return None

@@ -1,0 +1,205 @@
+"""Tools of the greedy methods: choosing in order while quotas last, rounding to whole quotas, dealing out places.
+
+All of them work on whole arrays and depend on nothing but their arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .problem import BoolArray, IntArray
+
+
+def rank_within(group: IntArray) -> IntArray:
+    """(n,) how many elements of the same group stand before each element."""
+    if not len(group):
+        return group
+    order = np.argsort(group, kind="stable")
+    arranged = group[order]
+    start = np.flatnonzero(np.concatenate([[True], arranged[1:] != arranged[:-1]]))
+    place = np.arange(len(group)) - np.repeat(start, np.diff(start, append=len(group)))
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = place
+    return rank
+
+
+def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArray, right_room: IntArray) -> BoolArray:
+    """(n,) the pairs that a greedy choice takes: best first, while both sides of the pair have room.
+
+    Where all agree on the order, this is deferred acceptance: the left sides propose their best pairs, the right sides keep
+    the best of those, and what they turn down is gone for good.
+
+    Args:
+        order: pairs, best first; pairs that are missing are not taken.
+        left, right: (n,) sides of each pair.
+        left_room, right_room: how many pairs each side may take.
+    """
+    taken = np.zeros(len(left), dtype=np.bool_)
+    while True:
+        proposed = order[rank_within(left[order]) < left_room[left[order]]]
+        kept = rank_within(right[proposed]) < right_room[right[proposed]]
+        if kept.all():
+            taken[proposed] = True
+            return taken
+        gone = np.zeros(len(left), dtype=np.bool_)
+        gone[proposed[~kept]] = True
+        order = order[~gone[order]]
+
+
+def rounded(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
+    """(G, C) which cells get one more: `rows[g]` in each row, `least[c]` to `most[c]` in each column, of much gain.
+
+    Cells of gain are taken greedily, the others filled up, and what is then missing is found by exchanges of three cells.
+    Where these do not suffice, rows or columns are missed by as little as was found.
+
+    Args:
+        optional: (G, C) cells that may get one more.
+        gain: (G, C) ≥ 0.
+        rows: (G,) how many cells of each row.
+        least, most: (C,) for each column.
+    """
+    rows = np.clip(rows, 0, optional.sum(axis=1))
+    most = np.minimum(most, optional.sum(axis=0))
+    least = np.minimum(least, most)
+    total = int(rows.sum())
+    taken = _greedy_cells(optional & (gain > 0), gain, rows, least, most)
+    goal = np.maximum(least, taken.sum(axis=0))
+    for _ in range(int(np.max(most - goal, initial=0))):  # whole columns at a time: first those with least
+        missing = total - int(goal.sum())
+        if missing <= 0:
+            break
+        goal[np.flatnonzero(goal < most)[:missing]] += 1
+    _fill(optional, taken, rows, goal)
+    _exchange(optional, gain, taken, rows, goal, most)
+    return taken
+
+
+def _greedy_cells(cells: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
+    """First up to `least` in each column, then as many more as leave enough for every other column's least."""
+    taken = np.zeros(cells.shape, dtype=np.bool_)
+    row, column = np.nonzero(cells)
+    order = np.argsort(-gain[row, column], kind="stable")
+    sure = accepted(order, column, least, row, rows)
+    taken[row[sure], column[sure]] = True
+    spare = int(rows.sum() - least.sum())
+    if spare > 0:
+        held = taken.sum(axis=0)
+        room = np.where(held >= least, most - held, 0)
+        more = accepted(order[~sure[order]], column, room, row, rows - taken.sum(axis=1))
+        best = order[more[order]][:spare]
+        taken[row[best], column[best]] = True
+    return taken
+
+
+def _fill(optional: BoolArray, taken: BoolArray, rows: IntArray, goal: IntArray) -> None:
+    """Rows with least choice come first; each takes the columns that want most."""
+    want = goal - taken.sum(axis=0)
+    left = rows - taken.sum(axis=1)
+    choice = np.count_nonzero(optional & ~taken & (want > 0), axis=1) - left
+    for row in np.argsort(choice, kind="stable").tolist():
+        if left[row] > 0:
+            can = np.flatnonzero(optional[row] & ~taken[row] & (want > 0))
+            best = can[np.argsort(-want[can], kind="stable")[: left[row]]]
+            taken[row, best] = True
+            want[best] -= 1
+
+
+def _exchange(
+    optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, goal: IntArray, most: IntArray
+) -> None:
+    """Row r lacks a cell, column c wants one: (r, d) and (q, c) come, (q, d) goes, for the best d and q."""
+    far = np.iinfo(np.int64).min // 4
+    for row in np.flatnonzero(taken.sum(axis=1) < rows).tolist():
+        for _ in range(int(rows[row] - taken[row].sum())):
+            want = goal - taken.sum(axis=0)
+            free = optional[row] & ~taken[row]
+            wanting = np.flatnonzero(want > 0)
+            if not len(wanting):
+                return
+            direct = wanting[free[wanting]]
+            if len(direct):
+                taken[row, direct[0]] = True
+                continue
+            come = np.where(free, gain[row], far)
+            for column in wanting.tolist():
+                swap = taken & (optional[:, column] & ~taken[:, column])[:, None] & free[None, :]
+                if swap.any():
+                    value = np.where(swap, come[None, :] - gain + gain[:, column][:, None], far)
+                    q, d = divmod(int(np.argmax(value)), taken.shape[1])
+                    taken[row, d], taken[q, column], taken[q, d] = True, True, False
+                    break
+            else:
+                beyond = np.flatnonzero(free & (taken.sum(axis=0) < most))
+                if not len(beyond):
+                    break
+                taken[row, beyond[np.argmax(gain[row, beyond])]] = True
+
+
+def dealt(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray) -> tuple[IntArray, IntArray]:
+    """Gives each task `need` different clients, client c `places[c]` times; ties go to the least task and client.
+
+    Clients with most places left come first, as in Gale and Ryser's proof; pairs that must not be are swapped with others.
+
+    Args:
+        tasks: (K,) ascending.
+        need: (K,) places for each; Σ need ≤ Σ places.
+        places: (C,)
+        forbidden: keys task × C + client that must not come out, sorted.
+
+    Returns:
+        Keys, and the tasks of the places that could not be given out.
+    """
+    C = len(places)
+    by_need = np.argsort(-need, kind="stable")
+    slot_task = np.repeat(tasks[by_need], need[by_need])
+    client = np.repeat(np.arange(C), places)
+    left = np.repeat(places, places) - rank_within(client)
+    slot_client = client[np.lexsort((client, -left))][: len(slot_task)]
+    keys = slot_task * C + slot_client
+    wrong = _contains(forbidden, keys)
+    order = np.argsort(keys, kind="stable")
+    wrong[order[1:][keys[order[1:]] == keys[order[:-1]]]] = True
+    if not wrong.any():
+        return keys, tasks[:0]
+    return _swapped(slot_task, slot_client, wrong, forbidden, C)
+
+
+def _contains(sorted_keys: IntArray, keys: IntArray) -> BoolArray:
+    if not len(sorted_keys):
+        return np.zeros(len(keys), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    found: BoolArray = sorted_keys[at] == keys
+    return found
+
+
+def _swapped(
+    slot_task: IntArray, slot_client: IntArray, wrong: BoolArray, forbidden: IntArray, C: int
+) -> tuple[IntArray, IntArray]:
+    """Swaps each wrong pair's client with another pair's so that both are right."""
+    at = np.flatnonzero(wrong)
+    client = slot_client.copy()
+    right = set((slot_task * C + client)[~wrong].tolist())
+    lost = []
+    for i in at.tolist():
+        task = int(slot_task[i])
+        mine, theirs = slot_task * C + client[i], task * C + client
+        can = ~_contains(forbidden, mine) & ~_contains(forbidden, theirs)
+        # The nearest following slot first: neighbours in rank are alike, and the choice depends on nothing else.
+        for j in np.roll(np.flatnonzero(can), -int(np.searchsorted(np.flatnonzero(can), i))).tolist():
+            if int(theirs[j]) in right or int(mine[j]) in right or wrong[j] and j != i and j < i:
+                continue
+            if j == i:
+                right.add(int(theirs[i]))
+                break
+            old = int(slot_task[j]) * C + int(client[j])
+            if not wrong[j]:
+                right.discard(old)
+                right.add(int(mine[j]))
+            right.add(int(theirs[j]))
+            client[i], client[j] = client[j], client[i]
+            break
+        else:
+            lost.append(i)
+    fine = np.ones(len(slot_task), dtype=np.bool_)
+    fine[lost] = False
+    return (slot_task * C + client)[fine], slot_task[lost]
