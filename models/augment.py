@@ -19,7 +19,8 @@ from .problem import BoolArray, IntArray
 from .windows import Window
 
 _FAR = 1 << 61
-_STEEPEST = 1 << 10
+_STEEPEST = 1 << 9
+WINDOW = 1 << 42
 """Marginal excess is cut off here, so that lengths of paths stay within int64."""
 _PASSES = 80
 _LOOK = 6

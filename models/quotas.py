@@ -10,6 +10,10 @@ import numpy as np
 from .problem import BoolArray, IntArray
 
 
+_BIDDINGS = 60
+_STEPS = 20
+
+
 def rank_within(group: IntArray) -> IntArray:
     """(n,) how many elements of the same group stand before each element."""
     if not len(group):
@@ -44,6 +48,60 @@ def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArr
         gone = np.zeros(len(left), dtype=np.bool_)
         gone[proposed[~kept]] = True
         order = order[~gone[order]]
+
+
+def auctioned(
+    worth: IntArray, task: IntArray, quota: int, cell: IntArray, cell_room: IntArray, client: IntArray, client_room: IntArray
+) -> BoolArray:
+    """(n,) pairs of nearly greatest worth: at most `quota` for each task, and what cells and clients have room for.
+
+    An auction (Bertsekas): tasks bid for their best places what these are worth to them above the next best, a place that is
+    full goes to the highest bids. A pair is a place of a client in a cell, and a cell belongs to one client.
+
+    Args:
+        worth: (n,) > 0.
+        task, cell, client: (n,) of each pair.
+        cell_room, client_room: pairs that a cell or client takes.
+    """
+    n = len(worth)
+    taken, bid = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    if not n:
+        return taken
+    step = 1 + int(np.mean(np.minimum(worth, 1 << 38))) // _STEPS
+    tasks = int(task.max()) + 1
+    for _ in range(_BIDDINGS):
+        floor = _floor(bid, taken, cell, cell_room)[cell]
+        floor = np.maximum(floor, _floor(bid, taken, client, client_room)[client])
+        free = quota - np.bincount(task[taken], minlength=tasks)
+        value = worth - floor
+        some = np.flatnonzero(~taken & (free[task] > 0) & (value > 0))
+        if not len(some):
+            break
+        some = some[np.lexsort((-value[some], task[some]))]
+        place = rank_within(task[some])
+        next_best = np.zeros(tasks, dtype=np.int64)
+        following = some[place == free[task[some]]]
+        next_best[task[following]] = value[following]
+        bidding = some[place < free[task[some]]]
+        bid[bidding] = np.minimum(worth[bidding] - next_best[task[bidding]] + step, worth[bidding])
+        touched = np.zeros(len(client_room), dtype=np.bool_)
+        touched[client[bidding]] = True
+        taken[bidding] = True
+        rivals = np.flatnonzero(taken & touched[client])
+        taken[rivals] = False
+        rivals = rivals[np.argsort(-bid[rivals], kind="stable")]
+        rivals = rivals[rank_within(cell[rivals]) < cell_room[cell[rivals]]]
+        taken[rivals[rank_within(client[rivals]) < client_room[client[rivals]]]] = True
+    return taken
+
+
+def _floor(bid: IntArray, taken: BoolArray, place: IntArray, room: IntArray) -> IntArray:
+    """What a new bid must pass: the least bid of a full place, nothing elsewhere."""
+    least = np.full(len(room), np.iinfo(np.int64).max)
+    np.minimum.at(least, place[taken], bid[taken])
+    full = np.bincount(place[taken], minlength=len(room)) >= room
+    least[~full] = 0
+    return np.where(room > 0, least, 1 << 61)
 
 
 def rounded(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
@@ -142,7 +200,7 @@ def dealt(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray
 
     Args:
         tasks: (K,) ascending.
-        need: (K,) places for each; Σ need ≤ Σ places.
+        need: (K,) places for each.
         places: (C,)
         forbidden: keys task × C + client that must not come out, sorted.
 
@@ -155,13 +213,15 @@ def dealt(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray
     client = np.repeat(np.arange(C), places)
     left = np.repeat(places, places) - rank_within(client)
     slot_client = client[np.lexsort((client, -left))][: len(slot_task)]
+    slot_task, too_many = slot_task[: len(slot_client)], slot_task[len(slot_client) :]
     keys = slot_task * C + slot_client
     wrong = _contains(forbidden, keys)
     order = np.argsort(keys, kind="stable")
     wrong[order[1:][keys[order[1:]] == keys[order[:-1]]]] = True
     if not wrong.any():
-        return keys, tasks[:0]
-    return _swapped(slot_task, slot_client, wrong, forbidden, C)
+        return keys, too_many
+    keys, lost = _swapped(slot_task, slot_client, wrong, forbidden, C)
+    return keys, np.concatenate([lost, too_many])
 
 
 def _contains(sorted_keys: IntArray, keys: IntArray) -> BoolArray:

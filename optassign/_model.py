@@ -66,7 +66,8 @@ class Frozen(BaseModel):
 def found_not(found: str, allowed: str, place: str = "") -> PydanticCustomError:
     """An error of a cross check; `place` is where below the validated value, e.g. `.lags["0_7"]` or `[3]`."""
     return PydanticCustomError(
-        "cross_check", "{place}found {found}; allowed: {allowed}",
+        "cross_check",
+        "{place}found {found}; allowed: {allowed}",
         {"place": place + ": " if place else "", "below": place, "found": found, "allowed": allowed},
     )
 

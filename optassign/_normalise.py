@@ -61,9 +61,7 @@ def normalise(state: "ApplicationState") -> Normalised:
         clients.append(_client(client, f"clients[{i}]", index, logged, counts))
     clients.sort(key=lambda client: client.process_id)
     remembered = state.remembered and _remembered(state.remembered, index, counts)
-    normalised = Normalised(
-        tasks, tuple(clients), remembered, Dropped(**counts), state.configs.acceptable_recovery_lag
-    )
+    normalised = Normalised(tasks, tuple(clients), remembered, Dropped(**counts), state.configs.acceptable_recovery_lag)
     for client in clients:
         client.__dict__["_normalised"] = normalised
     return normalised
@@ -85,7 +83,8 @@ def _one_kind_per_subtopology(tasks: "tuple[TaskInfo, ...]") -> None:
         if other.stateful != task.stateful or other.logged != task.logged:
             raise found_not(
                 f"{task.kind} task {task.id} and {other.kind} task {other.id} in one subtopology",
-                "one kind (stateless, unlogged or logged) per subtopology", f"tasks[{i}]",
+                "one kind (stateless, unlogged or logged) per subtopology",
+                f"tasks[{i}]",
             )
 
 
@@ -108,9 +107,7 @@ def _client(
         counts["lags_not_logged"] += len(lags) - len(kept) - unknown
         lags = kept
     fields: dict[str, Any] = {
-        "consumers": {
-            name: known(client.consumers[name], f".consumers[{show(name)}]") for name in sorted(client.consumers)
-        },
+        "consumers": {name: known(client.consumers[name], f".consumers[{show(name)}]") for name in sorted(client.consumers)},
         "previous_active": known(client.previous_active, ".previous_active"),
         "previous_standby": known(client.previous_standby, ".previous_standby"),
         "lags": {task: lags[task] for task in sorted(lags, key=logged.__getitem__)},
@@ -149,9 +146,7 @@ def _remembered(answer: TaskAssignment, index: dict[str, int], counts: dict[str,
         c.model_copy(update={"active": known(c.active), "standby": known(c.standby), "warmup": known(c.warmup)})
         for c in answer.clients
     ]
-    plan = answer.plan and [
-        c.model_copy(update={"active": known(c.active), "standby": known(c.standby)}) for c in answer.plan
-    ]
+    plan = answer.plan and [c.model_copy(update={"active": known(c.active), "standby": known(c.standby)}) for c in answer.plan]
     report = answer.report
     waiting = tuple(entry for entry in report.waiting if entry.task in index)
     progress = tuple(entry for entry in report.warmup_progress if entry.task in index)

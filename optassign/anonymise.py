@@ -99,7 +99,9 @@ class _Names:
                 }
                 for client in answer.clients
             ],
-            "plan": None if answer.plan is None else [
+            "plan": None
+            if answer.plan is None
+            else [
                 {
                     "process_id": self._clients[client.process_id],
                     "active": self._ids(client.active),

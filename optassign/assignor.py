@@ -87,9 +87,7 @@ def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
     return factory(time_limit=time_limit)
 
 
-def assign(
-    state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0
-) -> TaskAssignment:
+def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0) -> TaskAssignment:
     """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
 
     `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if the answer is one

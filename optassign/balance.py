@@ -230,9 +230,7 @@ def _excess(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
     return _excess_of_empty(within) + _excess_beyond_empty(within, counted)
 
 
-def _excess_of_all(
-    within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]
-) -> int:
+def _excess_of_all(within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]) -> int:
     # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of windows.
     shared = {id(clients): clients for clients in within.values()}
     empty = {key: _excess_of_empty(clients) for key, clients in shared.items()}

@@ -1,4 +1,4 @@
-"""Why an answer is as it is: for one task, for one client, as a whole. Data here; `explain_text.py` puts it into words.
+"""Why an answer is as it is: for one task, for one client, as a whole; as data, which `explain_text.py` puts into words.
 
 Made from the snapshot, the answer and the measures alone, by no solver: what the rules left, which windows bind, what
 other ways would have cost; not what a solver thought. Lags and costs are offsets. Meant for answers that keep the rules: of
@@ -6,12 +6,23 @@ others `validate` speaks.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any
 
-from optassign.assignment import TaskAssignment, Waiting
-from optassign.balance import Counts, Subtopology, Window, WindowName, Windows, counts, excess, windows
+from optassign.assignment import TaskAssignment
+from optassign.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
+from optassign.explanation import (
+    Candidate,
+    ClientExplanation,
+    Explanation,
+    Move,
+    NewCopy,
+    Role,
+    RoleChange,
+    TaskExplanation,
+    Why,
+    WindowCount,
+)
 from optassign.metrics import goal_values
 from optassign.placement import Placement, PreviousAssignment, listing, planned, previous_assignment
 from optassign.ranks import ranks
@@ -33,139 +44,9 @@ __all__ = [
     "explain_task",
 ]
 
-Role = Literal["active", "standby", "warmup"]
-Why = Literal["gone", "draining", "lags", "above its window", "to one below its window", "goals"]
-"""Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); had more than its
-window allows; the new one had less. Or none of these: the goals, or other tasks that move, made it so."""
-
 _LISTED_ALL = 20
 """With no more clients than this, all are candidates for a task, not only those that have to do with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowCount:
-    """One client's count of one window: before this rebalance, in the answer, and in its plan."""
-
-    process_id: str
-    window: WindowName
-    subtopology: str | None
-    low: int
-    high: int
-    before: int
-    after: int
-    planned: int
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One client, as a place for one task."""
-
-    process_id: str
-    rank: int
-    lag: int | None
-    """None for a task without a changelog."""
-    cost: int
-    """What a copy here has to replay first."""
-    may_be_active: bool
-    """Whether R3 leaves it: it is among the most caught up."""
-    before: Role | None
-    """What it had of the task, as far as that is known."""
-    now: Role | None
-    planned: Role | None
-    binds: tuple[WindowCount, ...]
-    """The windows that would be left with the planned active copy here instead, other things being equal."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskExplanation:
-    """Why the copies of a task are where they are."""
-
-    task: str
-    kind: str
-    """stateless, unlogged or logged"""
-    candidates: tuple[Candidate, ...]
-    """By rank, then lag, then id: all clients, or in a large group those that have to do with the task."""
-    others: int
-    """How many clients are no candidates. They have nothing of the task,"""
-    others_may_be_active: bool
-    """R3 leaves them or not,"""
-    others_cost: int
-    """and this is what a copy there has to replay."""
-    why_moved: Why | None
-    waiting: tuple[Waiting, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RoleChange:
-    """What a client had and has in one role; task ids in order."""
-
-    role: Role
-    kept: tuple[str, ...]
-    gained: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NewCopy:
-    """A copy that has state to replay before it is caught up."""
-
-    task: str
-    process_id: str
-    role: Role
-    offsets: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClientExplanation:
-    """What a client gains and loses, and its counts against its windows."""
-
-    process_id: str
-    threads: int
-    capacity: float
-    draining: bool
-    roles: tuple[RoleChange, ...]
-    standbys_known: bool
-    """Whether it is known which standbys it had, or only which task directories are on its disk."""
-    windows: tuple[WindowCount, ...]
-    restores: tuple[NewCopy, ...]
-    waiting: tuple[Waiting, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """An active task that changes its client."""
-
-    task: str
-    from_client: str
-    to_client: str
-    why: Why
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What changes, why, and what the follow-up waits for."""
-
-    moves: tuple[Move, ...]
-    stay: int
-    """Active tasks that stay,"""
-    new: int
-    """that nobody of the snapshot had before,"""
-    gone: int
-    """and those among them whose client is remembered, and has gone."""
-    nobody_caught_up: tuple[str, ...]
-    """Tasks on which no client is caught up: the active copy is where the lag is least (R3), wherever that is."""
-    restores: tuple[NewCopy, ...]
-    """What is replayed now, warm-ups included."""
-    planned_work: int
-    """What is replayed until the plan is reached (goal (b)): what is replayed now is part of it."""
-    excess_now: int
-    """Of all windows; 0: balanced."""
-    excess_planned: int
-    followup_by: str | None
-    followup_ms: int | None
-    waiting: tuple[Waiting, ...]
-    stalled: bool
-    notes: tuple[str, ...]
+_ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
 
 
 def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str) -> TaskExplanation:
@@ -264,16 +145,14 @@ class _Case:
                     yield count
 
     def _count(self, process_id: str, window: WindowName, subtopology: Subtopology) -> WindowCount:
-        per_subtopology = window.startswith("subtopology")
+        per_subtopology = window in ("subtopology_active", "subtopology_copies")
 
-        def of(table: Counts) -> int:
-            clients = getattr(table, window)
-            count: int = (clients.get(subtopology, {}) if per_subtopology else clients).get(process_id, 0)
-            return count
+        def of(table: Counts | Windows) -> Mapping[str, Any]:
+            clients: Mapping[Any, Any] = getattr(table, window)
+            return clients.get(subtopology, {}) if per_subtopology else clients
 
-        within: Mapping[str, Window] = getattr(self.windows, window)
-        low, high = (within[subtopology] if per_subtopology else within)[process_id]  # type: ignore[index]
-        before, now, plan = (of(table) for table in self.counts)
+        low, high = of(self.windows)[process_id]
+        before, now, plan = (of(table).get(process_id, 0) for table in self.counts)
         name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
         return WindowCount(process_id, window, name, low, high, before, now, plan)
 
@@ -289,7 +168,9 @@ class _Case:
         if self.ranks.of(task, owner) > (self.ranks.least(task) or 0):
             return "lags"
         info = self.state.all_tasks[task]
-        concerned: list[WindowName] = ["active", "subtopology_active", *(["stateful_active"] if info.stateful else [])]
+        concerned: list[WindowName] = ["active", "subtopology_active"]
+        if info.stateful:
+            concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
         if any((count := self._count(owner, w, subtopology)).before > count.high for w in concerned):
             return "above its window"
@@ -306,9 +187,8 @@ class _Case:
 
     def client(self, process_id: str) -> ClientExplanation:
         client = self.state.kafka_streams_states[process_id]
-        had = {role: _tasks(getattr(self.before, role), process_id) for role in ("active", "standby", "warmup")}
-        has = {role: _tasks(getattr(self.now, role), process_id) for role in ("active", "standby", "warmup")}
-        roles: tuple[Role, ...] = ("active", "standby", "warmup")
+        had = {role: _tasks(getattr(self.before, role), process_id) for role in _ROLES}
+        has = {role: _tasks(getattr(self.now, role), process_id) for role in _ROLES}
         return ClientExplanation(
             process_id=process_id,
             threads=client.threads,
@@ -321,7 +201,7 @@ class _Case:
                     gained=tuple(sorted_ids(has[role] - had[role])),
                     lost=tuple(sorted_ids(had[role] - has[role])),
                 )
-                for role in roles
+                for role in _ROLES
             ),
             standbys_known=self.previous.standby is not None,
             windows=tuple(self._counts_of(process_id)),
@@ -341,8 +221,7 @@ class _Case:
                 yield self._count(process_id, "subtopology_copies", subtopology)
 
     def _restores(self) -> Iterable[NewCopy]:
-        roles: tuple[Role, ...] = ("active", "standby", "warmup")
-        for role in roles:
+        for role in _ROLES:
             for task, clients in getattr(self.now, role).items():
                 for process_id in clients:
                     if self.ranks.of(task, process_id):
@@ -391,8 +270,7 @@ def _before(state: ApplicationState, previous: PreviousAssignment) -> Placement:
 
 
 def _role(placement: Placement, task: str, process_id: str) -> Role | None:
-    roles: tuple[Role, ...] = ("active", "standby", "warmup")
-    return next((role for role in roles if process_id in getattr(placement, role)[task]), None)
+    return next((role for role in _ROLES if process_id in getattr(placement, role)[task]), None)
 
 
 def _tasks(role: Mapping[str, tuple[str, ...]], process_id: str) -> set[str]:

@@ -36,9 +36,7 @@ UNKNOWN_LAG = -3
 """Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM)."""
 LAG_ALLOWED = "-2 (running here), -3 (not known) or an integer from 0 to 9223372036854775807"
 
-_Lag = Annotated[
-    int, Field(ge=UNKNOWN_LAG, le=INT64_MAX, description=LAG_ALLOWED, json_schema_extra={"not": {"const": -1}})
-]
+_Lag = Annotated[int, Field(ge=UNKNOWN_LAG, le=INT64_MAX, description=LAG_ALLOWED, json_schema_extra={"not": {"const": -1}})]
 if TYPE_CHECKING:  # read-only to the type checker; a plain dict, which pydantic reads fastest, at run time
     _Lags = Mapping[str, int]
     _Consumers = Mapping[str, tuple[str, ...]]
@@ -78,9 +76,7 @@ class TaskInfo(Frozen):
     )
     changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
     weight: Annotated[float, Field(gt=0, le=1e9, description="relative load of the active copy")] = 1.0
-    partitions: Annotated[
-        tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)
-    ] = ()
+    partitions: Annotated[tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)] = ()
 
     @model_validator(mode="after")
     def _logged_is_stateful(self) -> Self:
@@ -147,9 +143,7 @@ class KafkaStreamsState(Frozen):
         if consumer not in self.consumers:
             raise LookupError(f"client {self.process_id} has no consumer {consumer!r}")
         full = self._full_lags()
-        return tuple(
-            sorted(self.consumers[consumer], key=lambda t: (self.lag_for(t) if t in full else 0, TaskId.parse(t)))
-        )
+        return tuple(sorted(self.consumers[consumer], key=lambda t: (self.lag_for(t) if t in full else 0, TaskId.parse(t))))
 
     @property
     def stateful_tasks_to_lag_sums(self) -> dict[str, int]:

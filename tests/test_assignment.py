@@ -35,9 +35,7 @@ def test_is_sorted_and_written_as_formats_says() -> None:
 def test_may_break_rules_but_not_its_form() -> None:
     both = KafkaStreamsAssignment(process_id="a", active=("0_0", "0_0"), standby=("0_0",))
     assert both.active == ("0_0", "0_0")
-    wrongs: list[dict[str, Any]] = [
-        {"active": ["zero"]}, {"process_id": ""}, {"followup_rebalance_ms": -1}, {"standby": [1]}
-    ]
+    wrongs: list[dict[str, Any]] = [{"active": ["zero"]}, {"process_id": ""}, {"followup_rebalance_ms": -1}, {"standby": [1]}]
     for wrong in wrongs:
         with pytest.raises(ValidationError):
             KafkaStreamsAssignment.model_validate({"process_id": "a", **wrong})

@@ -300,9 +300,17 @@ class TestUnknownFieldsIgnored:
         assert not caplog.messages
 
 
-def test_garbage_collection_is_as_before() -> None:
+def test_garbage_collection_is_off_while_reading_and_then_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    while_reading = []
+
+    def noting(text: str, **how: Any) -> Any:
+        while_reading.append(gc.isenabled())
+        return json.JSONDecoder(**how).decode(text)
+
+    monkeypatch.setattr("optassign.reading.json.loads", noting)
     assert gc.isenabled()
     read_state(json.dumps(GOOD).encode())
+    assert while_reading == [False]
     assert gc.isenabled()
     with pytest.raises(InputError):
         read_state(b'{"format": 1}')

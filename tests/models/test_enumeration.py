@@ -1,0 +1,95 @@
+"""All models against plain enumeration on hundreds of tiny random problems, all goals in their order."""
+
+from __future__ import annotations
+
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.arrays import to_arrays
+from optassign.models import decomposition
+from optassign.models.actives import least_excess_actives
+from optassign.models.first import First
+from optassign.models.plan import solve_now, solve_plan
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import solve_rebalance
+from optassign.models.separation import REBALANCE_GOALS, rebalance
+from optassign.models.solver import Deadline
+from optassign.models.values import PLAN_GOALS, active_moves, plan_values
+from optassign.models.windows import Windows, windows
+
+NO_DEADLINE = Deadline.after(None)
+WORK = 20.0
+SEEDS = range(400)
+
+
+def problem_of(seed: int) -> tuple[Tiny, Problem, First, Windows]:
+    state = tiny_state(seed, most=1500)
+    problem, first = decomposition.written_out(to_arrays(state).problem)
+    return Tiny(state), problem, first, windows(problem)
+
+
+def copies_of(tiny: Tiny, placed: Placement) -> Copies:
+    standbys: dict[int, set[str]] = {}
+    for task, client in zip(placed.standby_task.tolist(), placed.standby_client.tolist(), strict=True):
+        standbys.setdefault(task, set()).add(tiny.clients[client])
+    return {
+        task.id: (tiny.clients[placed.active[t]], frozenset(standbys.get(t, set())))
+        for t, task in enumerate(tiny.state.tasks)
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
+    tiny, problem, first, within = problem_of(seed)
+    best = tiny.best_now()
+    flows = decomposition.balanced_now(problem, first, within)
+    cp_sat = solve_now(problem, first, within, ("active_moves",), NO_DEADLINE, WORK)
+    if best is None:
+        assert flows.placement is None and cp_sat.placement is None and cp_sat.impossible
+        return
+    assert not flows.impossible
+    assert cp_sat.placement is not None and active_moves(problem, cp_sat.placement) == best
+    assert flows.bounds.get("active_moves", 0) <= best
+    if flows.placement is not None:
+        assert tiny.balanced(copies_of(tiny, flows.placement))
+        assert active_moves(problem, flows.placement) >= best
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plan_is_optimal_in_every_goal(seed: int) -> None:
+    tiny, problem, first, within = problem_of(seed)
+    best = tiny.best_plan()
+    flows = decomposition.balanced_plan(problem, first, within, largest_face=10_000)
+    solved = solve_plan(
+        problem, first, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face
+    )
+    if best is None:
+        assert flows.placement is None and solved.placement is None
+        return
+    assert solved.placement is not None
+    assert tiny.balanced(copies_of(tiny, solved.placement))
+    assert tuple(plan_values(problem, first, solved.placement).values()) == best
+    assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
+    assert all(value == bound and proven for value, bound, proven in solved.goals.values()), solved.goals
+    assert flows.bounds["restore_work"] <= best[0], "the flow's bound is above the optimum"
+    assert (flows.bounds["restore_work"], flows.bounds["cold_copies"]) <= best[:2]
+    if flows.placement is not None:
+        assert tiny.plan_values(copies_of(tiny, flows.placement)) >= best
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_this_rebalance_is_optimal_in_every_goal(seed: int) -> None:
+    tiny, problem, first, within = problem_of(seed)
+    plan = decomposition.balanced_plan(problem, first, within).placement
+    if plan is None:
+        pytest.skip("no plan to go by")
+    best = tiny.best_rebalance(copies_of(tiny, plan))
+    separated = rebalance(problem, within, plan, least_excess_actives)
+    assert tiny.rebalance_values(copies_of(tiny, separated.answer), copies_of(tiny, plan)) == best
+    cp_sat = solve_rebalance(problem, within, plan, NO_DEADLINE, WORK)
+    assert cp_sat is not None
+    assert tiny.rebalance_values(copies_of(tiny, cp_sat.answer), copies_of(tiny, plan)) == best
+    for found in (separated, cp_sat):
+        signed = [found.bounds[goal] for goal in REBALANCE_GOALS]
+        assert (-signed[0], *signed[1:]) == best

@@ -1,0 +1,55 @@
+"""The models' windows against the judge's, which share no code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import tiny_state
+
+from optassign import balance
+from optassign.arrays import to_arrays
+from optassign.models.windows import Window, Windows, windows
+from optassign.state import ApplicationState
+
+
+def as_rows(window: Window, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    return {c: (int(low), int(high)) for c, low, high in zip(clients, window.low, window.high, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_windows_are_the_judges(seed: int) -> None:
+    state = tiny_state(seed)
+    arrays = to_arrays(state)
+    mine, theirs = windows(arrays.problem), balance.windows(state)
+    assert as_rows(mine.active, arrays.clients) == {c: tuple(w) for c, w in theirs.active.items()}
+    assert as_rows(mine.stateful, arrays.clients) == {c: tuple(w) for c, w in theirs.stateful_active.items()}
+    assert as_rows(mine.copies, arrays.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
+    groups = list(dict.fromkeys(task.task_id.subtopology_key for task in state.tasks))
+    for g, key in enumerate(groups):
+        row = Window(mine.group_active.low[g], mine.group_active.high[g])
+        assert as_rows(row, arrays.clients) == {c: tuple(w) for c, w in theirs.subtopology_active[key].items()}
+
+
+def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
+    # 4 tasks × 2 copies on threads 6, 1, 1: shares 6, 1, 1 of 8; the first holds only 4 (R2), the rest goes to the others.
+    clients = [{"process_id": f"c{i}", "threads": n} for i, n in enumerate((6, 1, 1))]
+    tasks = [{"id": f"0_{p}", "stateful": True} for p in range(4)]
+    state = ApplicationState.model_validate(
+        {"format": 1, "configs": {"num_standby_replicas": 1}, "tasks": tasks, "clients": clients}
+    )
+    within = windows(to_arrays(state).problem)
+    assert within.copies.low.tolist() == within.copies.high.tolist() == [4, 2, 2]
+    assert within.active.low.tolist() == [3, 0, 0] and within.active.high.tolist() == [3, 1, 1]
+
+
+def test_excess_grows_with_the_square() -> None:
+    window = Window(np.array([2, 2, 2, 2, 2]), np.array([2, 2, 2, 2, 2]))
+    assert window.excess(np.array([8, 2, 0, 0, 0])) > window.excess(np.array([5, 5, 0, 0, 0]))
+    assert window.excess(np.array([2, 4, 1, 2, 2])) == 3 + 1
+
+
+def test_unbounded_windows_hold_everything() -> None:
+    state = tiny_state(3)
+    within = windows(to_arrays(state).problem)
+    free: Windows = within.unbounded(100)
+    assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())
