@@ -1,30 +1,38 @@
-"""Improving a flow by augmenting cycles of negative cost: local search that knows when it is done, without a solver.
+"""Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
-The greedy methods start from a flow that is nearly right and mend what is left here: an arc may carry a *soft window*, whose
-excess e costs weight × e (e + 1) / 2, so that being outside of a window is only dear, and repairing it is one more
-improvement. A round searches the residual arcs by labels (Bellman, Ford; all nodes that changed at once, as array operations)
-and then walks back the paths it found, one by one, each counted anew on the flow as it has become. So a round mends many
-things, a wrong turn costs nothing, and the flow is never worse than it was.
+The greedy methods start from a flow that is nearly right and mend what is left here. An arc may carry a *soft window*, whose
+excess e costs `WINDOW` × e (e + 1) / 2: so being outside of a window is possible but dear, and a flow is improved by sending
+one unit round a cycle of negative cost. Cycles are found in two ways:
 
-Everything is deterministic: limits are numbers of rounds and passes, never times.
+* `mend`: for each arc outside of its window the cheapest way round, by Dijkstra's labels from the arc's own end. Few arcs are
+  outside, and the way is mostly short.
+* `anywhere`: any cycle of negative cost, by Bellman's and Ford's labels, from all nodes at once as array operations. Where the
+  labels come to rest, they prove that no cycle is left, so the flow is optimal.
+
+A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets worse. Everything is deterministic:
+limits are numbers of arcs looked at, never times.
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .problem import BoolArray, IntArray
+from .problem import IntArray
 from .windows import Window
 
+WINDOW = 1 << 42
 _FAR = 1 << 61
 _STEEPEST = 1 << 9
-WINDOW = 1 << 42
 """Marginal excess is cut off here, so that lengths of paths stay within int64."""
-_PASSES = 80
-_LOOK = 6
-"""Passes between two looks for a cycle."""
+_PASSES = 6
+"""Passes of the labels between two looks for cycles."""
+_HOP = 1 << 32
+"""Length of an arc that costs nothing: short ways first."""
+_SEARCH = 20_000
+"""Arcs that one search for a way round looks at, at most."""
 
 
 @dataclass
@@ -51,28 +59,31 @@ class Exchange:
         high: IntArray | int = _FAR,
         cost: IntArray | int = 0,
         window: Window | None = None,
-        weight: int = 0,
     ) -> slice:
         """A block of arcs with their present flow; its place among all arcs comes back."""
         n = max(np.size(tail), np.size(head))
-        block = np.empty((9, n), dtype=np.int64)
+        block = np.empty((8, n), dtype=np.int64)
         inside = (0, _FAR) if window is None else (window.low.ravel(), window.high.ravel())
-        for row, value in enumerate((tail, head, low, high, cost, *inside, weight, flow)):
+        for row, value in enumerate((tail, head, low, high, cost, *inside, flow)):
             block[row] = value
         self._blocks.append(block)
         place = slice(self.arcs, self.arcs + n)
         self.arcs += n
         return place
 
-    def improved(self, roots: IntArray, rounds: int, budget: int) -> IntArray:
+    def improved(self, mending: int, effort: int) -> IntArray:
+        """(arcs,) the flow after improvement.
+
+        Args:
+            mending: arcs to look at for bringing arcs into their windows.
+            effort: arcs to look at for saving costs.
+        """
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
-        for _ in range(rounds):
-            if not len(roots) or not search.through(roots):
-                break
-        if budget:
-            search.anywhere(budget)
+        search.mend(mending)
+        if effort:
+            search.anywhere(effort)
         self.stats = search.stats
         return search.flow
 
@@ -82,158 +93,183 @@ class _Search:
 
     def __init__(self, nodes: int, table: IntArray) -> None:
         self.nodes, self.m = nodes, table.shape[1]
-        self.tail, self.head, self.low, self.high, self.cost, self.first, self.last, self.weight, self.flow = table
+        self.tail, self.head, self.low, self.high, self.cost, self.first, self.last, self.flow = table
         self.source = np.concatenate([self.tail, self.head])
         self.target = np.concatenate([self.head, self.tail])
         self.order = np.argsort(self.source, kind="stable")
         self.starts = np.zeros(nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.source, minlength=nodes), out=self.starts[1:])
-        self.rows = [row.tolist() for row in (*table, self.source)]
-        self.stats = []
-        self.scanned = 0
-        self.length = self._length(slice(None))
+        self.rows: list[list[int]] = []
+        self.stats: list[object] = []
 
-    def _length(self, some: IntArray) -> IntArray:
-        """(2, n) cost of one more unit on some arcs, forwards and backwards; far where there is no room for it."""
-        flow, first, last, cost, weight = self.flow[some], self.first[some], self.last[some], self.cost[some], self.weight[some]
-        more = cost + weight * np.clip(
-            np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0)), -_STEEPEST, _STEEPEST
-        )
-        flow1 = flow - 1
-        less = cost + weight * np.clip(
-            np.where(flow1 < first, flow1 - first, np.maximum(flow - last, 0)), -_STEEPEST, _STEEPEST
-        )
-        return np.concatenate([np.where(flow < self.high[some], more, _FAR), np.where(flow > self.low[some], -less, _FAR)])
+    def _lists(self) -> list[list[int]]:
+        if not self.rows:
+            table = (self.source, self.target, self.low, self.high, self.cost, self.first, self.last, self.flow)
+            self.rows = [row.tolist() for row in table]
+        return self.rows
 
-    def _relax(self, label: IntArray, via: IntArray, frontier: IntArray, allowed=None) -> IntArray:
-        """One pass from the frontier; the nodes whose label fell."""
-        if 3 * len(frontier) > self.nodes:
-            some = self.order
-        else:
-            begin = self.starts[frontier]
-            number = self.starts[frontier + 1] - begin
-            ends = np.cumsum(number)
-            if not len(ends) or not ends[-1]:
-                return frontier[:0]
-            some = self.order[np.arange(ends[-1]) + np.repeat(begin - ends + number, number)]
-        self.scanned += len(some)
-        reach = label[self.source[some]] + self.length[some]
-        target = self.target[some]
-        better = reach < label[target]
-        if allowed is not None:
-            better &= allowed[target]
-        some, reach, target = some[better], reach[better], target[better]
-        np.minimum.at(label, target, reach)
-        best = reach == label[target]
-        via[target[best]] = some[best]
-        fell = np.zeros(self.nodes, dtype=np.bool_)
-        fell[target] = True
-        return np.flatnonzero(fell)
+    def mend(self, budget: int) -> None:
+        """Brings arcs into their windows, or nearer to them, one unit at a time, while the budget lasts."""
+        out = np.flatnonzero((self.flow < self.first) | (self.flow > self.last))
+        if not len(out):
+            return
+        flow, first, last = self._lists()[7], self.first.tolist(), self.last.tolist()
+        adjacent, starts = self.order.tolist(), self.starts.tolist()
+        left, mended = budget, True
+        n = f = 0
+        while mended and left > 0:
+            mended = False
+            for arc in out.tolist():
+                while left > 0 and not first[arc] <= flow[arc] <= last[arc]:
+                    path, looked = self._way_round(arc, min(left, _SEARCH), adjacent, starts)
+                    left -= looked
+                    if not path or not self._send(path):
+                        f += 1
+                        break
+                    mended = True
+                    n += 1
+        self.stats.append(('mend', len(out), n, f, budget - left))
 
-    def through(self, roots: IntArray) -> int:
-        """Cancels cycles through the roots; how many."""
-        self.length = self._length(slice(None))
-        pinned = np.zeros(self.nodes, dtype=np.bool_)
-        pinned[roots] = True
-        label = np.full(self.nodes, _FAR - 1, dtype=np.int64)
-        label[roots] = 0
-        via = np.full(self.nodes, -1, dtype=np.int64)
-        frontier = roots
-        n = 0
-        for step in range(1, _PASSES + 1):
-            frontier = self._relax(label, via, frontier, ~pinned)
-            n += 1
-            if not len(frontier):
+    def _way_round(self, arc: int, most: int, adjacent: list[int], starts: list[int]) -> tuple[list[int], int]:
+        """The arcs of a cycle that brings `arc` nearer to its window and costs less than that saves; arcs looked at."""
+        source, target, low, high, cost, first, last, flow = self.rows
+        m = self.m
+        over = flow[arc] > last[arc]
+        begin, goal = source[arc], target[arc]
+        bound = WINDOW * min(flow[arc] - last[arc] if over else first[arc] - flow[arc], _STEEPEST)
+        # From the tail: if over, onwards to the head; if under, backwards to the head, against each arc's direction.
+        label = {begin: 0}
+        via: dict[int, int] = {}
+        heap = [(0, begin)]
+        looked = 0
+        while heap and looked < most:
+            length, node = heapq.heappop(heap)
+            if length > label[node]:
+                continue
+            if node == goal:
                 break
-            if step % _LOOK == 0:
-                on_cycle = self._cycles(via)
-                if len(on_cycle):
-                    c = self._cancel(via[on_cycle].tolist(), via, np.zeros(self.nodes, dtype=np.bool_))[0]
-                    self.stats.append(("tc", n, len(on_cycle), c))
-                    return c
-        closing = np.flatnonzero((self.length < _FAR) & pinned[self.target] & (label[self.source] < _FAR - 1))
-        value = label[self.source[closing]] + self.length[closing]
-        closing, value = closing[value < 0], value[value < 0]
-        c = self._cancel(closing[np.lexsort((closing, value))].tolist(), via, pinned)[0]
-        self.stats.append(("t", n, len(closing), c))
-        return c
+            for k in range(starts[node], starts[node + 1]):
+                looked += 1
+                way = adjacent[k]
+                there = target[way]
+                i = way if way < m else way - m
+                at = flow[i]
+                if (way < m) == over:  # one unit more on arc i
+                    if at >= high[i]:
+                        continue
+                    further = length + _HOP + (cost[i] if cost[i] > 0 else 0)
+                    if at >= last[i]:
+                        further += WINDOW * (at + 1 - last[i])
+                else:
+                    if at <= low[i]:
+                        continue
+                    further = length + _HOP - (cost[i] if cost[i] < 0 else 0)
+                    if at <= first[i]:
+                        further += WINDOW * (first[i] + 1 - at)
+                if further < bound and further < label.get(there, _FAR):
+                    label[there] = further
+                    via[there] = way
+                    heapq.heappush(heap, (further, there))
+        if goal not in via:
+            return [], looked
+        path, node = [], goal
+        while node != begin:
+            way = via[node]
+            path.append(way if over else (way + m if way < m else way - m))
+            node = source[way]
+        path.append(arc + m if over else arc)
+        return path, looked
 
-    def anywhere(self, budget: int) -> int:
-        """Cancels cycles of negative cost wherever they are; how many. 0: there are none (or none within the passes)."""
-        self.length = self._length(slice(None))
+    def anywhere(self, budget: int) -> None:
+        """Cancels cycles of negative cost until there are none, or the budget is spent."""
+        length = self._length(np.arange(self.m)).ravel()
         label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
         frontier = np.arange(self.nodes)
-        nobody = np.zeros(self.nodes, dtype=np.bool_)
-        self.scanned = 0
-        cc = 0
-        step = 0
-        while len(frontier) and self.scanned < budget * 2 * self.m:
-            step += 1
-            frontier = self._relax(label, via, frontier)
-            if step % _LOOK == 0 and len(frontier):
-                on_cycle = self._cycles(via)
+        passes = cc = 0
+        b0=budget
+        while len(frontier) and budget > 0:
+            some = self._leaving(frontier)
+            budget -= len(some)
+            reach = label[self.source[some]] + length[some]
+            target = self.target[some]
+            better = reach < label[target]
+            some, reach, target = some[better], reach[better], target[better]
+            np.minimum.at(label, target, reach)
+            best = reach == label[target]
+            via[target[best]] = some[best]
+            fell = np.zeros(self.nodes, dtype=np.bool_)
+            fell[target] = True
+            frontier = np.flatnonzero(fell)
+            passes += 1
+            if passes % _PASSES == 0 and len(frontier):
+                on_cycle = self._on_cycles(via)
                 if len(on_cycle):
-                    c, touched = self._cancel(via[on_cycle].tolist(), via, nobody)
-                    cc += c
-                    if touched:
-                        arcs = np.unique(np.array(touched))
-                        length = self._length(arcs)
-                        self.length[arcs] = length[: len(arcs)]
-                        self.length[arcs + self.m] = length[len(arcs) :]
-                        frontier = np.union1d(frontier, np.concatenate([self.tail[arcs], self.head[arcs]]))
+                    changed = self._cancel(on_cycle.tolist(), via)
+                    cc+=len(changed)>0
                     via[on_cycle] = -1
-        self.stats.append(("g", step, self.scanned / 2 / self.m, cc, len(frontier)))
-        return cc
+                    length[changed], length[changed + self.m] = self._length(changed)
+                    frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
+        self.stats.append(('any',passes,cc,b0-budget,len(frontier)))
 
-    def _cycles(self, via: IntArray) -> IntArray:
-        """Nodes that come back to themselves."""
+    def _length(self, some: IntArray) -> IntArray:
+        """(2, n) cost of one more unit on arcs and of one less; far where there is no room for it."""
+        flow, cost, first, last = self.flow[some], self.cost[some], self.first[some], self.last[some]
+
+        def steps(flow: IntArray) -> IntArray:
+            """Excess at flow + 1 minus excess at flow."""
+            change = np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0))
+            return WINDOW * np.clip(change, -_STEEPEST, _STEEPEST)
+
+        more = np.where(flow < self.high[some], cost + steps(flow), _FAR)
+        less = np.where(flow > self.low[some], -cost - steps(flow - 1), _FAR)
+        return np.stack([more, less])
+
+    def _leaving(self, nodes: IntArray) -> IntArray:
+        """Residual arcs that leave the nodes, with and without room."""
+        if 3 * len(nodes) > self.nodes:
+            return self.order
+        begin, end = self.starts[nodes], self.starts[nodes + 1]
+        ends = np.cumsum(end - begin)
+        return self.order[np.arange(ends[-1]) + np.repeat(end - ends, end - begin)]
+
+    def _on_cycles(self, via: IntArray) -> IntArray:
+        """Nodes that the labels' arcs, followed backwards, come back to."""
         jump = np.where(via >= 0, self.source[via], np.arange(self.nodes))
-        last = via < 0
         for _ in range(self.nodes.bit_length()):
             jump = jump[jump]
         found = np.unique(jump)
-        return found[~last[found]]
+        return found[via[found] >= 0]
 
-    def _cancel(self, closing: list[int], via: IntArray, pinned: BoolArray) -> int:
-        """Walks back from each closing arc until its cycle closes, and sends one unit round if that still pays."""
-        back, ends, source = via.tolist(), pinned.tolist(), self.rows[9]
-        target = self.target
-        cancelled = 0
-        touched = []
-        for arc in closing:
-            end = int(target[arc])
-            path, seen = [arc], {end}
-            node = source[arc]
-            while node not in seen and not ends[node] and back[node] >= 0:
-                seen.add(node)
-                path.append(back[node])
-                node = source[back[node]]
-            if node != end:
-                if ends[node] or back[node] < 0:
-                    continue
-                # A cycle off the root: keep its part of the path.
-                start = next(i for i in range(len(path)) if target[path[i]] == node)
-                path = path[start:]
-            if self._send(path):
-                cancelled += 1
-                touched.extend(a if a < self.m else a - self.m for a in path)
-        return cancelled, touched
+    def _cancel(self, on_cycle: list[int], via: IntArray) -> IntArray:
+        """Sends one unit round each of these cycles, if that still pays; the arcs whose flow changed."""
+        source = self._lists()[0]
+        done: set[int] = set()
+        changed: set[int] = set()
+        for start in on_cycle:
+            path, node = [], start
+            while node not in done:
+                done.add(node)
+                path.append(int(via[node]))
+                node = source[path[-1]]
+            if path and node == start and self._send(path):
+                changed.update(arc if arc < self.m else arc - self.m for arc in path)
+        return np.array(sorted(changed), dtype=np.int64)
 
-    def _send(self, path: list[int]) -> int:
-        _, _, low, high, cost, first, last, weight, flow, _ = self.rows
-        m, total = self.m, 0
+    def _send(self, path: list[int]) -> bool:
+        """Sends one unit round a cycle, if there is room and that saves anything."""
+        _, _, low, high, cost, first, last, flow = self.rows
+        total = 0
         for arc in path:
-            i, back = (arc, 0) if arc < m else (arc - m, 1)
+            i, back = (arc, 0) if arc < self.m else (arc - self.m, 1)
             at = flow[i] - back
-            if not (low[i] <= at < high[i]):
-                return 0
+            if not low[i] <= at < high[i]:
+                return False
             step = at - first[i] if at < first[i] else max(at + 1 - last[i], 0)
-            unit = cost[i] + weight[i] * step
-            total += -unit if back else unit
+            total += -(cost[i] + WINDOW * step) if back else cost[i] + WINDOW * step
         if total >= 0:
-            return 0
+            return False
         for arc in path:
-            i, step = (arc, 1) if arc < m else (arc - m, -1)
+            i, step = (arc, 1) if arc < self.m else (arc - self.m, -1)
             flow[i] += step
             self.flow[i] += step
-        return 1
+        return True

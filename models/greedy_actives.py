@@ -71,6 +71,13 @@ def spread(problem: Problem, windows: Windows, options: Options, active: IntArra
     return active
 
 
+def owners(problem: Problem, options: Options) -> IntArray:
+    owner = np.flatnonzero(problem.col_owner & options.columns & problem.logged[problem.col_task])
+    active = np.full(problem.T, -1, dtype=np.int64)
+    active[problem.col_task[owner[::-1]]] = problem.col_client[owner[::-1]]
+    return active
+
+
 def keep_owners(problem: Problem, windows: Windows, options: Options) -> IntArray:
     """(T,) the clients that keep their actives, smallest tasks first, while windows last; −1 for the others."""
     C = problem.C
@@ -86,6 +93,58 @@ def keep_owners(problem: Problem, windows: Windows, options: Options) -> IntArra
     active = np.full(problem.T, -1, dtype=np.int64)
     active[task[kept]] = client[kept]
     return active
+
+
+def _up(window: Window, count: IntArray) -> IntArray:
+    return np.where(count < window.low, count - window.low, np.maximum(count + 1 - window.high, 0))
+
+
+def relieved(problem: Problem, options: Options, active: IntArray, cells: Window, clients: list[Window], base: list[IntArray], turns: int) -> IntArray:
+    """Moves of single logged tasks that reduce excess, many at once, until there are none."""
+    C, G, T = problem.C, problem.G, problem.T
+    active = active.copy()
+    column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
+    task, client = problem.col_task[column], problem.col_client[column]
+    open_ = np.bincount(task, minlength=T) > 1
+    column, task, client = column[open_[task]], task[open_[task]], client[open_[task]]
+    cell = problem.group[task] * C + client
+    low_high = Window(cells.low.ravel(), cells.high.ravel())
+    own = np.zeros(T, dtype=np.int64)
+    cost = options.cost[column]
+    n=0
+    logged = np.flatnonzero(problem.logged & (active >= 0))
+    for _ in range(turns):
+        on = active[task] == client
+        own[task[on]] = cost[on]
+        in_cells = np.bincount(problem.group[logged] * C + active[logged], minlength=G * C)
+        in_clients = np.bincount(active[logged], minlength=C)
+        up = _up(low_high, in_cells)
+        down = _up(low_high, in_cells - 1)
+        up_c = sum(_up(w, in_clients + b) for w, b in zip(clients, base))
+        down_c = sum(_up(w, in_clients + b - 1) for w, b in zip(clients, base))
+        here = problem.group[task] * C + active[task]
+        change = up[cell] + up_c[client] - down[here] - down_c[active[task]]
+        move = np.flatnonzero(~on & (change < 0))
+        if not len(move):
+            break
+        move = move[np.lexsort(((cost - own[task])[move], change[move]))]
+        source, goal = active[task[move]], client[move]
+        sel = accepted(np.arange(len(move)), source, np.ones(C, dtype=np.int64), goal, np.ones(C, dtype=np.int64))
+        giving = np.zeros(C, dtype=np.bool_)
+        giving[source[sel]] = True
+        first = sel & ~giving[goal]
+        if not first.any():
+            first = sel & (np.cumsum(sel) == 1)
+        active[task[move[first]]] = client[move[first]]
+        n+=int(first.sum())
+    STATS['relieved'] = (_, n)
+    return active
+
+
+def ideal(problem: Problem) -> Window:
+    units = np.where(problem.draining, 0, problem.units) if not problem.draining.all() else problem.units
+    share = units.astype(np.float64) * int(problem.logged.sum()) / units.sum()
+    return Window(np.floor(share).astype(np.int64), np.ceil(share).astype(np.int64))
 
 
 def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
@@ -154,12 +213,12 @@ def settled(problem: Problem, windows: Windows, options: Options, active: IntArr
     from_pool = e.add_arcs(pools[pool_cells // C], cells[np.searchsorted(cells_used, pool_cells)], inside[pool_cells])
     window = Window(windows.group_active.low.ravel()[cells_used], windows.group_active.high.ravel()[cells_used])
     level = np.stack([clients, stateful, logged])[problem.kind]
-    e.add_arcs(cells, level.ravel()[cells_used], counts.group_active.ravel()[cells_used], window=window, weight=WINDOW)
+    e.add_arcs(cells, level.ravel()[cells_used], counts.group_active.ravel()[cells_used], window=window)
     in_logged = counts.group_active[problem.kind == LOGGED].sum(axis=0)
-    e.add_arcs(logged, stateful, in_logged, window=logged_window, weight=WINDOW if logged_window is not None else 0)
-    e.add_arcs(stateful, clients, counts.stateful, window=windows.stateful, weight=WINDOW)
-    e.add_arcs(clients, np.broadcast_to(hub, (C,)), counts.active, window=windows.active, weight=WINDOW)
-    flow = e.improved(hub, rounds, effort)
+    e.add_arcs(logged, stateful, in_logged, window=logged_window)
+    e.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
+    e.add_arcs(clients, np.broadcast_to(hub, (C,)), counts.active, window=windows.active)
+    flow = e.improved(200_000, effort)
     STATS['settled'] = e.stats
     active = active.copy()
     taken = flow[on] > 0

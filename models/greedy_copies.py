@@ -120,15 +120,14 @@ def _mended(problem, windows, prices, column, must, taken, need, pools, places, 
     hub, tasks, cells, clients, pool_nodes = (e.add_nodes(n) for n in (1, T, G * C, C, G))
     on = e.add_arcs(tasks[task], cells[cell], taken, high=1, cost=prices.column[column] - _MUST * must)
     to_pool = e.add_arcs(tasks[pooled], pool_nodes[problem.group[pooled]], np.minimum(need[pooled], room), high=room, cost=prices.pool[pooled])
-    none = e.add_arcs(tasks[pooled], pool_nodes[problem.group[pooled]], np.maximum(need[pooled] - room, 0), cost=_MUST)
+    none = e.add_arcs(tasks[pooled], pool_nodes[problem.group[pooled]], np.maximum(need[pooled] - room, 0), window=Window(np.zeros(len(pooled),dtype=np.int64), np.zeros(len(pooled),dtype=np.int64)))
     at = (groups[:, None] * C + np.arange(C)).ravel()
     used = np.bincount(cell[taken], minlength=G * C)
     from_pool = e.add_arcs(pool_nodes[at // C], cells[at], places.ravel()[at] - used[at])
     low, high = windows.group_copies.low.ravel()[at], windows.group_copies.high.ravel()[at]
-    e.add_arcs(cells[at], clients[at % C], places.ravel()[at], window=Window(low, high), weight=WINDOW)
-    e.add_arcs(clients, np.broadcast_to(hub, (C,)), places.sum(axis=0), window=windows.copies, weight=WINDOW)
-    rounds = 20 if not windows.copies.holds(places.sum(axis=0)) else 0
-    flow = e.improved(hub, rounds, effort)
+    e.add_arcs(cells[at], clients[at % C], places.ravel()[at], window=Window(low, high))
+    e.add_arcs(clients, np.broadcast_to(hub, (C,)), places.sum(axis=0), window=windows.copies)
+    flow = e.improved(200_000, effort)
     STATS['mended'] = e.stats
     taken = flow[on] > 0
     need = need.copy()

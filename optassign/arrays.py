@@ -163,7 +163,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         col_owner=owns[keep],
         col_standby=was_standby[keep],
         col_state=has_state[keep],
-        has_history=np.bincount(task[holder | np.isin(keys, memory.standby)], minlength=T) + (memory.active >= 0) > 0,
+        has_history=(np.bincount(task[holder], minlength=T) > 0) | memory.seen,
         lag_unknown=bool(unknown.any()),
         remembered_plan=memory.placement_of_plan(standbys, logged, C),
         **_configured(state, goal_order(state).configured),
@@ -317,6 +317,8 @@ class _Memory:
     plan_standby: IntArray
     progress: Progress
     plan_differs: bool
+    seen: BoolArray
+    """(T,) some client had a copy of the task, be it here or gone."""
 
     @classmethod
     def of(
@@ -325,7 +327,9 @@ class _Memory:
         nothing = np.zeros(0, dtype=np.int64)
         nobody = np.full(len(index), -1, dtype=np.int64)
         if remembered is None:
-            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing), False)
+            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing), False, nobody >= 0)
+        seen = np.zeros(len(index), dtype=np.bool_)
+        seen[[index[task] for client in remembered.clients for task in (*client.active, *client.standby)]] = True
         answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]
         active = nobody.copy()
         keys = _keys(((index, c, client.active) for c, client in answer), C)
@@ -356,6 +360,7 @@ class _Memory:
             np.unique(plan_standby),
             progress,
             remembered.plan is not None,
+            seen,
         )
 
     def plan_keys(self) -> tuple[IntArray, IntArray]:

@@ -31,10 +31,8 @@ class _Formatter(argparse.HelpFormatter):
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; the chosen one is in `command`."""
-    main = _Parser(
-        prog="optassign", description="Kafka Streams task assignment as an optimisation problem.", epilog=_EPILOG
-    )
-    main.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
+    main = _Parser(prog="optassign", description="Kafka Streams task assignment as an optimisation problem.", epilog=_EPILOG)
+    main.add_argument("--version", action=_Version, nargs=0, dest=argparse.SUPPRESS, help="show the version and leave")
     commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     assign = _command(commands, "assign", "answer one rebalance")
@@ -123,7 +121,13 @@ def _generate(command: argparse.ArgumentParser) -> None:
     add("--stateless", type=float, default=0.2, metavar="SHARE", help="of the tasks (default: %(default)s)")
     add("--unlogged", type=float, default=0.0, metavar="SHARE", help="stateful without a changelog (default: 0)")
     add("--subtopologies", type=_at_least(1), metavar="N", help="default: by the number of tasks")
-    add("--tiny", type=float, default=0.0, metavar="SHARE", help="of the logged tasks, changelog within the acceptable lag (default: 0)")
+    add(
+        "--tiny",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the logged tasks, changelog within the acceptable lag (default: 0)",
+    )
     add("--unknown", type=float, default=0.0, metavar="SHARE", help="of the lags, not known (default: 0)")
     add("--acceptable-recovery-lag", type=_at_least(0), default=10_000, metavar="N", help="offsets (default: %(default)s)")
     add("--capacity", type=_range, default=1.0, metavar="X[-Y]", help="of one thread, X or X to Y (default: 1)")

@@ -7,13 +7,15 @@ import stat
 import sys
 import tempfile
 from argparse import Namespace
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
-
-from rich.console import Console, RenderableType
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from optassign.input_errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["as_json_text", "format_of", "write", "write_rendered"]
 
@@ -34,41 +36,39 @@ def as_json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def write_rendered(what: list[RenderableType], output: str | None) -> None:
-    """Tables and text for people; colours only to a terminal."""
-    if output in (None, "-"):
-        console = _console(sys.stdout)
-        for part in what:
-            console.print(part)
-        return
-    assert output is not None
-    text = io.StringIO()
-    console = _console(text)
-    for part in what:
-        console.print(part)
-    write(text.getvalue(), output)
+def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
+    """Tables and text for people, made for a width in columns; colours only to a terminal."""
+    from rich.console import Console  # a tenth of a second, which JSON need not pay
 
-
-def _console(file: Any) -> Console:
-    terminal = file.isatty()
+    to_stdout = output in (None, "-")
+    file = sys.stdout if to_stdout else io.StringIO()
+    if to_stdout and not _is_utf8(sys.stdout):
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     columns = os.environ.get("COLUMNS", "")
-    width = None if terminal else int(columns) if columns.isdigit() and int(columns) else _WIDTH
-    return Console(file=file, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
+    console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
+    for part in make(console.width):
+        console.print(part)
+    if isinstance(file, io.StringIO):
+        write(file.getvalue(), output)
 
 
 def write(text: str, output: str | None) -> None:
     """Write to standard output, or to a file: wholly or not at all. InputError if that cannot be."""
-    if output in (None, "-"):
+    if output is None or output == "-":
+        if not _is_utf8(sys.stdout):
+            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr] # JSON is UTF-8, whatever the locale
         sys.stdout.write(text)
         return
-    assert output is not None
     try:
         _write_file(text, Path(output))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         raise InputError(output, "", f"that it cannot be written ({reason})", "a file to write, or -") from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(output, "", f"that it cannot be written ({error})", "a file to write, or -") from None
+
+
+def _is_utf8(file: TextIO) -> bool:
+    return file.encoding.lower().replace("-", "") == "utf8"
 
 
 def _write_file(text: str, path: Path) -> None:

@@ -14,7 +14,15 @@ from optassign.simulation.successors import after_restoration, second_pass
 from optassign.state import ApplicationState
 from optassign.utilities import validate_task_assignment
 
-__all__ = ["Convergence", "Step", "after_restoration", "converge", "second_pass"]
+__all__ = [
+    "Convergence",
+    "Step",
+    "after_restoration",
+    "converge",
+    "default_max_rebalances",
+    "restore_work_bound",
+    "second_pass",
+]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
@@ -137,7 +145,7 @@ def converge(
         total = total.then(step.measures, followup=step.followup, restored_offsets=step.restored_offsets)
         violations.update(step.measures.violations)
         if len(history) == 1:
-            lower_bound = _restore_work_bound(answer)
+            lower_bound = restore_work_bound(answer)
         if on_step is not None:
             on_step(len(history), step)
         if any(rule in step.measures.violations for rule in _NO_SUCCESSOR):
@@ -184,7 +192,7 @@ def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
     )
 
 
-def _restore_work_bound(answer: TaskAssignment) -> int | None:
+def restore_work_bound(answer: TaskAssignment) -> int | None:
     """The proven lower bound of goal (b), of the plan or of the answer that is its own plan."""
     for stage in ("plan", "now"):
         for goal in answer.report.goals:

@@ -1,0 +1,44 @@
+"""`python -m optassign.benchmarks [rules|convergence|speed|second-passes …] [--write]`: the figures of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+from optassign.benchmarks import convergence, rules, second_passes, speed
+from optassign.benchmarks.tables import circumstances, put
+
+_STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
+    "speed": speed.run,
+    "second-passes": second_passes.run,
+    "convergence": convergence.run,
+    "rules": rules.run,
+}
+
+
+def main() -> int:
+    """Run studies, print their tables; 1 if something was not as it should be."""
+    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks")
+    parser.add_argument("studies", nargs="*", choices=[*_STUDIES, []], help="which; all if none is named")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    failed = False
+    for name in arguments.studies or list(_STUDIES):
+        start = time.perf_counter()
+        table, bad = _STUDIES[name]()
+        lines = [f"- {line}" for line in bad]
+        text = "\n".join([f"`python -m optassign.benchmarks {name}`; {circumstances()}", "", table])
+        if lines:
+            text += "\n\nNot as it should be:\n\n" + "\n".join(lines)
+        print(text, flush=True)
+        print(f"# {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        if arguments.write:
+            put(name, text)
+        failed |= bool(bad)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

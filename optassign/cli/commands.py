@@ -1,0 +1,260 @@
+"""What the commands do."""
+
+import logging
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from optassign.assignment import TaskAssignment
+from optassign.assignor import AssignorError, create, names
+from optassign.assignor import assign as assign_with
+from optassign.cli.output import as_json_text, format_of, write, write_rendered
+from optassign.cli.progress import Progress
+from optassign.reading import InputError, read_assignment, read_state
+from optassign.state import ApplicationState
+from optassign.validation import validate as validate_answer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["run"]
+
+_DONE, _BROKEN, _USAGE = 0, 1, 2
+
+
+class UsageError(ValueError):
+    """Something on the command line that only the command can tell to be wrong."""
+
+
+def run(arguments: Namespace) -> int:
+    """Run the command and give its exit code; what is wrong with its input is one line on standard error."""
+    logging.basicConfig(level=logging.WARNING, format="optassign: %(message)s", stream=sys.stderr)
+    try:
+        return _COMMANDS[arguments.command](arguments)
+    except (InputError, UsageError) as error:
+        return _error(arguments, error, _USAGE)
+    except AssignorError as error:
+        return _error(arguments, error, _BROKEN)
+
+
+def _error(arguments: Namespace, error: Exception, code: int) -> int:
+    print(f"optassign {arguments.command}: error: {error}", file=sys.stderr)
+    return code
+
+
+def _assign(arguments: Namespace) -> int:
+    _known(arguments.assignor)
+    state = _state(arguments.snapshot)
+    answer = _answer(state, arguments)
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.answer_tables import assignment_tables
+
+        return assignment_tables(state, answer, width)
+
+    _give(arguments, lambda: answer.model_dump_json() + "\n", tables)
+    return _DONE
+
+
+def _compare(arguments: Namespace) -> int:
+    from optassign.cli.comparison import compare
+
+    chosen = _listed(arguments.assignors)
+    state = _state(arguments.snapshot)
+    with Progress("comparing") as progress:
+
+        def ask(name: str) -> tuple[TaskAssignment, float]:
+            progress.now = f"asking {name}: {_size(state)}"
+            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
+            start = time.perf_counter()
+            answer = assign_with(state, assignor)
+            return answer, time.perf_counter() - start
+
+        comparison = compare(state, chosen, ask)
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.many_tables import comparison_tables
+
+        return comparison_tables(comparison, width)
+
+    _give(arguments, lambda: as_json_text(comparison.as_json()), tables)
+    return _BROKEN if comparison.broken else _DONE
+
+
+def _converge(arguments: Namespace) -> int:
+    from optassign.simulation.convergence import Step, converge
+
+    _known(arguments.assignor)
+    state = _state(arguments.snapshot)
+    with Progress(f"asking {arguments.assignor}: {_size(state)}") as progress:
+
+        def on_step(number: int, step: Step) -> None:
+            progress.now = f"rebalance {number + 1}: {len(step.waiting):,} copies are waited for"
+
+        result = converge(
+            state,
+            arguments.assignor,
+            max_rebalances=arguments.max_rebalances,
+            keep_state=arguments.keep_state,
+            time_limit=arguments.time_limit,
+            on_step=on_step,
+        )
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.many_tables import convergence_tables
+
+        return convergence_tables(result, arguments.assignor, width)
+
+    _give(arguments, lambda: as_json_text(result.as_json()), tables)
+    return _DONE if result.stable and not result.violations else _BROKEN
+
+
+def _explain(arguments: Namespace) -> int:
+    from optassign.explain import explain, explain_client, explain_task
+    from optassign.explain_text import lines_of_all, lines_of_client, lines_of_task
+
+    _known(arguments.assignor)
+    if arguments.assignment is not None:
+        _one_from_standard_input(arguments)
+    state = _state(arguments.snapshot)
+    clients = [_client(state, given) for given in arguments.client]
+    for task in arguments.task:
+        if task not in state.all_tasks:
+            raise UsageError(f"--task: found {task}; allowed: a task of the snapshot{_examples(state.all_tasks)}")
+    if arguments.assignment is not None:
+        answer = read_assignment(arguments.assignment)
+    else:
+        answer = _answer(state, arguments)
+    of_tasks = [explain_task(state, answer, task) for task in arguments.task]
+    of_clients = [explain_client(state, answer, client) for client in clients]
+    of_all = None if of_tasks or of_clients else explain(state, answer)
+
+    def as_json() -> str:
+        found: dict[str, Any] = {} if of_all is None else _plain(asdict(of_all))
+        if of_all is None:
+            found = {"tasks": [_plain(asdict(e)) for e in of_tasks], "clients": [_plain(asdict(e)) for e in of_clients]}
+        return as_json_text(found)
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.look import text_lines
+
+        lines = [line for e in of_tasks for line in lines_of_task(e)]
+        lines += [line for e in of_clients for line in lines_of_client(e)]
+        return text_lines(lines if of_all is None else lines_of_all(of_all))
+
+    _give(arguments, as_json, tables)
+    return _DONE
+
+
+def _validate(arguments: Namespace) -> int:
+    _one_from_standard_input(arguments)
+    state, answer = _state(arguments.snapshot), read_assignment(arguments.assignment)
+    violations = validate_answer(state, answer)
+
+    def as_json() -> str:
+        return as_json_text({"valid": not violations, "violations": [asdict(violation) for violation in violations]})
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.answer_tables import violation_tables
+
+        return violation_tables(state, answer, violations)
+
+    _give(arguments, as_json, tables)
+    return _BROKEN if violations else _DONE
+
+
+def _generate(arguments: Namespace) -> int:
+    from optassign.dealing import NotBalancedError
+    from optassign.generate import generate
+
+    given = {name: value for name, value in vars(arguments).items() if name not in ("command", "output")}
+    try:
+        with Progress("generating"):
+            state = generate(**given)
+    except (ValueError, NotBalancedError) as error:
+        raise UsageError(str(error)) from None
+    write(state.model_dump_json(exclude_defaults=True) + "\n", arguments.output)
+    return _DONE
+
+
+def _anonymise(arguments: Namespace) -> int:
+    from optassign.anonymise import anonymise
+
+    write(anonymise(_state(arguments.snapshot)).model_dump_json() + "\n", arguments.output)
+    return _DONE
+
+
+_COMMANDS: dict[str, Callable[[Namespace], int]] = {
+    "assign": _assign,
+    "compare": _compare,
+    "converge": _converge,
+    "explain": _explain,
+    "validate": _validate,
+    "generate": _generate,
+    "anonymise": _anonymise,
+}
+
+
+def _give(arguments: Namespace, json_text: Callable[[], str], tables: "Callable[[int], Iterable[RenderableType]]") -> None:
+    if format_of(arguments) == "json":
+        write(json_text(), arguments.output)
+    else:
+        write_rendered(tables, arguments.output)
+
+
+def _state(source: str) -> ApplicationState:
+    with Progress("reading"):
+        return read_state(source)
+
+
+def _answer(state: ApplicationState, arguments: Namespace) -> TaskAssignment:
+    with Progress(f"asking {arguments.assignor}: {_size(state)}"):
+        return assign_with(state, arguments.assignor, arguments.time_limit)
+
+
+def _size(state: ApplicationState) -> str:
+    return f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
+
+
+def _known(name: str, option: str = "--assignor") -> str:
+    if name not in names():
+        raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(names())}")
+    return name
+
+
+def _listed(given: str | None) -> list[str]:
+    """The assignors to compare, each once; by default all there are, the optimising one last."""
+    if given is None:
+        return sorted(names(), key=lambda name: (name == "cp-sat", name))
+    return list(dict.fromkeys(_known(name.strip(), "--assignors") for name in given.split(",")))
+
+
+def _client(state: ApplicationState, given: str) -> str:
+    known = state.kafka_streams_states
+    found = [given] if given in known else [process_id for process_id in known if given and process_id.startswith(given)]
+    if len(found) == 1:
+        return found[0]
+    why = f"; allowed: one of {', '.join(found[:3])}, …" if found else "; allowed: a client of the snapshot"
+    raise UsageError(f"--client: found {given!r}{why}{'' if found else _examples(known)}")
+
+
+def _examples(known: Iterable[str]) -> str:
+    some = list(known)[:3]
+    return f", such as {', '.join(some)}" if some else " (which has none)"
+
+
+def _one_from_standard_input(arguments: Namespace) -> None:
+    if arguments.snapshot == "-" and arguments.assignment == "-":
+        raise UsageError("found - for both SNAPSHOT and ASSIGNMENT; allowed: one of them from standard input")
+
+
+def _plain(value: Any) -> Any:
+    """Models inside dataclasses as JSON has them."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.model_dump() if hasattr(value, "model_dump") else value
