@@ -30,6 +30,7 @@ class Tally:
 
 def specs(shape: Shape, number: int) -> Iterator[Spec]:
     """Small snapshots of a shape, of all kinds, fixed by their numbers."""
+    threads: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 4), (1, 2), (2, 5))
     for n in range(number):
         rng = random.Random(f"{shape} {n}")
         clients = rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 16])
@@ -39,7 +40,7 @@ def specs(shape: Shape, number: int) -> Iterator[Spec]:
             clients=clients,
             standbys=rng.choice([0, 1, 1, 2, 3]),
             warmups=rng.choice([1, 2, 2, 5, 20]),
-            threads=rng.choice([1, 1, 2, (1, 4), (1, 2), (2, 5)]),
+            threads=rng.choice(threads),
             seed=n,
             stateless=rng.choice([0.0, 0.2, 0.5]),
             unlogged=rng.choice([0.0, 0.0, 0.3]),

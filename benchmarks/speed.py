@@ -14,12 +14,13 @@ from optassign.assignment import TaskAssignment
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.tables import markdown
+from optassign.generate import Shape
 from optassign.reading import read_assignment, read_state
 from optassign.validation import validate
 
 _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 5), (100_000, 1_000, 200, 1))
 """Tasks, clients, warm-ups, runs."""
-_SHAPES = ("scale-out", "scale-in", "cold")
+_SHAPES: tuple[Shape, ...] = ("scale-out", "scale-in", "cold")
 
 
 def run() -> tuple[str, list[str]]:

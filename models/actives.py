@@ -1,8 +1,8 @@
-"""Active copies as a min-cost flow: task → (subtopology, client) → logged on client → stateful on client → client → sink.
+"""Active copies as a min-cost flow: task → (subtopology, client) → logged → stateful → all of a client → sink.
 
-The windows of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys
-the window of the copies of logged tasks stands between), so the flow is exact, and where costs are per pair the optimum is proven. Standbys are left out: as a part of the whole problem this is a
-relaxation, and its optimum a bound.
+The windows of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys the
+window of the copies of logged tasks stands between), so the flow is exact, and its optimum proven. Standbys are left out: as
+a part of the whole problem this is a relaxation, and its optimum a bound.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ def balanced_actives(
     pools: BoolArray,
     goals: tuple[str, ...] = ("cold_actives", "active_moves"),
     prefer: IntArray | None = None,
+    last_tie: bool = True,
 ) -> Actives | None:
     """Actives inside all windows, on the given columns (A,) and pools (T,) only; None where there are none.
 
     Goals, in order: `cold_actives` (planned actives of rank > 0), `active_moves`; then `prefer` (A,), a cost for each
-    column, where given; last, a client keeps its smallest tasks.
+    column, where given; last, a client keeps its smallest tasks (not needed where only bounds are asked for).
     """
-    return _solve(problem, windows, columns, pools, goals, prefer, excess=False)
+    return _solve(problem, windows, columns, pools, goals, prefer, last_tie, excess=False)
 
 
 def least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Actives of least excess, summed over the three families of active windows, and among these of fewest moves."""
-    return _solve(problem, windows, columns, pools, ("active_moves",), None, excess=True)
+    return _solve(problem, windows, columns, pools, ("active_moves",), None, True, excess=True)
 
 
 def _solve(
@@ -44,12 +45,18 @@ def _solve(
     pools: BoolArray,
     goals: tuple[str, ...],
     prefer: IntArray | None,
+    last_tie: bool,
     excess: bool,
 ) -> Actives | None:
     T, C, G = problem.T, problem.C, problem.G
     if not T:
         return Actives(np.zeros(0, dtype=np.int64), [0] * (len(goals) + excess))
-    names = (("active_excess",) if excess else ()) + goals + (("prefer",) if prefer is not None else ()) + ("tie",)
+    names = (
+        (("active_excess",) if excess else ())
+        + goals
+        + (("prefer",) if prefer is not None else ())
+        + (("tie",) if last_tie else ())
+    )
     network = Network(len(names))
     tasks, cells = network.add_nodes(T), network.add_nodes(G * C)
     logged, stateful, clients = network.add_nodes(C), network.add_nodes(C), network.add_nodes(C)

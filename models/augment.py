@@ -15,12 +15,12 @@ limits are numbers of arcs looked at, never times.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .problem import IntArray
+from .quotas import rank_within
 from .windows import Window
 
 WINDOW = 1 << 42
@@ -29,7 +29,7 @@ _STEEPEST = 1 << 9
 """Marginal excess is cut off here, so that lengths of paths stay within int64."""
 _PASSES = 6
 """Passes of the labels between two looks for cycles."""
-_HOP = 1 << 32
+_ROUNDS = 40
 """Length of an arc that costs nothing: short ways first."""
 _SEARCH = 20_000
 """Arcs that one search for a way round looks at, at most."""
@@ -71,17 +71,12 @@ class Exchange:
         self.arcs += n
         return place
 
-    def improved(self, mending: int, effort: int) -> IntArray:
-        """(arcs,) the flow after improvement.
-
-        Args:
-            mending: arcs to look at for bringing arcs into their windows.
-            effort: arcs to look at for saving costs.
-        """
+    def improved(self, effort: int) -> IntArray:
+        """(arcs,) the flow after improvement; `effort`: arcs to look at for saving costs."""
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
-        search.mend(mending)
+        search.mend()
         if effort:
             search.anywhere(effort)
         self.stats = search.stats
@@ -108,77 +103,64 @@ class _Search:
             self.rows = [row.tolist() for row in table]
         return self.rows
 
-    def mend(self, budget: int) -> None:
-        """Brings arcs into their windows, or nearer to them, one unit at a time, while the budget lasts."""
-        out = np.flatnonzero((self.flow < self.first) | (self.flow > self.last))
-        if not len(out):
-            return
-        flow, first, last = self._lists()[7], self.first.tolist(), self.last.tolist()
-        adjacent, starts = self.order.tolist(), self.starts.tolist()
-        left, mended = budget, True
-        n = f = 0
-        while mended and left > 0:
-            mended = False
-            for arc in out.tolist():
-                while left > 0 and not first[arc] <= flow[arc] <= last[arc]:
-                    path, looked = self._way_round(arc, min(left, _SEARCH), adjacent, starts)
-                    left -= looked
-                    if not path or not self._send(path):
-                        f += 1
-                        break
-                    mended = True
-                    n += 1
-        self.stats.append(('mend', len(out), n, f, budget - left))
+    def mend(self) -> None:
+        """Brings arcs into their windows, and where that cannot be, lets them out again.
 
-    def _way_round(self, arc: int, most: int, adjacent: list[int], starts: list[int]) -> tuple[list[int], int]:
-        """The arcs of a cycle that brings `arc` nearer to its window and costs less than that saves; arcs looked at."""
-        source, target, low, high, cost, first, last, flow = self.rows
-        m = self.m
-        over = flow[arc] > last[arc]
-        begin, goal = source[arc], target[arc]
-        bound = WINDOW * min(flow[arc] - last[arc] if over else first[arc] - flow[arc], _STEEPEST)
-        # From the tail: if over, onwards to the head; if under, backwards to the head, against each arc's direction.
-        label = {begin: 0}
-        via: dict[int, int] = {}
-        heap = [(0, begin)]
-        looked = 0
-        while heap and looked < most:
-            length, node = heapq.heappop(heap)
-            if length > label[node]:
-                continue
-            if node == goal:
+        What is too much on an arc is lifted off and stands at its tail, where it seeks its way to where too little arrives:
+        pushes along labels of distance, in all places at once.
+        """
+        low, high = np.maximum(self.low, self.first), np.minimum(self.high, self.last)
+        inside = np.clip(self.flow, low, high)
+        lifted = self.flow - inside
+        if not lifted.any():
+            return
+        spare = np.bincount(self.tail, lifted, self.nodes) - np.bincount(self.head, lifted, self.nodes)
+        spare = spare.astype(np.int64)
+        self.flow[:] = inside
+        s0 = int(np.maximum(spare, 0).sum())
+        for _ in range(_ROUNDS):
+            if not self._push(spare, low, high):
                 break
-            for k in range(starts[node], starts[node + 1]):
-                looked += 1
-                way = adjacent[k]
-                there = target[way]
-                i = way if way < m else way - m
-                at = flow[i]
-                if (way < m) == over:  # one unit more on arc i
-                    if at >= high[i]:
-                        continue
-                    further = length + _HOP + (cost[i] if cost[i] > 0 else 0)
-                    if at >= last[i]:
-                        further += WINDOW * (at + 1 - last[i])
-                else:
-                    if at <= low[i]:
-                        continue
-                    further = length + _HOP - (cost[i] if cost[i] < 0 else 0)
-                    if at <= first[i]:
-                        further += WINDOW * (first[i] + 1 - at)
-                if further < bound and further < label.get(there, _FAR):
-                    label[there] = further
-                    via[there] = way
-                    heapq.heappush(heap, (further, there))
-        if goal not in via:
-            return [], looked
-        path, node = [], goal
-        while node != begin:
-            way = via[node]
-            path.append(way if over else (way + m if way < m else way - m))
-            node = source[way]
-        path.append(arc + m if over else arc)
-        return path, looked
+        s1 = int(np.maximum(spare, 0).sum())
+        while spare.any() and self._push(spare, self.low, self.high):
+            pass
+        self.stats.append(("mend", s0, s1, int(np.maximum(spare, 0).sum()), _))
+
+    def _push(self, spare: IntArray, low: IntArray, high: IntArray) -> int:
+        """Moves spare units to nodes that lack some, along shortest ways; how many arrived."""
+        room = np.concatenate([self.flow < high, self.flow > low])
+        far = self.nodes + 1
+        distance = np.full(self.nodes, far, dtype=np.int64)
+        frontier = np.flatnonzero(spare < 0)
+        distance[frontier] = 0
+        lacking = -int(spare[frontier].sum())
+        waiting = spare > 0
+        step = 0
+        while len(frontier) and np.any(distance[waiting] == far):
+            step += 1
+            back = self._leaving(frontier)
+            there = self.target[back]
+            there = there[(distance[there] == far) & room[np.where(back < self.m, back + self.m, back - self.m)]]
+            distance[there] = step
+            frontier = np.unique(there)
+        cost = np.concatenate([self.cost, -self.cost])
+        while True:
+            active = np.flatnonzero((spare > 0) & (distance > 0) & (distance < far))
+            if not len(active):
+                break
+            some = self._leaving(active)
+            some = some[(distance[self.target[some]] == distance[self.source[some]] - 1) & room[some]]
+            some = some[np.lexsort((cost[some], self.source[some]))]
+            some = some[rank_within(self.source[some]) < spare[self.source[some]]]
+            some = some[rank_within(self.target[some]) < np.maximum(-spare[self.target[some]], 1)]
+            if not len(some):
+                break
+            arc, back = np.where(some < self.m, some, some - self.m), some >= self.m
+            self.flow[arc] += np.where(back, -1, 1)
+            room[arc], room[arc + self.m] = self.flow[arc] < high[arc], self.flow[arc] > low[arc]
+            np.subtract.at(spare, self.source[some], 1)
+            np.add.at(spare, self.target[some], 1)
+        return lacking + int(np.minimum(spare, 0).sum())
 
     def anywhere(self, budget: int) -> None:
         """Cancels cycles of negative cost until there are none, or the budget is spent."""
@@ -186,7 +168,7 @@ class _Search:
         label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
         frontier = np.arange(self.nodes)
         passes = cc = 0
-        b0=budget
+        b0 = budget
         while len(frontier) and budget > 0:
             some = self._leaving(frontier)
             budget -= len(some)
@@ -205,11 +187,11 @@ class _Search:
                 on_cycle = self._on_cycles(via)
                 if len(on_cycle):
                     changed = self._cancel(on_cycle.tolist(), via)
-                    cc+=len(changed)>0
+                    cc += len(changed) > 0
                     via[on_cycle] = -1
                     length[changed], length[changed + self.m] = self._length(changed)
                     frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
-        self.stats.append(('any',passes,cc,b0-budget,len(frontier)))
+        self.stats.append(("any", passes, cc, b0 - budget, len(frontier)))
 
     def _length(self, some: IntArray) -> IntArray:
         """(2, n) cost of one more unit on arcs and of one less; far where there is no room for it."""

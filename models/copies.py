@@ -22,8 +22,11 @@ from .windows import Windows
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Keys of the copies, and bounds; `columns` (A,), `pools` (T,) and `places` (G, C) are what some optimum of restore work and
-    cold copies may use: columns, the pool, and places for pooled copies."""
+    """Keys of the copies, and bounds.
+
+    `columns` (A,), `pools` (T,) and `places` (G, C) are what some optimum of restore work and cold copies may use: columns,
+    the pool, and places for pooled copies.
+    """
 
     keys: IntArray | None
     """(N × (s + 1),) sorted, or None where the pool's places could not be given out: `stuck` then names the tasks."""
@@ -60,7 +63,7 @@ def balanced_copies(
         now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
             restore_work and cold_copies, counting what this answer forces anyway only once.
         forced: (A,) columns that must be taken (the actives, where they are already chosen).
-        rewards: (A,) each; taking a column is rewarded, in order, after the costs.
+        rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
     """
     T, C, G = problem.T, problem.C, problem.G
     costs = 0 if now else 2
@@ -71,7 +74,7 @@ def balanced_copies(
         empty = np.zeros(len(problem.col_task), dtype=np.bool_)
         return Copies(
             nothing,
-            [0] * (costs + len(rewards)),
+            [0] * costs,
             nothing,
             empty,
             np.zeros(T, dtype=np.bool_),
@@ -162,7 +165,7 @@ def balanced_copies(
     if now:
         barred |= ~allowed
     keys, stuck = _deal_copies(problem, problem.col_keys[taken], picks, places, problem.col_keys[barred])
-    return Copies(keys, result.bounds[:-1], stuck, may, may_pool, may_place)
+    return Copies(keys, result.bounds[:costs], stuck, may, may_pool, may_place)
 
 
 def _deal_copies(

@@ -14,11 +14,13 @@ from .copies import Copies, balanced_copies
 from .first import First, prepare
 from .problem import IntArray, Placement, Problem, placement
 from .results import Found
-from .values import PLAN_GOALS, active_moves, plan_values
+from .values import PLAN_GOALS, plan_values
 from .windows import Windows
 
 _ALL_COLUMNS = 20_000
 """Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
+_SECOND_TRY = 10_000
+"""Up to so many columns actives first are tried beside copies first."""
 _UNPOOL_ROUNDS = 5
 
 
@@ -40,49 +42,60 @@ def balanced_now(problem: Problem, first: First, windows: Windows) -> Found:
         if relaxed.active is None:
             return Found(None, bounds=bounds)
         return Found(placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
-    found: list[Placement] = []
     if relaxed.active is not None:
         around = _copies_around(problem, windows, relaxed.active, now=True)
         if around is not None:
-            return Found(around[0], bounds=bounds)
+            return Found(around, bounds=bounds)
     copies = _copies(problem, first, windows, now=True)
     if copies is None:
         return Found(None, impossible=True)
     problem, first, chosen = copies
-    if chosen.keys is not None:
-        inside = _actives_inside(problem, first, windows, chosen.keys, now=True)
-        if inside is not None:
-            found.append(inside)
-    if not found:
+    if chosen.keys is None:
         return Found(None, bounds=bounds)
-    return Found(min(found, key=lambda p: active_moves(problem, p)), bounds=bounds)
+    return Found(_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
 
 
 def balanced_plan(problem: Problem, first: First, windows: Windows, largest_face: int = 0) -> Found:
-    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
+    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
+
+    `largest_face`: up to so many pairs the face comes back with it.
+    """
     copies = _copies(problem, first, windows, now=False)
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
-    relaxed = balanced_actives(problem, windows, everything, problem.pool_size > 0)
+    relaxed = balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
     problem, first, chosen = copies
-    bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds[:2]), *relaxed.bounds[:2]], strict=False))
-    face = chosen.face(problem, largest_face)
+    bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds), *relaxed.bounds], strict=False))
     found: list[Placement] = []
-    loose = ~problem.logged[problem.col_task]
-    fitting = balanced_actives(
-        problem, windows, chosen.columns | loose, chosen.pools | (~problem.logged & (problem.pool_size > 0))
-    )
-    if fitting is not None and fitting.active is not None:
-        around = _copies_around(problem, windows, fitting.active, now=False)
-        if around is not None:
-            found.append(around[0])
     if chosen.keys is not None:
-        inside = _actives_inside(problem, first, windows, chosen.keys, now=False)
+        inside = _actives_inside(problem, windows, chosen.keys, now=False)
         if inside is not None:
             found.append(inside)
-    best = min(found, key=lambda p: tuple(plan_values(problem, first, p).values()), default=None)
-    return Found(best, bounds=bounds, face=face)
+    # Copies first has what it can in restore work and cold copies; actives first may do better in moves and ties. Where there
+    # are many pairs, the second try is only worth its time if the first had nothing.
+    if not found or len(problem.col_task) <= _SECOND_TRY:
+        around = _actives_first(problem, windows, chosen)
+        if around is not None:
+            found.append(around)
+    best = min(found, key=lambda p: (*plan_values(problem, first, p).values(), _tie(problem, p)), default=None)
+    return Found(best, bounds=bounds, face=chosen.face(problem, largest_face))
+
+
+def _tie(problem: Problem, plan: Placement) -> int:
+    """Least where clients keep their smallest tasks and give away their greatest."""
+    owned = problem.flag_of(np.arange(problem.T) * problem.C + plan.active, problem.col_owner)
+    return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
+
+
+def _actives_first(problem: Problem, windows: Windows, chosen: Copies) -> Placement | None:
+    """Actives on the pairs that optimal copies may use, then copies around them."""
+    loose = ~problem.logged[problem.col_task]
+    loose_pools = ~problem.logged & (problem.pool_size > 0)
+    fitting = balanced_actives(problem, windows, chosen.columns | loose, chosen.pools | loose_pools)
+    if fitting is None or fitting.active is None:
+        return None
+    return _copies_around(problem, windows, fitting.active)
 
 
 def _with_forced(first: First, bounds: list[int]) -> list[int]:
@@ -91,19 +104,21 @@ def _with_forced(first: First, bounds: list[int]) -> list[int]:
 
 
 def _copies(problem: Problem, first: First, windows: Windows, *, now: bool) -> tuple[Problem, First, Copies] | None:
-    """Copies first. A subtopology whose pool breaks R2 is written out, and the flow solved again."""
+    """Copies first, among the optima those that keep owners and standbys. A subtopology whose pool breaks R2 is written
+    out, and the flow solved again."""
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
         copies = balanced_copies(problem, first, windows, now=now, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
-            break
+            return problem, first, copies
+        stuck = problem, first, copies
         problem, first = prepare(problem.with_all_columns(copies.stuck))
-    return problem, first, copies
+    return stuck
 
 
-def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool) -> tuple[Placement, list[int]] | None:
+def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool = False) -> Placement | None:
     """Copies that contain the given actives, and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -116,12 +131,12 @@ def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now:
         if copies is None:
             return None
         if copies.keys is not None:
-            return placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C), copies.bounds
+            return placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
         problem, first = prepare(problem.with_all_columns(copies.stuck))
     return None
 
 
-def _actives_inside(problem: Problem, first: First, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
+def _actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
     """Actives chosen among the given copies (and anywhere for tasks without changelog)."""
     problem, first = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]
@@ -129,8 +144,8 @@ def _actives_inside(problem: Problem, first: First, windows: Windows, copies: In
     if now:
         columns &= first.leading
     goals = ("active_moves",) if now else ("cold_actives", "active_moves")
-    prefer = (~problem.col_standby & problem.col_owner).astype(np.int64)  # rather make a standby active than lose it
-    actives = balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, 1 - prefer)
+    prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby lost counts one more move
+    actives = balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
     if actives is None or actives.active is None:
         return None
     logged = np.flatnonzero(problem.logged)

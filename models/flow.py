@@ -1,9 +1,9 @@
 """Min-cost flow with lower bounds and costs in lexicographic order.
 
 OR-Tools' SimpleMinCostFlow takes one int64 cost per arc. Goals that come one after the other would need weights that soon
-leave int64, so they are solved one after the other: the optimum of one cost yields node potentials, an arc whose reduced cost
-is not zero keeps its flow in every optimum (complementary slackness), and the next cost is optimised over the arcs that
-remain free. Every stage is exact, and the potentials are a proof of optimality that does not rest on the solver.
+leave int64, so only as many are weighted together as fit: the optimum of one cost yields node potentials, an arc whose
+reduced cost is not zero keeps its flow in every optimum (complementary slackness), and the next cost is optimised over the
+arcs that remain free. Every stage is exact, and the potentials are a proof of optimality that does not rest on the solver.
 """
 
 from __future__ import annotations
@@ -93,20 +93,29 @@ class Network:
         bounds: list[int] = []
         scales: list[int] = []
         face_high = high
-        for goal in range(self.goals):
+        goal = 0
+        while goal < self.goals:
             if goal == face_after:
                 face_high = high
             if flow is not None and not np.any(cost[goal][low < high]):
                 bounds.append(_dot(cost[goal], flow))
                 scales.append(1)
+                goal += 1
                 continue
-            scaled, scale = _scaled(cost[goal], self.nodes)
-            flow = _solve(tail, head, low, high, scaled, supply)
+            upto = _together(cost, low, high, goal, face_after if goal < face_after else self.goals, self.nodes)
+            merged, scale = _merged(cost, low, high, goal, upto, self.nodes)
+            flow = _solve(tail, head, low, high, merged, supply)
             if flow is None:
                 return None
-            low, high = _optimal_face(tail, head, low, high, scaled, flow, self.nodes)
-            bounds.append(_dot(scaled, flow) * scale)
-            scales.append(scale)
+            low, high = _optimal_face(tail, head, low, high, merged, flow, self.nodes)
+            if scale > 1:
+                bounds.append(_dot(merged, flow) * scale)
+            else:
+                bounds.extend(_dot(cost[g], flow) for g in range(goal, upto))
+            scales.extend([scale] * (upto - goal))
+            goal = upto
+        if face_after >= self.goals:
+            face_high = high
         assert flow is not None
         return FlowResult(flow, bounds, scales, face_high)
 
@@ -122,11 +131,36 @@ class FlowResult:
     """(arcs,) upper bounds on the optimal face of the first goals: an arc at its lower bound there is in no such optimum."""
 
 
-def _scaled(cost: IntArray, nodes: int) -> tuple[IntArray, int]:
-    """Costs rounded down to a resolution at which the solver cannot overflow: bounds stay bounds."""
-    top = int(np.abs(cost).max(initial=0))
+def _spread(cost: IntArray, low: IntArray, high: IntArray) -> int:
+    """No two flows within the bounds differ by more in this cost."""
+    return int(np.sum(np.abs(cost).astype(np.float64) * (high - low))) + 1
+
+
+def _together(cost: IntArray, low: IntArray, high: IntArray, goal: int, stop: int, nodes: int) -> int:
+    """The first goal after `goal` that cannot be weighted into the same cost without leaving int64."""
+    room = _HEADROOM // (4 * (nodes + 2))
+    weight, upto = int(np.abs(cost[goal]).max(initial=0)), goal + 1
+    while upto < stop:
+        weight = (weight + 1) * (2 * _spread(cost[upto], low, high) + 1)
+        if weight > room:
+            break
+        upto += 1
+    return upto
+
+
+def _merged(cost: IntArray, low: IntArray, high: IntArray, goal: int, upto: int, nodes: int) -> tuple[IntArray, int]:
+    """One cost for goals `goal` to `upto` − 1: each outweighs all that come after it.
+
+    A single goal whose costs are too large is rounded down to a resolution, the second result: bounds stay bounds.
+    """
+    merged = cost[goal]
+    for g in range(goal + 1, upto):
+        merged = merged * (2 * _spread(cost[g], low, high) + 1) + cost[g]
+    if upto > goal + 1:
+        return merged, 1
+    top = int(np.abs(merged).max(initial=0))
     scale = max(1, -(-top * (nodes + 2) * 4 // _HEADROOM))
-    return (cost // scale if scale > 1 else cost), scale
+    return (merged // scale if scale > 1 else merged), scale
 
 
 def _dot(cost: IntArray, flow: IntArray) -> int:

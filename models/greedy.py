@@ -1,42 +1,101 @@
-"""Greedy."""
-from __future__ import annotations
-import numpy as np
-from .first import First
-from .problem import LOGGED, IntArray, Placement, Problem, placement
-from .windows import Windows, count
-from .greedy_copies import Prices, greedy_copies
-from .greedy_actives import Options, owners, relieved, ideal, keep_owners, loose_actives, settled, spread, excess_of
+"""Plan, answer at once, and actives without a solver: what goes out when the solver has no time, and where it starts from.
 
-def greedy_plan(problem: Problem, first: First, windows: Windows, trace=None) -> Placement:
-    import time
-    t0=time.time()
-    C, T = problem.C, problem.T
+Copies come first, since restore work is the first goal, then which of them are active. R1, R2 and R4 always hold. Where the
+actives do not fit into the copies, actives come first and copies around them; where that fails too, the one of less excess is
+taken. All is deterministic, and all work is bounded by the size of the problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .first import First, first as first_of
+from .greedy_actives import Options, logged_actives, loose_actives, settled
+from .greedy_copies import Choice, Prices, greedy_copies
+from .problem import BoolArray, IntArray, Placement, Problem, placement
+from .results import Actives
+from .windows import Windows, count
+
+
+def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
+    """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
+    plan = _copies_first(problem, first, windows)
+    if _excess(problem, windows, plan) == 0:
+        return plan
+    other = _actives_first(problem, windows, plan)
+    return min((plan, other), key=lambda p: windows.excess(count(problem, p.active, p.standby_task, p.standby_client)))
+
+
+def _excess(problem: Problem, windows: Windows, plan: Placement) -> int:
+    return sum(windows.excess(count(problem, plan.active, plan.standby_task, plan.standby_client)))
+
+
+def _copies_first(problem: Problem, first: First, windows: Windows) -> Placement:
+    C = problem.C
     logged = np.flatnonzero(problem.logged)
-    prices = Prices.of(problem, first)
-    column_logged = problem.logged[problem.col_task]
-    pools = problem.logged & (problem.pool_size > 0)
-    keys, lost = greedy_copies(problem, first, windows, prices, must=np.zeros(len(column_logged), dtype=np.bool_), allowed=column_logged, pools=pools, effort=500_000)
-    assert not len(lost)
-    t1=time.time()
+    prices, choice = Prices.of(problem, first), Choice.of_plan(problem)
+    keys, lost = greedy_copies(problem, windows, prices, choice)
+    keys = _anywhere(problem, keys, lost)
     p = problem.with_columns(keys)
-    columns = np.zeros(len(p.col_task), dtype=np.bool_)
+    columns = ~p.logged[p.col_task] & p.col_owner
     columns[p.find(keys)] = True
-    columns |= ~p.logged[p.col_task] & p.col_owner
-    cost = np.where(p.logged[p.col_task] & (p.col_rank > 0), 1 << 28, 0) + np.where(p.has_owner[p.col_task] & ~p.col_owner, (1 << 20) + (T - p.col_task) * (1 << 19) // T, 0) + np.where(p.col_standby & ~p.col_owner, 1<<18, 0)
-    pool_cost = np.where(p.has_owner, (1 << 20) + (T - np.arange(T)) * (1 << 19) // T, 0)
-    options = Options(columns, ~p.logged, cost, pool_cost)
-    t2=time.time()
-    active = owners(p, options)
-    t3=time.time()
-    active = spread(p, windows, options, active)
-    t35=time.time()
-    active = relieved(p, options, active, windows.group_active, [ideal(p)], [np.zeros(C, dtype=np.int64)], 40)
-    t4=time.time()
-    active = loose_actives(p, windows, active)
-    t5=time.time()
-    e0=excess_of(windows,p,active)
-    active = settled(p, windows, options, active, None, 30, 500_000)
-    t6=time.time()
-    if trace is not None:
-        trace.update(e0=e0,e1=excess_of(windows,p,active),copies=round(t1-t0,3),options=round(t2-t1,3),keep=round(t3-t2,3),spread=round(t35-t3,3),relieved=round(t4-t35,3),loose=round(t5-t4,3),settled=round(t6-t5,3))
-    return placement(active, np.setdiff1d(keys, logged * C + active[logged]), C)
+    options = Options.of(p, columns, ~p.logged)
+    active = loose_actives(p, windows, logged_actives(p, windows, options))
+    if _actives_excess(p, windows, active):
+        active = settled(p, windows, options, active)
+    return placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
+
+
+def _actives_excess(problem: Problem, windows: Windows, active: IntArray) -> bool:
+    counts = count(problem, active, active[:0], active[:0])
+    return not (
+        windows.active.holds(counts.active)
+        and windows.stateful.holds(counts.stateful)
+        and windows.group_active.holds(counts.group_active)
+    )
+
+
+def _anywhere(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
+    """R4 before all: copies that found no place go to the clients with fewest copies that have none of the task."""
+    C = problem.C
+    load = np.bincount(keys % C, minlength=C)
+    for task in lost.tolist():
+        taken = keys[(keys >= task * C) & (keys < (task + 1) * C)] % C
+        free = np.ones(C, dtype=np.bool_)
+        free[taken] = False
+        client = int(np.argmin(np.where(free, load, np.iinfo(np.int64).max)))
+        load[client] += 1
+        keys = np.sort(np.append(keys, task * C + client))
+    return keys
+
+
+def _actives_first(problem: Problem, windows: Windows, plan: Placement) -> Placement:
+    """Actives anywhere, mostly where the plan has copies; then copies around them."""
+    C = problem.C
+    logged = np.flatnonzero(problem.logged)
+    p = problem.with_columns(plan.copy_keys(C, problem.logged))
+    near = np.isin(p.col_keys, plan.copy_keys(C, problem.logged))
+    options = Options.of(p, p.logged[p.col_task] | p.col_owner, ~p.logged | (p.pool_size > 0))
+    far = 1 << 34
+    options = Options(
+        options.columns, options.pools, options.cost + far * (p.logged[p.col_task] & ~near), options.pool_cost + far * p.logged
+    )
+    active = settled(p, windows, options, plan.active)
+    p = p.with_columns(logged * C + active[logged])
+    must = p.logged[p.col_task] & (active[p.col_task] == p.col_client)
+    keys, lost = greedy_copies(p, windows, Prices.of(p, first_of(p)), Choice.of_plan(p, must))
+    keys = _anywhere(p, keys, lost)
+    return placement(*_roles(p, keys, active), C)
+
+
+def _roles(problem: Problem, keys: IntArray, active: IntArray) -> tuple[IntArray, IntArray]:
+    """The actives where they are among the copies, else a task's first copy; and the standbys' keys."""
+    C = problem.C
+    logged = np.flatnonzero(problem.logged)
+    inside = np.isin(logged * C + active[logged], keys)
+    active = active.copy()
+    starts = np.searchsorted(keys, logged * C)
+    active[logged[~inside]] = keys[starts[~inside]] % C
+    return active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True)

@@ -1,7 +1,8 @@
-"""Actives chosen greedily: each task one of the clients it may be active on, the windows of actives kept or nearly kept.
+"""Actives chosen greedily: each task on one of the clients where it may be active, in the windows of actives or near them.
 
-A first choice keeps actives where they are and gives the others to clients that lack most; an exchange over the same network as
-the flow of actives.py then brings every count into its window, if it finds the way, and saves cold actives and moves.
+1. Tasks with changelog: an auction in which a place is worth more where the task is caught up and was active before.
+2. What is outside of a window after that is mended by an exchange over the network of the flow in actives.py.
+3. Tasks without changelog fill what is left of the windows: owners first, the rest dealt out.
 """
 
 from __future__ import annotations
@@ -9,13 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from .augment import WINDOW, Exchange
+from .augment import Exchange
 from .problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from .quotas import accepted, auctioned, dealt, rank_within, rounded
+from .quotas import auctioned, dealt, rank_within, rounded
 from .windows import Window, Windows, count
 
-STATS = {}
+COLD, MOVED, LOST, TIE = 1 << 28, 1 << 20, 1 << 18, 1 << 17
+"""Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of the smallest id."""
+_EFFORT = 400_000
+_SMALL = 10_000
+"""Arcs up to which the exchange also saves costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,134 +31,86 @@ class Options:
     columns: BoolArray
     """(A,)"""
     pools: BoolArray
-    """(T,) any client without a column; for tasks without changelog just any client."""
+    """(T,) on any client without a column that it may use; a task without changelog on any other client."""
     cost: IntArray
     """(A,)"""
     pool_cost: IntArray
     """(T,)"""
 
-
-def excess_of(windows: Windows, problem: Problem, active: IntArray) -> int:
-    none = np.zeros(0, dtype=np.int64)
-    counts = count(problem, active, none, none)
-    return windows.active.excess(counts.active) + windows.stateful.excess(counts.stateful) + windows.group_active.excess(counts.group_active)
-
-
-def spread(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
-    """The first choice for tasks with active −1: each the option that adds least excess over ideal counts."""
-    C, G = problem.C, problem.G
-    active = active.copy()
-    waiting = np.flatnonzero((active < 0) & problem.logged)
-    units = np.where(problem.draining, 0, problem.units) if not problem.draining.all() else problem.units
-    share = units / units.sum()
-    sizes = np.bincount(problem.group, minlength=G)
-    ideal = np.maximum(sizes[:, None] * share, 1e-9)
-    done = np.flatnonzero((active >= 0) & problem.logged)
-    over = (np.bincount(problem.group[done] * C + active[done], minlength=G * C) - ideal.ravel())
-    logged_cells = np.repeat(problem.kind == LOGGED, C)
-    total = np.where(logged_cells, over, 0).reshape(G, C).sum(axis=0)
-    cells, totals = over.tolist(), total.tolist()
-    columns = np.flatnonzero(options.columns & (active < 0)[problem.col_task] & problem.logged[problem.col_task])
-    start = np.searchsorted(problem.col_task[columns], np.arange(problem.T + 1)).tolist()
-    clients = problem.col_client[columns].tolist()
-    costs = options.cost[columns].tolist()
-    group = problem.group.tolist()
-    for task in waiting.tolist():
-        base = group[task] * C
-        best, chosen = None, -1
-        for i in range(start[task], start[task + 1]):
-            c = clients[i]
-            key = (cells[base + c] + totals[c], costs[i])
-            if best is None or key < best:
-                best, chosen = key, c
-        active[task] = chosen
-        cells[base + chosen] += 1
-        totals[chosen] += 1
-    return active
+    @classmethod
+    def of(cls, problem: Problem, columns: BoolArray, pools: BoolArray) -> Options:
+        """Cold actives cost most, then moves; a client keeps its smallest tasks."""
+        T, task = problem.T, problem.col_task
+        early = (T - np.arange(T)) * TIE // max(T, 1)
+        moved = np.where(problem.has_owner, MOVED + early, 0)
+        cold = problem.logged[task] & (problem.col_rank > 0)
+        lost = problem.col_standby & ~problem.col_owner
+        cost = COLD * cold + np.where(problem.col_owner, 0, moved[task]) + LOST * lost
+        pool_cold = problem.logged & (problem.pool_rank > 0)
+        return cls(columns, pools, cost, COLD * pool_cold + moved)
 
 
-def owners(problem: Problem, options: Options) -> IntArray:
-    owner = np.flatnonzero(problem.col_owner & options.columns & problem.logged[problem.col_task])
-    active = np.full(problem.T, -1, dtype=np.int64)
-    active[problem.col_task[owner[::-1]]] = problem.col_client[owner[::-1]]
-    return active
-
-
-def keep_owners(problem: Problem, windows: Windows, options: Options) -> IntArray:
-    """(T,) the clients that keep their actives, smallest tasks first, while windows last; −1 for the others."""
-    C = problem.C
-    units = np.where(problem.draining, 0, problem.units) if not problem.draining.all() else problem.units
-    n = int(problem.logged.sum())
-    cap = -(-units.astype(np.float64) * n // units.sum()).astype(np.int64)
-    owner = np.flatnonzero(problem.col_owner & options.columns & problem.logged[problem.col_task])
-    task, client = problem.col_task[owner], problem.col_client[owner]
-    once = rank_within(task) == 0
-    owner, task, client = owner[once], task[once], client[once]
-    cell = problem.group[task] * C + client
-    kept = accepted(np.arange(len(owner)), cell, windows.group_active.high.ravel(), client, np.minimum(cap, windows.stateful.high))
-    active = np.full(problem.T, -1, dtype=np.int64)
-    active[task[kept]] = client[kept]
-    return active
-
-
-def _up(window: Window, count: IntArray) -> IntArray:
-    return np.where(count < window.low, count - window.low, np.maximum(count + 1 - window.high, 0))
-
-
-def relieved(problem: Problem, options: Options, active: IntArray, cells: Window, clients: list[Window], base: list[IntArray], turns: int) -> IntArray:
-    """Moves of single logged tasks that reduce excess, many at once, until there are none."""
-    C, G, T = problem.C, problem.G, problem.T
-    active = active.copy()
-    column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
-    task, client = problem.col_task[column], problem.col_client[column]
-    open_ = np.bincount(task, minlength=T) > 1
-    column, task, client = column[open_[task]], task[open_[task]], client[open_[task]]
-    cell = problem.group[task] * C + client
-    low_high = Window(cells.low.ravel(), cells.high.ravel())
-    own = np.zeros(T, dtype=np.int64)
-    cost = options.cost[column]
-    n=0
-    logged = np.flatnonzero(problem.logged & (active >= 0))
-    for _ in range(turns):
-        on = active[task] == client
-        own[task[on]] = cost[on]
-        in_cells = np.bincount(problem.group[logged] * C + active[logged], minlength=G * C)
-        in_clients = np.bincount(active[logged], minlength=C)
-        up = _up(low_high, in_cells)
-        down = _up(low_high, in_cells - 1)
-        up_c = sum(_up(w, in_clients + b) for w, b in zip(clients, base))
-        down_c = sum(_up(w, in_clients + b - 1) for w, b in zip(clients, base))
-        here = problem.group[task] * C + active[task]
-        change = up[cell] + up_c[client] - down[here] - down_c[active[task]]
-        move = np.flatnonzero(~on & (change < 0))
-        if not len(move):
-            break
-        move = move[np.lexsort(((cost - own[task])[move], change[move]))]
-        source, goal = active[task[move]], client[move]
-        sel = accepted(np.arange(len(move)), source, np.ones(C, dtype=np.int64), goal, np.ones(C, dtype=np.int64))
-        giving = np.zeros(C, dtype=np.bool_)
-        giving[source[sel]] = True
-        first = sel & ~giving[goal]
-        if not first.any():
-            first = sel & (np.cumsum(sel) == 1)
-        active[task[move[first]]] = client[move[first]]
-        n+=int(first.sum())
-    STATS['relieved'] = (_, n)
-    return active
+def shares(problem: Problem) -> npt.NDArray[np.float64]:
+    """(C,) each client's share of the actives."""
+    units = problem.units if problem.draining.all() else np.where(problem.draining, 0, problem.units)
+    share: npt.NDArray[np.float64] = units / units.sum()
+    return share
 
 
 def ideal(problem: Problem) -> Window:
-    units = np.where(problem.draining, 0, problem.units) if not problem.draining.all() else problem.units
-    share = units.astype(np.float64) * int(problem.logged.sum()) / units.sum()
-    return Window(np.floor(share).astype(np.int64), np.ceil(share).astype(np.int64))
+    """(C,) floor and ceiling of each client's share of the tasks with changelog: no window of the rules, but where their
+    actives are in it, those of other tasks nearly always fit in."""
+    share = shares(problem) * int(problem.logged.sum())
+    return Window(np.floor(share + 1e-9).astype(np.int64), np.ceil(share - 1e-9).astype(np.int64))
+
+
+def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntArray:
+    """(T,) actives of tasks with changelog on their columns; −1 for tasks without, or without a column that they may use."""
+    C = problem.C
+    active = np.full(problem.T, -1, dtype=np.int64)
+    column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
+    # The smallest tasks stand first, and so stay where they are among equals.
+    task, client = problem.col_task[column], problem.col_client[column]
+    cell = problem.group[task] * C + client
+    worth = 256 - 64 * (options.cost[column] >= COLD) - 16 * (options.cost[column] % COLD >= MOVED)
+    taken = auctioned(worth, task, 1, cell, windows.group_active.high.ravel(), client, ideal(problem).high)
+    active[task[taken]] = client[taken]
+    _spread(problem, options, active)
+    return settled(problem, windows, options, active, ideal(problem))
+
+
+def _spread(problem: Problem, options: Options, active: IntArray) -> None:
+    """In place: tasks that are left take the cheapest, then the least loaded of their columns."""
+    C, G = problem.C, problem.G
+    waiting = problem.logged & (active < 0)
+    sizes = np.bincount(problem.group, minlength=G)
+    placed = np.flatnonzero(problem.logged & (active >= 0))
+    over = np.bincount(problem.group[placed] * C + active[placed], minlength=G * C).reshape(G, C) - sizes[:, None] * shares(
+        problem
+    )
+    in_cell, on_client = over.tolist(), over[problem.kind == LOGGED].sum(axis=0).tolist()
+    best: dict[int, tuple[float, ...]] = {}
+    column = np.flatnonzero(options.columns & waiting[problem.col_task])
+    ends = np.flatnonzero(np.diff(problem.col_task[column], append=-1)).tolist()
+    rows = zip(problem.col_task[column].tolist(), problem.col_client[column].tolist(), (options.cost[column] // MOVED).tolist())
+    for i, (task, client, cost) in enumerate(rows):
+        key = (cost, in_cell[problem.group[task]][client] + on_client[client], client)
+        best[task] = min(best.get(task, key), key)
+        if ends and i == ends[0]:
+            ends.pop(0)
+            chosen = int(best[task][2])
+            active[task] = chosen
+            in_cell[problem.group[task]][chosen] += 1
+            on_client[chosen] += 1
 
 
 def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
-    """Actives of tasks without changelog, given those with: rounded to the windows, owners first, the rest dealt out."""
-    C, G = problem.C, problem.G
-    active = active.copy()
+    """Actives of tasks without changelog, given those with: first the stateful ones, each kind rounded to what is left of its
+    windows."""
+    C = problem.C
+    active = np.where(problem.logged, active, -1)
     low, high = windows.group_active.low, windows.group_active.high
-    sizes = np.bincount(problem.group, minlength=G)
+    sizes = np.bincount(problem.group, minlength=problem.G)
     held = np.bincount(active[active >= 0], minlength=C)
     for kind, window in ((UNLOGGED, windows.stateful), (STATELESS, windows.active)):
         groups = np.flatnonzero(problem.kind == kind)
@@ -162,81 +120,93 @@ def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntAr
         owner = owner[rank_within(problem.col_task[owner]) == 0]
         task, client = problem.col_task[owner], problem.col_client[owner]
         cell = np.searchsorted(groups, problem.group[task]) * C + client
-        nth = rank_within(cell)
-        gain = np.bincount(cell[nth == low[groups].ravel()[cell]], minlength=len(groups) * C).reshape(-1, C)
-        base = held + low[groups].sum(axis=0)
-        places = low[groups] + rounded(
-            high[groups] > low[groups], gain, sizes[groups] - low[groups].sum(axis=1),
-            np.maximum(window.low - base, 0), np.maximum(window.high - base, 0),
-        )
+        place = rank_within(cell)
+        least, rows = low[groups], len(groups)
+        gain = np.bincount(cell[place == least.ravel()[cell]], minlength=rows * C).reshape(rows, C)
+        fixed = held + least.sum(axis=0)
+        room = np.maximum(window.low - fixed, 0), np.maximum(window.high - fixed, 0)
+        places = least + rounded(high[groups] > least, gain, sizes[groups] - least.sum(axis=1), *room)
         held = held + places.sum(axis=0)
-        stays = nth < places.ravel()[cell]
+        stays = place < places.ravel()[cell]
         active[task[stays]] = client[stays]
-        left = places.ravel() - np.bincount(cell[stays], minlength=len(groups) * C)
-        for i, group in enumerate(groups.tolist()):
+        left = places.ravel() - np.bincount(cell[stays], minlength=rows * C)
+        for row, group in enumerate(groups.tolist()):
             tasks = np.flatnonzero((problem.group == group) & (active < 0))
-            keys, lost = dealt(tasks, np.ones(len(tasks), dtype=np.int64), left[i * C : (i + 1) * C], tasks[:0])
+            keys, lost = dealt(tasks, np.ones_like(tasks), left[row * C : (row + 1) * C], tasks[:0])
             active[keys // C] = keys % C
-            active[lost] = np.argmax(units_of(problem))
+            for task_left in lost.tolist():
+                active[task_left] = np.argmin(np.where(shares(problem) > 0, held, problem.T))
+                held[active[task_left]] += 1
     return active
 
-def units_of(problem):
-    return np.where(problem.draining, 0, problem.units)
 
+def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None) -> IntArray:
+    """The actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
 
-def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, logged_window: Window | None, rounds: int, effort: int) -> IntArray:
-    """The actives after an exchange that brings them into the windows and saves cost."""
-    C, G, T = problem.C, problem.G, problem.T
-    column = np.flatnonzero(options.columns)
-    task, client = problem.col_task[column], problem.col_client[column]
-    number = np.bincount(task, minlength=T) + np.where(options.pools, 2, 0)
-    open_ = number > 1
-    column, task, client = column[open_[task]], task[open_[task]], client[open_[task]]
-    if not len(column) and not options.pools.any():
+    alone: window (C,) of the tasks with changelog, which then are the only ones looked at.
+    """
+    T, C, G = problem.T, problem.C, problem.G
+    scope = np.ones(T, dtype=np.bool_) if alone is None else problem.logged
+    pools = options.pools & scope
+    column = np.flatnonzero(options.columns & scope[problem.col_task])
+    number = np.bincount(problem.col_task[column], minlength=T) + np.where(pools, 2, 0)
+    column = column[number[problem.col_task[column]] > 1]
+    if not len(column) and not pools.any():
         return active
-    on_now = active[task] == client
-    pooled = np.flatnonzero(options.pools)
-    in_pool = np.ones(T, dtype=np.bool_)
-    in_pool[task[on_now]] = False
-    in_pool &= options.pools
-    pool_groups = np.unique(problem.group[pooled])
+    task, client = problem.col_task[column], problem.col_client[column]
     cell = problem.group[task] * C + client
-    pool_cells = (pool_groups[:, None] * C + np.arange(C)).ravel()
-    cells_used = np.unique(np.concatenate([cell, pool_cells]))
-    counts = count(problem, active, T * 0 + np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    e = Exchange()
-    hub, tasks, cells, pools = e.add_nodes(1), e.add_nodes(T), e.add_nodes(len(cells_used)), e.add_nodes(G)
-    logged, stateful, clients = e.add_nodes(C), e.add_nodes(C), e.add_nodes(C)
-    on = e.add_arcs(tasks[task], cells[np.searchsorted(cells_used, cell)], on_now, high=1, cost=options.cost[column])
-    to_pool = e.add_arcs(tasks[pooled], pools[problem.group[pooled]], in_pool[pooled], high=1, cost=options.pool_cost[pooled])
-    inside = np.bincount((problem.group * C + active)[in_pool], minlength=G * C)
-    from_pool = e.add_arcs(pools[pool_cells // C], cells[np.searchsorted(cells_used, pool_cells)], inside[pool_cells])
-    window = Window(windows.group_active.low.ravel()[cells_used], windows.group_active.high.ravel()[cells_used])
-    level = np.stack([clients, stateful, logged])[problem.kind]
-    e.add_arcs(cells, level.ravel()[cells_used], counts.group_active.ravel()[cells_used], window=window)
+    here = active[task] == client
+    in_pool = pools.copy()
+    in_pool[task[here]] = False
+    pooled = np.flatnonzero(pools)
+    pool_cells = (np.unique(problem.group[pooled])[:, None] * C + np.arange(C)).ravel()
+    cells = np.unique(np.concatenate([cell, pool_cells]))
+    counts = count(problem, active, active[:0], active[:0])
+
+    net = Exchange()
+    sizes = (1, T, len(cells), G, C, C, C)
+    hub, task_nodes, cell_nodes, pool_nodes, logged, stateful, clients = (net.add_nodes(n) for n in sizes)
+    cost = options.cost[column]
+    on = net.add_arcs(task_nodes[task], cell_nodes[np.searchsorted(cells, cell)], here, high=1, cost=cost)
+    cost = options.pool_cost[pooled]
+    to_pool = net.add_arcs(task_nodes[pooled], pool_nodes[problem.group[pooled]], in_pool[pooled], high=1, cost=cost)
+    inside = np.bincount((problem.group * C + active)[in_pool], minlength=G * C)[pool_cells]
+    from_pool = net.add_arcs(pool_nodes[pool_cells // C], cell_nodes[np.searchsorted(cells, pool_cells)], inside)
+    level = np.stack([clients, stateful, logged])[problem.kind].ravel()[cells]
+    window = Window(windows.group_active.low.ravel()[cells], windows.group_active.high.ravel()[cells])
+    net.add_arcs(cell_nodes, level, counts.group_active.ravel()[cells], window=window)
     in_logged = counts.group_active[problem.kind == LOGGED].sum(axis=0)
-    e.add_arcs(logged, stateful, in_logged, window=logged_window)
-    e.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
-    e.add_arcs(clients, np.broadcast_to(hub, (C,)), counts.active, window=windows.active)
-    flow = e.improved(200_000, effort)
-    STATS['settled'] = e.stats
+    if alone is not None:
+        net.add_arcs(logged, np.repeat(hub, C), in_logged, window=alone)
+    else:
+        net.add_arcs(logged, stateful, in_logged, window=None if problem.standbys else windows.copies)
+        net.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
+        net.add_arcs(clients, np.repeat(hub, C), counts.active, window=windows.active)
+    flow = net.improved(_EFFORT if net.arcs <= _SMALL else 0)
+
     active = active.copy()
     taken = flow[on] > 0
     active[task[taken]] = client[taken]
-    waits = np.zeros(T, dtype=np.bool_)
-    waits[pooled] = flow[to_pool] > 0
+    waiting = np.zeros(T, dtype=np.bool_)
+    waiting[pooled] = flow[to_pool] > 0
     places = np.zeros(G * C, dtype=np.int64)
     places[pool_cells] = flow[from_pool]
-    # those in pools who may stay
-    stay = np.flatnonzero(waits & in_pool)
-    at = problem.group[stay] * C + active[stay]
-    kept = rank_within(at) < places[at]
-    places -= np.bincount(at[kept], minlength=G * C)
-    waits[stay[kept]] = False
-    for group in np.unique(problem.group[waits]).tolist():
-        waiting = np.flatnonzero(waits & (problem.group == group))
-        forbidden = problem.col_keys[problem.col_start[waiting[0]]: problem.col_start[waiting[-1] + 1]] if problem.kind[group] == LOGGED else waiting[:0]
-        keys, lost = dealt(waiting, np.ones(len(waiting), dtype=np.int64), places[group * C : (group + 1) * C], forbidden)
-        active[keys // C] = keys % C
-        # lost: keep as before (still valid)
+    _deal_pools(problem, active, waiting, waiting & in_pool, places)
     return active
+
+
+def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay: BoolArray, places: IntArray) -> None:
+    """In place: tasks that use their pool stay on their client while its places (G × C,) last; the others get what is left."""
+    C = problem.C
+    stay = np.flatnonzero(may_stay)
+    cell = problem.group[stay] * C + active[stay]
+    kept = rank_within(cell) < places[cell]
+    places -= np.bincount(cell[kept], minlength=len(places))
+    waiting[stay[kept]] = False
+    for group in np.unique(problem.group[waiting]).tolist():
+        tasks = np.flatnonzero(waiting & (problem.group == group))
+        taken = tasks[:0]
+        if problem.kind[group] == LOGGED:
+            taken = problem.col_keys[problem.col_start[tasks[0]] : problem.col_start[tasks[-1] + 1]]
+        keys, _ = dealt(tasks, np.ones_like(tasks), places[group * C : (group + 1) * C], taken)
+        active[keys // C] = keys % C

@@ -1,10 +1,10 @@
 """Copies of logged tasks, whatever their role, chosen greedily; little restore work comes first.
 
-1. Each client's number of copies of each subtopology is set: the windows rounded to whole numbers, a ceiling where one more
-   copy saves most (`_targets`).
-2. Columns are taken in the order of what they save over a copy in the pool, while their task and their place last.
-3. An exchange on the same network as the flow of copies.py mends what the order cost.
-4. The pool's places are dealt out to tasks. Where every pair is a column, a second exchange makes good what R2 cost there.
+1. An auction finds the columns that save most restore work over a copy in the pool.
+2. Each client's number of copies of each subtopology is set: its window rounded to a whole number, the ceiling where one more
+   copy saves most. A second auction keeps to these numbers.
+3. An exchange on the same network as the flow of copies.py mends what is left.
+4. The pool's places are dealt out to tasks. Where every pair is a column, the exchange comes last: R2 is then part of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from .windows import Window, Windows
 _FINE = 1 << 30
 """Restore costs are compared in so many steps from 0 to the greatest."""
 _MUST = WINDOW // 2
-STATS = {}
+_EFFORT = 400_000
+_SMALL = 30_000
+"""Arcs up to which the exchange also saves costs: beyond, it gains little for its time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +34,13 @@ class Prices:
     column: IntArray
     """(A,)"""
     pool: IntArray
-    """(T,) of a copy on a client without a column; without such clients the dearest column."""
+    """(T,) of a copy on a client without a column; where there is none, as the dearest column."""
     saved: IntArray
     """(A,) by a column over the pool, and a little more where the copy would stay where it was."""
 
     @classmethod
     def of(cls, problem: Problem, first: First) -> Prices:
-        """What R3 to R5 force in this answer is paid already."""
+        """The prices of a plan: what R3 to R5 force in this answer is paid already."""
         free = first.mandatory
         cost = np.where(free, 0, problem.col_cost)
         unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
@@ -47,104 +49,168 @@ class Prices:
         dearest = np.zeros(problem.T, dtype=np.int64)
         np.maximum.at(dearest, problem.col_task, column)
         pool = np.where(problem.pool_size > 0, pool, dearest)
-        held = 8 * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state
-        return cls(column, pool, pool[problem.col_task] - column + held)
+        return cls(column, pool, pool[problem.col_task] - column + _held(problem))
+
+    @classmethod
+    def none(cls, problem: Problem) -> Prices:
+        """Nothing costs anything; columns are liked better than the pool, and best where the copy was before."""
+        zero = np.zeros(len(problem.col_task), dtype=np.int64)
+        return cls(zero, np.zeros(problem.T, dtype=np.int64), 1 + _held(problem))
 
 
-def greedy_copies(
-    problem: Problem,
-    first: First,
-    windows: Windows,
-    prices: Prices,
-    *,
-    must: BoolArray,
-    allowed: BoolArray,
-    pools: BoolArray,
-    effort: int,
-) -> tuple[IntArray, IntArray]:
-    """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none).
+def _held(problem: Problem) -> IntArray:
+    return 8 * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state
 
-    Args:
-        must: (A,) columns that are to be taken.
-        allowed: (A,) columns that may be taken.
-        pools: (T,) tasks that may use their pool.
-        effort: passes of the exchange.
-    """
-    T, C, G = problem.T, problem.C, problem.G
-    size = problem.standbys + 1
-    column = np.flatnonzero(problem.logged[problem.col_task] & allowed & ((prices.saved > 0) | must | ~pools[problem.col_task]))
-    column = column[np.argsort(-(prices.saved + _MUST * must)[column], kind="stable")]
-    task = problem.col_task[column]
-    cell = problem.group[task] * C + problem.col_client[column]
-    saved = (prices.saved + _MUST * must)[column]
-    client = problem.col_client[column]
-    won = auctioned(saved, task, size, cell, windows.group_copies.high.ravel(), client, windows.copies.high)
-    full = np.bincount(task[won], minlength=T) >= size
-    worst = np.full(T, 1 << 61)
-    np.minimum.at(worst, task[won], saved[won])
-    margin = np.where(won, saved, np.maximum(saved - np.where(full, worst, 0)[task], 0))
-    best_first = np.argsort(-margin, kind="stable")
-    places = _targets(problem, windows, cell[best_first], margin[best_first])
-    taken = auctioned(saved, task, size, cell, places.ravel(), client, places.sum(axis=0))
-    dense = not pools.any()
-    need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
-    if not dense:
-        taken, need, places = _mended(problem, windows, prices, column, must[column], taken, need, pools, places, effort)
-    used = np.bincount(cell[taken], minlength=G * C).reshape(G, C)
-    barred = problem.col_keys[~allowed | (prices.column > prices.pool[problem.col_task])]
-    keys, lost = _dealt(problem, problem.col_keys[column[taken]], need, places - used, barred)
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Where copies may be."""
+
+    must: BoolArray
+    """(A,) columns to be taken before all others."""
+    allowed: BoolArray
+    """(A,) columns that may be taken."""
+    pools: BoolArray
+    """(T,) tasks that may use their pool."""
+
+    @classmethod
+    def of_plan(cls, problem: Problem, must: BoolArray | None = None) -> Choice:
+        """Anywhere."""
+        none = np.zeros(len(problem.col_task), dtype=np.bool_)
+        return cls(none if must is None else must, problem.logged[problem.col_task], problem.logged & (problem.pool_size > 0))
+
+    @classmethod
+    def of_now(cls, problem: Problem, first: First, must: BoolArray | None = None) -> Choice:
+        """What R5 allows in this rebalance."""
+        taken = first.mandatory if must is None else first.mandatory | must
+        return cls(taken, first.mandatory | first.tied, first.pool_tied)
+
+
+@dataclass
+class _Copies:
+    """Candidates and what is taken of them."""
+
+    column: IntArray
+    """(n,) columns, most saved first."""
+    task: IntArray
+    cell: IntArray
+    """(n,) subtopology × C + client."""
+    taken: BoolArray
+    room: IntArray
+    """(T,) further clients that the task could use, all alike."""
+    need: IntArray
+    """(T,) copies that are to be on those."""
+    places: IntArray
+    """(G, C) copies of each subtopology on each client."""
+
+
+def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Choice) -> tuple[IntArray, IntArray]:
+    """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none)."""
+    C = problem.C
+    exact = bool(np.all(choice.allowed == problem.logged[problem.col_task])) and not choice.pools.any()
+    listed = (prices.saved > 0) | choice.must
+    copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed))
+    if not exact:
+        _mended(problem, windows, prices, choice, copies)
+    taken = problem.col_keys[copies.column[copies.taken]]
+    keys, lost = _dealt(problem, prices, choice, copies, taken)
+    if exact:
+        copies.column = np.flatnonzero(choice.allowed)
+        copies.task = problem.col_task[copies.column]
+        copies.cell = problem.group[copies.task] * C + problem.col_client[copies.column]
+        copies.taken = np.isin(problem.col_keys[copies.column], keys)
+        copies.room = np.zeros(problem.T, dtype=np.int64)
+        copies.need = np.bincount(lost, minlength=problem.T)
+        counts = np.bincount(copies.cell[copies.taken], minlength=problem.G * C)
+        copies.places = counts.reshape(problem.G, C)
+        _mended(problem, windows, prices, choice, copies)
+        keys, lost = problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
     return np.sort(keys), lost
 
 
-def _targets(problem: Problem, windows: Windows, cell: IntArray, saved: IntArray) -> IntArray:
-    """(G, C) copies of each subtopology on each client; the candidates come with most saved first."""
+def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choice, column: IntArray) -> _Copies:
+    """Steps 1 and 2."""
+    T, C, size = problem.T, problem.C, problem.standbys + 1
+    worth = (prices.saved + _MUST * choice.must)[column]
+    column = column[np.argsort(-worth, kind="stable")]
+    worth = (prices.saved + _MUST * choice.must)[column]
+    task, client = problem.col_task[column], problem.col_client[column]
+    cell = problem.group[task] * C + client
+    high = windows.group_copies.high.ravel()
+    won = auctioned(worth, task, size, cell, high, client, windows.copies.high)
+    # What lost to a higher bid would still be worth its place if the rounding found one, less what the task would give up.
+    full = np.bincount(task[won], minlength=T) >= size
+    worst = np.full(T, np.iinfo(np.int64).max)
+    np.minimum.at(worst, task[won], worth[won])
+    gain = np.where(won, worth, np.maximum(worth - np.where(full, worst, 0)[task], 0))
+    best_first = np.argsort(-gain, kind="stable")
+    places = _places(problem, windows, cell[best_first], gain[best_first])
+    taken = auctioned(worth, task, size, cell, places.ravel(), client, places.sum(axis=0))
+    others = np.bincount(problem.col_task[choice.allowed], minlength=T) - np.bincount(task, minlength=T)
+    room = np.where(choice.pools, problem.pool_size, 0) + others
+    need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
+    return _Copies(column, task, cell, taken, room, need, places)
+
+
+def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) -> IntArray:
+    """(G, C) copies of each subtopology on each client; the candidates come with most gain first."""
     G, C = problem.G, problem.C
     copies = np.where(problem.kind == LOGGED, np.bincount(problem.group, minlength=G), 0) * (problem.standbys + 1)
     low, high = windows.group_copies.low, windows.group_copies.high
     marginal = np.zeros(G * C, dtype=np.int64)
     last = rank_within(cell) == low.ravel()[cell]
-    marginal[cell[last]] = saved[last]
+    marginal[cell[last]] = gain[last]
     least = np.maximum(windows.copies.low - low.sum(axis=0), 0)
     most = np.maximum(windows.copies.high - low.sum(axis=0), 0)
     return low + rounded(high > low, marginal.reshape(G, C), copies - low.sum(axis=1), least, most)
 
 
-def _mended(problem, windows, prices, column, must, taken, need, pools, places, effort):
-    C, G, T = problem.C, problem.G, problem.T
-    task, client = problem.col_task[column], problem.col_client[column]
-    cell = problem.group[task] * C + client
-    groups = np.flatnonzero(problem.kind == LOGGED)
-    pooled = np.flatnonzero(problem.logged)
-    room = np.where(pools, problem.C - np.bincount(task, minlength=T), 0)[pooled]
-    e = Exchange()
-    hub, tasks, cells, clients, pool_nodes = (e.add_nodes(n) for n in (1, T, G * C, C, G))
-    on = e.add_arcs(tasks[task], cells[cell], taken, high=1, cost=prices.column[column] - _MUST * must)
-    to_pool = e.add_arcs(tasks[pooled], pool_nodes[problem.group[pooled]], np.minimum(need[pooled], room), high=room, cost=prices.pool[pooled])
-    none = e.add_arcs(tasks[pooled], pool_nodes[problem.group[pooled]], np.maximum(need[pooled] - room, 0), window=Window(np.zeros(len(pooled),dtype=np.int64), np.zeros(len(pooled),dtype=np.int64)))
-    at = (groups[:, None] * C + np.arange(C)).ravel()
-    used = np.bincount(cell[taken], minlength=G * C)
-    from_pool = e.add_arcs(pool_nodes[at // C], cells[at], places.ravel()[at] - used[at])
-    low, high = windows.group_copies.low.ravel()[at], windows.group_copies.high.ravel()[at]
-    e.add_arcs(cells[at], clients[at % C], places.ravel()[at], window=Window(low, high))
-    e.add_arcs(clients, np.broadcast_to(hub, (C,)), places.sum(axis=0), window=windows.copies)
-    flow = e.improved(200_000, effort)
-    STATS['mended'] = e.stats
-    taken = flow[on] > 0
-    need = need.copy()
-    need[pooled] = flow[to_pool] + flow[none]
-    places = np.bincount(cell[taken], minlength=G * C)
-    places[at] += flow[from_pool]
-    return taken, need, places.reshape(G, C)
+def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, copies: _Copies) -> None:
+    """Step 3, in place."""
+    T, C, G = problem.T, problem.C, problem.G
+    tasks = np.flatnonzero(problem.logged)
+    group, need, room = problem.group[tasks], copies.need[tasks], copies.room[tasks]
+    cells = (np.flatnonzero(problem.kind == LOGGED)[:, None] * C + np.arange(C)).ravel()
+    used = np.bincount(copies.cell[copies.taken], minlength=G * C)
+    spare = copies.places.ravel() - used
+    net = Exchange()
+    hub, task_nodes, cell_nodes, client_nodes, pool_nodes = (net.add_nodes(n) for n in (1, T, G * C, C, G))
+    cost = (prices.column - _MUST * choice.must)[copies.column]
+    on = net.add_arcs(task_nodes[copies.task], cell_nodes[copies.cell], copies.taken, high=1, cost=cost)
+    in_pool, no_place = np.minimum(need, room), np.maximum(need - room, 0)
+    to_pool = net.add_arcs(task_nodes[tasks], pool_nodes[group], in_pool, high=room, cost=prices.pool[tasks])
+    none = Window(np.zeros_like(tasks), np.zeros_like(tasks))
+    nowhere = net.add_arcs(task_nodes[tasks], pool_nodes[group], no_place, window=none)
+    from_pool = net.add_arcs(pool_nodes[cells // C], cell_nodes[cells], spare[cells])
+    short = np.bincount(group, need, G).astype(np.int64) - spare.reshape(G, C).sum(axis=1)
+    net.add_arcs(pool_nodes, np.repeat(hub, G), np.maximum(short, 0), window=Window(np.zeros_like(short), np.zeros_like(short)))
+    window = Window(windows.group_copies.low.ravel()[cells], windows.group_copies.high.ravel()[cells])
+    net.add_arcs(cell_nodes[cells], client_nodes[cells % C], copies.places.ravel()[cells], window=window)
+    net.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), window=windows.copies)
+    flow = net.improved(_EFFORT if net.arcs <= _SMALL else 0)
+    copies.taken = flow[on] > 0
+    copies.need = np.zeros(T, dtype=np.int64)
+    copies.need[tasks] = flow[to_pool] + flow[nowhere]
+    places = np.bincount(copies.cell[copies.taken], minlength=G * C)
+    places[cells] += flow[from_pool]
+    copies.places = places.reshape(G, C)
 
 
-def _dealt(problem: Problem, taken: IntArray, need: IntArray, places: IntArray, barred: IntArray) -> tuple[IntArray, IntArray]:
-    C = problem.C
-    keys, lost = [taken], [np.zeros(0, dtype=np.int64)]
-    shut = np.concatenate([taken, barred])
+def _dealt(problem: Problem, prices: Prices, choice: Choice, copies: _Copies, taken: IntArray) -> tuple[IntArray, IntArray]:
+    """Step 4: all keys, and the tasks of copies without a place."""
+    C, need = problem.C, copies.need
+    used = np.bincount(copies.cell[copies.taken], minlength=problem.G * C).reshape(problem.G, C)
+    places = copies.places - used
+    barred = ~choice.allowed | (prices.column > prices.pool[problem.col_task])
+    shut = np.concatenate([taken, problem.col_keys[barred]])
     shut = np.sort(shut[need[shut // C] > 0])
-    for group in np.unique(problem.group[need > 0]).tolist():
-        tasks = np.flatnonzero((need > 0) & (problem.group == group))
-        some, left = dealt(tasks, need[tasks], places[group], shut[(shut >= tasks[0] * C) & (shut < (tasks[-1] + 1) * C)])
+    hopeless = (need > 0) & ~choice.pools & (problem.pool_size > 0)
+    keys, lost = [taken], [np.repeat(np.arange(problem.T), np.where(hopeless, need, 0))]
+    waiting = (need > 0) & ~hopeless
+    for group in np.unique(problem.group[waiting]).tolist():
+        tasks = np.flatnonzero(waiting & (problem.group == group))
+        begin, end = np.searchsorted(shut, (tasks[0] * C, (tasks[-1] + 1) * C))
+        some, left = dealt(tasks, need[tasks], places[group], shut[begin:end])
         keys.append(some)
         lost.append(left)
     return np.concatenate(keys), np.concatenate(lost)

@@ -15,7 +15,7 @@ class Goal:
     """One goal of a model; all goals are minimised (one to be maximised enters with the opposite sign)."""
 
     name: str
-    expression: cp_model.LinearExprT
+    expression: cp_model.LinearExpr | int
 
 
 @dataclass
@@ -84,7 +84,7 @@ def optimise(
     return solved
 
 
-def _value(expression: cp_model.LinearExprT, values: list[int]) -> int:
+def _value(expression: cp_model.LinearExpr | int, values: list[int]) -> int:
     if isinstance(expression, int):
         return expression
     flat = cp_model.FlatIntExpr(expression)

@@ -31,6 +31,8 @@ from .variables import (
 )
 from .windows import Windows, count
 
+_EXACT_BITS = 50
+"""CP-SAT reports objectives and bounds as doubles: up to 2^50 they are exact with room to spare."""
 FAMILIES = ("active_excess", "stateful_excess", "copies_excess", "group_active_excess", "group_copies_excess")
 
 
@@ -64,9 +66,15 @@ def solve_plan(
         known: bounds proven elsewhere.
         face: keys of logged tasks' pairs to choose from; all columns if None.
     """
+    problem, first, resolution = at_resolution(problem, first)
     v = _placement_model(problem, face)
     inside_windows(v, windows)
-    return _optimise(v, first, goals, deadline, work, start, known)
+    if resolution == 1:
+        return _optimise(v, first, goals, deadline, work, start, known)
+    bounds = {goal: bound for goal, bound in (known or {}).items() if goal != "restore_work"}
+    planned = _optimise(v, first, goals, deadline, work, start, bounds)
+    # Rounded costs prove nothing about the offsets, nor about what comes after them.
+    return replace(planned, goals={})
 
 
 def solve_now(
@@ -114,6 +122,16 @@ def solve_weighted(
         + stickiness * total(sticky)
     )
     return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
+
+
+def at_resolution(problem: Problem, first: First) -> tuple[Problem, First, int]:
+    """Restore costs in units so large that their sum stays exact in CP-SAT; the unit, in offsets, mostly 1."""
+    most = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    resolution = max(1, most * problem.T * (problem.standbys + 1) >> _EXACT_BITS)
+    if resolution == 1:
+        return problem, first, 1
+    scaled = replace(problem, col_cost=problem.col_cost // resolution, pool_cost=problem.pool_cost // resolution)
+    return *prepare(scaled), resolution
 
 
 def in_changelogs(problem: Problem) -> tuple[Problem, First]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from .problem import BoolArray, IntArray
 
-
 _BIDDINGS = 60
 _STEPS = 20
 
@@ -162,9 +161,7 @@ def _fill(optional: BoolArray, taken: BoolArray, rows: IntArray, goal: IntArray)
             want[best] -= 1
 
 
-def _exchange(
-    optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, goal: IntArray, most: IntArray
-) -> None:
+def _exchange(optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, goal: IntArray, most: IntArray) -> None:
     """Row r lacks a cell, column c wants one: (r, d) and (q, c) come, (q, d) goes, for the best d and q."""
     far = np.iinfo(np.int64).min // 4
     for row in np.flatnonzero(taken.sum(axis=1) < rows).tolist():
@@ -246,7 +243,7 @@ def _swapped(
         can = ~_contains(forbidden, mine) & ~_contains(forbidden, theirs)
         # The nearest following slot first: neighbours in rank are alike, and the choice depends on nothing else.
         for j in np.roll(np.flatnonzero(can), -int(np.searchsorted(np.flatnonzero(can), i))).tolist():
-            if int(theirs[j]) in right or int(mine[j]) in right or wrong[j] and j != i and j < i:
+            if int(theirs[j]) in right or int(mine[j]) in right or (wrong[j] and j != i and j < i):
                 continue
             if j == i:
                 right.add(int(theirs[i]))

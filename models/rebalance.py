@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 
 from .first import prepare
 from .lexicographic import Goal, optimise
-from .plan import actives_on_most_caught_up, excess_goals, standbys_on_next_most_caught_up
+from .plan import actives_on_most_caught_up, at_resolution, excess_goals, standbys_on_next_most_caught_up
 from .problem import Placement, Problem
 from .results import Rebalanced
 from .separation import REBALANCE_GOALS
@@ -32,6 +32,7 @@ from .windows import Windows
 def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
     problem, first = prepare(problem.with_all_columns())
+    problem, first, resolution = at_resolution(problem, first)
     model = cp_model.CpModel()
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, model, everywhere, everywhere)
@@ -52,6 +53,8 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
     if solved.values is None:
         return None
     bounds = {name: bound for name, (_, bound, _) in solved.goals.items() if bound is not None}
+    if resolution > 1:
+        bounds = {name: bounds[name] for name in REBALANCE_GOALS[:1] if name in bounds}
     if "planned_copies" in bounds:
         bounds["planned_copies"] *= -1
     return Rebalanced(v.placement_of(solved.values), bounds)

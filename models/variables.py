@@ -17,7 +17,7 @@ from ortools.sat.python import cp_model
 from .pooling import deal
 from .problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 
-Expression = cp_model.LinearExprT
+Expression = cp_model.LinearExpr | int
 
 
 def total(terms: Iterable[Expression]) -> Expression:

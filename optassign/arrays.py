@@ -139,7 +139,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
 
     claimed = np.bincount(task[owns], minlength=T)
     in_transit = (claimed == 0) & (memory.active >= 0) if T else np.zeros(0, dtype=np.bool_)
-    first_rank = _first_rank(keys, rank, plain_lag, memory, in_transit, configs.acceptable_recovery_lag, end, C)
+    first_rank = _first_rank(keys, rank, plain_lag, memory, in_transit, configs.acceptable_recovery_lag, end, C, standbys)
     was_standby = np.isin(keys, memory.standby) if memory.known else lists
     problem = Problem(
         standbys=standbys,
@@ -257,9 +257,11 @@ def _first_rank(
     acceptable: int,
     end: IntArray,
     C: int,
+    standbys: int,
 ) -> IntArray:
     """The rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
-    is no worse than the best one by more than acceptable_recovery_lag."""
+    is no worse than the best one by more than acceptable_recovery_lag. Its standbys go by it only where the active does
+    (else R3 would take one of them for the most caught up), and where they are not too many."""
     first_rank = rank.copy()
     if not in_transit.any():
         return first_rank
@@ -272,18 +274,19 @@ def _first_rank(
         np.minimum.at(lags, task[of], lag[of])
         return lags[task]
 
-    stays = in_transit[task]
     # A lag is at most int64's end and at least 0, so the differences cannot overflow.
-    first_rank[stays & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
-    first_rank[stays & is_active & (lag - least(np.ones(len(keys), dtype=np.bool_)) <= acceptable)] = -2
+    confirmed = in_transit[task] & is_active & (lag - least(np.ones(len(keys), dtype=np.bool_)) <= acceptable)
+    stays = (np.bincount(task[confirmed], minlength=T) > 0) & (np.bincount(task[is_standby], minlength=T) <= standbys)
+    first_rank[stays[task] & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
+    first_rank[confirmed] = -2
     return first_rank
 
 
 def _previous(
     problem: Problem, keys: IntArray, owns: BoolArray, lag: IntArray, lists: BoolArray, memory: _Memory
 ) -> Placement | None:
-    """What was assigned before (R7): owners as listed, a task in transit as remembered; standbys as remembered, or as
-    listed where the lists can be nothing else."""
+    """What was assigned before (R7): owners as listed, a task in transit as remembered; standbys as remembered, or else of
+    those listed, dropped copies among them, the ones of least lag, then of least id."""
     T, C = problem.T, problem.C
     at = np.flatnonzero(owns)
     task = keys[at] // C
@@ -296,7 +299,10 @@ def _previous(
     if memory.known:
         standby = memory.standby[active[memory.standby // C] != memory.standby % C]
     else:
-        standby = keys[lists & ~(active[keys // C] == keys % C)]
+        listed = np.flatnonzero(lists & ~(active[keys // C] == keys % C))
+        listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
+        place = np.arange(len(listed)) - np.searchsorted(keys[listed] // C, keys[listed] // C)
+        standby = keys[listed[place < problem.standbys]]
     number = np.bincount(standby // C, minlength=T)
     if np.any(number[problem.logged] != problem.standbys):
         return None
@@ -332,8 +338,8 @@ class _Memory:
         seen[[index[task] for client in remembered.clients for task in (*client.active, *client.standby)]] = True
         answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]
         active = nobody.copy()
-        keys = _keys(((index, c, client.active) for c, client in answer), C)
-        active[keys // C] = keys
+        keys = _keys(((index, c, client.active) for c, client in answer), C)[::-1]
+        active[keys // C] = keys  # the last written: of several, in a broken answer, the least client, as for the judge
         standby = _keys(((index, c, client.standby) for c, client in answer), C)
         standby = standby[logged[standby // C]]
         warmup = _keys(((index, c, client.warmup) for c, client in answer), C)

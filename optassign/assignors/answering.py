@@ -30,7 +30,14 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
         clients=arrays.clients_of(solution.answer, solution.warmups, followup),
         plan=arrays.plan_of(solution.plan) if solution.plan is not None else None,
     )
-    return answer.model_copy(update={"report": _report(state, arrays, solution, answer)})
+    # The parts are checked; a copy would check all of them once more.
+    return TaskAssignment.model_construct(
+        format=answer.format,
+        assignor=assignor,
+        clients=answer.clients,
+        plan=answer.plan,
+        report=_report(state, arrays, solution, answer),
+    )
 
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
@@ -74,7 +81,7 @@ def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) 
         return tuple(_stage_goals("now", row, bounds, solution))
     found: list[GoalReport] = []
     for stage in ("plan", "rebalance"):
-        found.extend(_stage_goals(stage, values[stage], solution.bounds.get(stage, {}), solution))  # type: ignore[arg-type]
+        found.extend(_stage_goals(stage, values[stage], solution.bounds.get(stage, {}), solution))
     return tuple(found)
 
 

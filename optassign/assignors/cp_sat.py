@@ -124,7 +124,7 @@ class CpSatMethod:
         result = plan_model.solve_plan(
             problem, first, windows, ORDERED, self._deadline, _WORK, found.placement, found.bounds, found.face
         )
-        return _merged(found, result)
+        return self._better(problem, first, found, result)
 
     def _joint_plan(self, problem: Problem, first: First, windows: Windows, found: Found) -> Found:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
@@ -135,7 +135,7 @@ class CpSatMethod:
         result = plan_model.solve_plan(problem, first, windows, ORDERED, self._deadline, _WORK, start, known)
         if result.placement is None:
             return replace(found, impossible=result.impossible, limited=not result.impossible)
-        return _merged(replace(found, placement=start, found_by="greedy"), result)
+        return self._better(problem, first, replace(found, placement=start, found_by="greedy"), result)
 
     def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
         """CP-SAT, family after family, from the greedy plan."""
@@ -156,6 +156,26 @@ class CpSatMethod:
     def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
         """No goals (a) are configured."""
         return True
+
+    def _better(self, problem: Problem, first: First, found: Found, result: plan_model.Planned) -> Found:
+        """What was found before or CP-SAT's plan, whichever is better, with the better bounds of both."""
+        mine, theirs = found.placement, result.placement
+        if theirs is None:
+            return found
+        bounds = dict(found.bounds)
+        for goal, (_, bound, _) in result.goals.items():
+            if bound is not None:
+                bounds[goal] = max(bound, bounds.get(goal, bound))
+        if mine is not None and self.goals(problem, first, mine) <= self.goals(problem, first, theirs):
+            theirs = mine
+        return replace(
+            found,
+            placement=theirs,
+            bounds=bounds,
+            proved=frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven),
+            found_by=found.found_by if theirs is mine else "cp-sat",
+            limited=found.limited or result.limited,
+        )
 
     def _is_small(self, problem: Problem) -> bool:
         return problem.T * problem.C <= _MOST_PAIRS
@@ -189,7 +209,7 @@ class ConfiguredMethod(CpSatMethod):
         problem, first = prepare(problem.with_all_columns())
         start = found.placement
         result = plan_model.solve_plan(problem, first, windows, self._order.goals, self._deadline, _WORK, start)
-        return _merged(replace(found, bounds={}, proved=frozenset()), result)
+        return self._better(problem, first, replace(found, bounds={}, proved=frozenset()), result)
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
         """Values in the order that is asked for."""
@@ -263,25 +283,6 @@ def method_for(order: GoalOrder, deadline: Deadline) -> CpSatMethod:
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
     return CpSatMethod(order, deadline) if order.is_default else ConfiguredMethod(order, deadline)
-
-
-def _merged(found: Found, result: plan_model.Planned) -> Found:
-    """The flows' plan or CP-SAT's where that is better, with the better bounds of both."""
-    if result.placement is None:
-        return found
-    bounds = dict(found.bounds)
-    for goal, (_, bound, _) in result.goals.items():
-        if bound is not None:
-            bounds[goal] = max(bound, bounds.get(goal, bound))
-    same = found.placement is not None and result.placement.same_as(found.placement)
-    return replace(
-        found,
-        placement=result.placement,
-        bounds=bounds,
-        proved=frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven),
-        found_by=found.found_by if same else "cp-sat",
-        limited=found.limited or result.limited,
-    )
 
 
 def _expected_seconds(problem: Problem) -> float:

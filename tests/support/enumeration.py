@@ -55,9 +55,7 @@ class Tiny:
     def placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
         number = self.standbys if task.logged else 0
         return [
-            (a, frozenset(s))
-            for a in self.clients
-            for s in itertools.combinations([c for c in self.clients if c != a], number)
+            (a, frozenset(s)) for a in self.clients for s in itertools.combinations([c for c in self.clients if c != a], number)
         ]
 
     def first_placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
@@ -111,12 +109,14 @@ class Tiny:
     @cached_property
     def windows(self) -> list[tuple[int, str, object, int, int]]:
         """(family, client, subtopology, low, high)."""
-        found = []
+        found: list[tuple[int, str, object, int, int]] = []
         stateful = [t for t in self.state.tasks if t.stateful]
         logged = [t for t in self.state.tasks if t.logged]
         spare = self.state.options.balance_factor - 1
         for family, tasks, copies in (
-            (0, len(self.state.tasks), 1), (1, len(stateful), 1), (2, len(logged), self.standbys + 1)
+            (0, len(self.state.tasks), 1),
+            (1, len(stateful), 1),
+            (2, len(logged), self.standbys + 1),
         ):
             for client, share in self.share(tasks, copies).items():
                 found.append((family, client, None, max(0, floor(share) - spare // 2), ceil(share) + (spare + 1) // 2))
@@ -203,9 +203,7 @@ class Tiny:
         for task, (active, standbys) in answer.items():
             p, s = plan[task]
             planned += (active == p) + len(standbys & s)
-            off += sum(
-                cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank
-            )
+            off += sum(cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank)
         excess = self.excess(answer)
         return -planned, off, excess[0] + excess[1] + excess[3], self.active_moves(answer)
 
