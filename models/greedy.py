@@ -19,8 +19,15 @@ from .results import Actives
 from .windows import Windows, count
 
 
+_FEW = 16
+"""Up to so many clients a pool is too small to be dealt out without looking at R2."""
+
+
 def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
+    if problem.C <= _FEW:
+        problem = problem.with_all_columns(np.flatnonzero(problem.logged))
+        first = first_of(problem)
     plan = _copies_first(problem, first, windows)
     if _excess(problem, windows, plan) == 0:
         return plan

@@ -29,33 +29,57 @@ _SMALL = 30_000
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """What copies cost the greedy methods: restore work first, then being cold; offsets scaled down to small integers."""
+    """What copies cost the greedy methods: restore work first, then being cold; offsets scaled down to small integers.
+
+    Where R5 forces copies on tied clients that are not caught up, so many copies on tied clients are `free`.
+    """
 
     column: IntArray
     """(A,)"""
     pool: IntArray
     """(T,) of a copy on a client without a column; where there is none, as the dearest column."""
+    tied: BoolArray
+    """(A,) such a tied client."""
+    pool_tied: BoolArray
+    """(T,) the pool's clients are such."""
+    free: IntArray
+    """(T,)"""
+    tie: IntArray
+    """(T,) price of the further ones."""
     saved: IntArray
     """(A,) by a column over the pool, and a little more where the copy would stay where it was."""
 
     @classmethod
     def of(cls, problem: Problem, first: First) -> Prices:
         """The prices of a plan: what R3 to R5 force in this answer is paid already."""
-        free = first.mandatory
-        cost = np.where(free, 0, problem.col_cost)
+        task = problem.col_task
+        cost = np.where(first.mandatory, 0, problem.col_cost)
         unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
-        column = cost // unit * 64 + np.where((problem.col_rank > 0) & ~free, 16, 0)
+        column = cost // unit * 64 + np.where((problem.col_rank > 0) & ~first.mandatory, 16, 0)
         pool = problem.pool_cost // unit * 64 + np.where(problem.pool_rank > 0, 16, 0)
         dearest = np.zeros(problem.T, dtype=np.int64)
-        np.maximum.at(dearest, problem.col_task, column)
+        np.maximum.at(dearest, task, column)
         pool = np.where(problem.pool_size > 0, pool, dearest)
-        return cls(column, pool, pool[problem.col_task] - column + _held(problem))
+        tied, pool_tied = first.tied & first.tie_cold[task], first.pool_tied & first.tie_cold
+        free = np.where(first.tie_cold, first.choices, 0)
+        # The auction knows a price for each column only: some of the tied ones are free, the others are not. Where the pool is
+        # tied, it has the free places, and nothing is saved by columns that are not forced.
+        some = np.flatnonzero(tied & ~pool_tied[task])
+        turn = (problem.col_client[some] - task[some]) % problem.C
+        some = some[np.lexsort((turn, -_held(problem)[some], task[some]))]
+        paid = column.copy()
+        paid[some[rank_within(task[some]) < free[task[some]]]] = 0
+        over = np.where(pool_tied[task] & ~first.mandatory, 0, pool[task])
+        over = np.where(pool_tied[task] & tied, pool[task], over)
+        tie = first.tie_cost // unit * 64 + 16
+        return cls(column, pool, tied, pool_tied, free, tie, over - paid + _held(problem))
 
     @classmethod
     def none(cls, problem: Problem) -> Prices:
         """Nothing costs anything; columns are liked better than the pool, and best where the copy was before."""
         zero = np.zeros(len(problem.col_task), dtype=np.int64)
-        return cls(zero, np.zeros(problem.T, dtype=np.int64), 1 + _held(problem))
+        no = np.zeros(problem.T, dtype=np.int64)
+        return cls(zero, no, zero > 0, no > 0, no, no, 1 + _held(problem))
 
 
 def _held(problem: Problem) -> IntArray:
@@ -107,13 +131,18 @@ class _Copies:
 def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Choice) -> tuple[IntArray, IntArray]:
     """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none)."""
     C = problem.C
+    task = problem.col_task
+    barred = ~choice.allowed | (prices.column > prices.pool[task])
+    barred |= prices.pool_tied[task] & ~prices.tied & (prices.column > 0)
     exact = bool(np.all(choice.allowed == problem.logged[problem.col_task])) and not choice.pools.any()
     listed = (prices.saved > 0) | choice.must
     copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed))
+    others = np.bincount(task[~barred & ~listed & choice.allowed], minlength=problem.T)
+    copies.room = np.where(choice.pools, problem.pool_size, 0) + others
     if not exact:
         _mended(problem, windows, prices, choice, copies)
     taken = problem.col_keys[copies.column[copies.taken]]
-    keys, lost = _dealt(problem, prices, choice, copies, taken)
+    keys, lost = _dealt(problem, choice, copies, taken, problem.col_keys[barred])
     if exact:
         copies.column = np.flatnonzero(choice.allowed)
         copies.task = problem.col_task[copies.column]
@@ -146,10 +175,8 @@ def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choic
     best_first = np.argsort(-gain, kind="stable")
     places = _places(problem, windows, cell[best_first], gain[best_first])
     taken = auctioned(worth, task, size, cell, places.ravel(), client, places.sum(axis=0))
-    others = np.bincount(problem.col_task[choice.allowed], minlength=T) - np.bincount(task, minlength=T)
-    room = np.where(choice.pools, problem.pool_size, 0) + others
     need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
-    return _Copies(column, task, cell, taken, room, need, places)
+    return _Copies(column, task, cell, taken, np.zeros(T, dtype=np.int64), need, places)
 
 
 def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) -> IntArray:
@@ -174,11 +201,20 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     used = np.bincount(copies.cell[copies.taken], minlength=G * C)
     spare = copies.places.ravel() - used
     net = Exchange()
-    hub, task_nodes, cell_nodes, client_nodes, pool_nodes = (net.add_nodes(n) for n in (1, T, G * C, C, G))
-    cost = (prices.column - _MUST * choice.must)[copies.column]
-    on = net.add_arcs(task_nodes[copies.task], cell_nodes[copies.cell], copies.taken, high=1, cost=cost)
+    hub, task_nodes, tie_nodes, cell_nodes, client_nodes, pool_nodes = (net.add_nodes(n) for n in (1, T, T, G * C, C, G))
+    tied, pool_tied = prices.tied[copies.column], prices.pool_tied[tasks]
+    cost = np.where(tied, 0, prices.column[copies.column]) - _MUST * choice.must[copies.column]
+    tails = np.where(tied, tie_nodes[copies.task], task_nodes[copies.task])
+    on = net.add_arcs(tails, cell_nodes[copies.cell], copies.taken, high=1, cost=cost)
     in_pool, no_place = np.minimum(need, room), np.maximum(need - room, 0)
-    to_pool = net.add_arcs(task_nodes[tasks], pool_nodes[group], in_pool, high=room, cost=prices.pool[tasks])
+    tails = np.where(pool_tied, tie_nodes[tasks], task_nodes[tasks])
+    cost = np.where(pool_tied, 0, prices.pool[tasks])
+    to_pool = net.add_arcs(tails, pool_nodes[group], in_pool, high=room, cost=cost)
+    number = np.bincount(copies.task[copies.taken & tied], minlength=T)[tasks] + np.where(pool_tied, in_pool, 0)
+    free = prices.free[tasks]
+    net.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.minimum(number, free), high=free)
+    cost = prices.tie[tasks]
+    net.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.maximum(number - free, 0), cost=cost)
     none = Window(np.zeros_like(tasks), np.zeros_like(tasks))
     nowhere = net.add_arcs(task_nodes[tasks], pool_nodes[group], no_place, window=none)
     from_pool = net.add_arcs(pool_nodes[cells // C], cell_nodes[cells], spare[cells])
@@ -187,7 +223,8 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     window = Window(windows.group_copies.low.ravel()[cells], windows.group_copies.high.ravel()[cells])
     net.add_arcs(cell_nodes[cells], client_nodes[cells % C], copies.places.ravel()[cells], window=window)
     net.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), window=windows.copies)
-    flow = net.improved(_EFFORT if net.arcs <= _SMALL else 0)
+    flow = net.improved(_EFFORT if net.arcs <= _SMALL or not copies.room.any() else 0)
+    copies.stats = net.stats
     copies.taken = flow[on] > 0
     copies.need = np.zeros(T, dtype=np.int64)
     copies.need[tasks] = flow[to_pool] + flow[nowhere]
@@ -196,13 +233,14 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     copies.places = places.reshape(G, C)
 
 
-def _dealt(problem: Problem, prices: Prices, choice: Choice, copies: _Copies, taken: IntArray) -> tuple[IntArray, IntArray]:
+def _dealt(
+    problem: Problem, choice: Choice, copies: _Copies, taken: IntArray, barred: IntArray
+) -> tuple[IntArray, IntArray]:
     """Step 4: all keys, and the tasks of copies without a place."""
     C, need = problem.C, copies.need
     used = np.bincount(copies.cell[copies.taken], minlength=problem.G * C).reshape(problem.G, C)
     places = copies.places - used
-    barred = ~choice.allowed | (prices.column > prices.pool[problem.col_task])
-    shut = np.concatenate([taken, problem.col_keys[barred]])
+    shut = np.concatenate([taken, barred])
     shut = np.sort(shut[need[shut // C] > 0])
     hopeless = (need > 0) & ~choice.pools & (problem.pool_size > 0)
     keys, lost = [taken], [np.repeat(np.arange(problem.T), np.where(hopeless, need, 0))]

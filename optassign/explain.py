@@ -172,9 +172,10 @@ class _Case:
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
-        if any((count := self._count(owner, w, subtopology)).before > count.high for w in concerned):
+        # Where the count did not change after all, two tasks changed places, and the window was not the reason.
+        if any((n := self._count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
             return "above its window"
-        if any((count := self._count(now[0], w, subtopology)).before < count.low for w in concerned):
+        if any((n := self._count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
             return "to one below its window"
         return "goals"
 

@@ -19,7 +19,7 @@ from optassign.state import RUNNING, UNKNOWN_LAG, ApplicationState
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
-_SMALLEST_END = 20_000  # offsets; of a changelog that is not tiny
+_SMALLEST_END = 11_000  # offsets; of a changelog that is not tiny
 _LARGEST_END = 20_000_000
 _MEDIAN_END = 300_000
 
@@ -73,9 +73,7 @@ def generate(
     topology = _topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, for_tasks)
     # Those that have gone before the snapshot are made like the others.
     ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
-    number_of_threads = _drawn(
-        threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True)
-    )
+    number_of_threads = _drawn(threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True))
     capacities = _drawn(capacity, ever, lambda low, high: for_clients.uniform(low, high, ever).round(3))
     names = [str(UUID(bytes=for_clients.bytes(16), version=4)) for _ in range(ever)]
     units = number_of_threads * np.rint(np.asarray(capacities) * 1e6).astype(np.int64)
@@ -172,9 +170,9 @@ def _topology(
     kind = np.repeat([0, 1, 2], groups)[order]
     sizes, logged = sizes[order], kind == 0
     T = int(sizes.sum())
-    end = np.exp(rng.normal(np.log(_MEDIAN_END), 1.2, T)).clip(_SMALLEST_END, _LARGEST_END)
+    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), 1.2, T))).clip(max=_LARGEST_END)
     # Also where more than usual is acceptable a changelog that is not tiny is longer.
-    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.5 / _SMALLEST_END)).astype(np.int64)
+    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / _SMALLEST_END)).astype(np.int64)
     small = rng.random(T) < tiny
     end[small] = rng.integers(0, min(acceptable, _LARGEST_END), T, endpoint=True)[small]
     end[~np.repeat(logged, sizes)] = 0
@@ -200,9 +198,7 @@ def _ids(sizes: IntArray) -> list[str]:
 def _task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
     stateful = np.repeat(topology.group_stateful, topology.sizes).tolist()
     logged = topology.logged.tolist()
-    rows: list[dict[str, Any]] = [
-        {"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)
-    ]
+    rows: list[dict[str, Any]] = [{"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)]
     for row, end in zip(rows, topology.end.tolist(), strict=True):
         if row["logged"]:
             row["changelog_end_offset"] = end
@@ -254,15 +250,12 @@ def _remembered(history: History, names: list[str], ids: list[str]) -> dict[str,
         "format": 1,
         "assignor": "generated",
         "clients": [
-            {"process_id": names[c], "active": active[c], "standby": standby[c]}
-            for c in history.remembered.clients.tolist()
+            {"process_id": names[c], "active": active[c], "standby": standby[c]} for c in history.remembered.clients.tolist()
         ],
     }
 
 
-def _add_racks(
-    tasks: list[dict[str, Any]], clients: list[dict[str, Any]], racks: int, rng: np.random.Generator
-) -> None:
+def _add_racks(tasks: list[dict[str, Any]], clients: list[dict[str, Any]], racks: int, rng: np.random.Generator) -> None:
     names = [f"r{i + 1}" for i in range(racks)]
     for i, client in enumerate(clients):
         client["rack"] = names[i % racks]
@@ -270,9 +263,7 @@ def _add_racks(
     for task, first in zip(tasks, rng.integers(racks, size=len(tasks)).tolist(), strict=True):
         subtopology, partition = task["id"].split("_")
         replicas = sorted({names[first], names[(first + 1) % racks]})
-        task["partitions"] = [
-            {"topic": f"in-{subtopology}", "partition": int(partition), "source": True, "racks": replicas}
-        ]
+        task["partitions"] = [{"topic": f"in-{subtopology}", "partition": int(partition), "source": True, "racks": replicas}]
         if task["logged"]:
             task["partitions"].append(
                 {"topic": f"changelog-{subtopology}", "partition": int(partition), "changelog": True, "racks": replicas}

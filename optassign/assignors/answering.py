@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optassign.arrays import Arrays
@@ -15,11 +17,18 @@ from optassign.assignment import (
     WarmupProgress,
 )
 from optassign.assignors.stages import Solution
-from optassign.metrics import goal_values
+from optassign.goals import goal_order
+from optassign.metrics import goal_values, rack_crossings, tag_values, weighted_load
+from optassign.placement import planned
 from optassign.state import ApplicationState
 
-_GREATEST = frozenset({("rebalance", "planned_copies")})
-"""Goals of which more is better."""
+_NOW_GOALS = ("restore_work", "active_moves")
+"""What is reported of an answer that is balanced at once, beside goals (a)."""
+_FROM_MODEL: dict[str, Callable[[float], int | float]] = {
+    "tag_spread": lambda bound: -int(bound),  # minimised there, as its negative
+    "load": lambda bound: bound / 1000,
+}
+"""Bounds of the model in the units of the measures."""
 
 
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
@@ -74,25 +83,49 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
 
 
 def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) -> tuple[GoalReport, ...]:
+    order = goal_order(state)
     values = goal_values(state, answer)
+    configured = _configured(state, answer, order.configured)
+    plan: dict[str, int | float] = {**configured, **values["plan"]}
+    in_order = [name for name in order.goals if name in plan]
+    plan = {name: plan[name] for name in (*in_order, *(name for name in plan if name not in in_order))}
     if solution.plan is None and "rebalance" not in solution.bounds:
-        bounds = solution.bounds.get("now", {})
-        row = {name: values["plan"][name] for name in ("restore_work", "active_moves")}
-        return tuple(_stage_goals("now", row, bounds, solution))
-    found: list[GoalReport] = []
-    for stage in ("plan", "rebalance"):
-        found.extend(_stage_goals(stage, values[stage], solution.bounds.get(stage, {}), solution))
-    return tuple(found)
+        now = {name: value for name, value in plan.items() if name in configured or name in _NOW_GOALS}
+        return tuple(_stage_goals("now", now, solution))
+    rebalance: dict[str, int | float] = {**values["rebalance"]}
+    return (*_stage_goals("plan", plan, solution), *_stage_goals("rebalance", rebalance, solution))
 
 
-def _stage_goals(stage: Stage, values: dict[str, int], bounds: dict[str, int], solution: Solution) -> list[GoalReport]:
+def _configured(state: ApplicationState, answer: TaskAssignment, goals: tuple[str, ...]) -> dict[str, int | float]:
+    """Goals (a) that are asked for, of the plan."""
+    where = planned(state, answer)
+    found: dict[str, int | float] = {}
+    for goal in goals:
+        if goal == "rack_traffic":
+            crossings = rack_crossings(state, where)
+            if crossings is not None:
+                found[goal] = crossings
+        elif goal == "tag_spread":
+            found[goal] = tag_values(state, where)[0]
+        else:
+            found[goal] = round(weighted_load(state, where), 6)
+    return found
+
+
+def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solution) -> list[GoalReport]:
     goals: list[GoalReport] = []
+    bounds = solution.bounds.get(stage, {})
     certain = True
     for name, value in values.items():
-        bound = bounds.get(name)
-        if bound is None and certain and (stage, name) in solution.proved:
+        known = (stage, name) in solution.proved
+        bound: int | float | None = bounds.get(name)
+        if bound is not None and name in _FROM_MODEL:
+            bound = _FROM_MODEL[name](bound)
+        if bound is None and certain and known:
             bound = value
-        certain = certain and bound is not None and bound == value
+        # The load is modelled in thousandths, so its bound may differ from the value by less than one.
+        met = bound is not None and (bound == value or (known and name == "load"))
+        certain = certain and met
         gap = None if bound is None else abs(value - bound) / max(1, abs(value))
         goals.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=gap, proven=certain))
     return goals

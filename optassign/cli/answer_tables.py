@@ -14,10 +14,13 @@ from optassign.explain_text import many, waiting_lines
 from optassign.metrics import Measures, measure
 from optassign.placement import Placement, previous_assignment, standbys_per_task
 from optassign.ranks import ranks
-from optassign.state import ApplicationState
+from optassign.state import ApplicationState, KafkaStreamsState
 from optassign.validation import Violation
 
 __all__ = ["assignment_tables", "violation_tables"]
+
+_FULL_NAMES = 116
+"""From so many columns on there is room for process ids as Kafka makes them."""
 
 
 def assignment_tables(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
@@ -42,42 +45,64 @@ def _verdict(measures: Measures) -> Iterator[tuple[str, bool]]:
 
 
 def _clients(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
-    within, now = windows(state), counts(state, answer)
-    before = _Before(state)
-    restores = _restores(state, answer)
-    wide = width >= NARROW
+    rows = _Rows(state, answer, width)
     table = table_of("client", left=1)
-    for name in ("threads", "active", "window", "standby", *(("copies", "window") if wide else ()), "warm-ups", "restores"):
+    for name in rows.columns:
         table.add_column(name, justify="right", no_wrap=True)
-    names = _short([client.process_id for client in state.clients], 36 if wide else 12)
-    order = {}
-    rows = {}
-    for client, given in ((c, answer.by_process_id.get(c.process_id)) for c in state.clients):
-        process_id = client.process_id
-        active, copies = now.active.get(process_id, 0), now.copies.get(process_id, 0)
-        outside = _outside(active, within.active[process_id]) or _outside(copies, within.copies[process_id])
-        was_active, was_standby = before.active.get(process_id, 0), before.standby.get(process_id)
-        standby, warmups = (len(given.standby), len(given.warmup)) if given else (0, 0)
-        change = abs(active - was_active) + abs(standby - (standby if was_standby is None else was_standby)) + warmups
-        order[process_id] = (not outside, -change, process_id)
-        cells: list[str | Text] = [
-            names[process_id] + (" (draining)" if client.draining else ""),
-            f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
-            marked(_changed(was_active, active), _outside(active, within.active[process_id])),
-            _window(within.active[process_id]),
-            _changed(was_standby, standby),
-        ]
-        if wide:
-            cells += [marked(f"{copies:,}", _outside(copies, within.copies[process_id])), _window(within.copies[process_id])]
-        cells += [f"{warmups:,}" if warmups else "", f"{restores[process_id]:,}" if restores[process_id] else ""]
-        rows[process_id] = cells
-    shown = set(sorted(rows, key=order.__getitem__)[:MOST_ROWS])
-    for process_id, cells in rows.items():
-        if process_id in shown:
-            table.add_row(*cells)
-    if len(rows) > len(shown):
-        table.caption = f"and {len(rows) - len(shown):,} clients more, with less change; --format json has them all"
+    urgent = sorted(state.clients, key=rows.urgency)
+    shown = {client.process_id for client in urgent[:MOST_ROWS]}
+    for client in state.clients:
+        if client.process_id in shown:
+            table.add_row(*rows.cells(client))
+    if len(urgent) > len(shown):
+        table.caption = f"and {many(len(urgent) - len(shown), 'client')} more, with less change; --format json has all"
     return table
+
+
+class _Rows:
+    """One row for each client: what it had and has, against its windows."""
+
+    def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
+        self._wide = width >= NARROW
+        ids = [client.process_id for client in state.clients]
+        self._names = dict(zip(ids, ids, strict=True)) if width >= _FULL_NAMES else _short(ids)
+        self._given = answer.by_process_id
+        self._within, self._now, self._before = windows(state), counts(state, answer), _Before(state)
+        self._restores = _restores(state, answer)
+        copies = ("copies", "window") if self._wide else ()
+        self.columns = ("threads", "active", "window", "standby", *copies, "warm-ups", "restores")
+
+    def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
+        """Sorts those outside their windows first, then those that change most."""
+        name = client.process_id
+        active, standby, copies, warmups = self._counts(name)
+        outside = _outside(active, self._within.active[name]) or _outside(copies, self._within.copies[name])
+        was_standby = self._before.standby.get(name)
+        change = abs(active - self._before.active[name]) + warmups
+        return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
+
+    def cells(self, client: KafkaStreamsState) -> list[str | Text]:
+        """As many as there are columns, and the name."""
+        name = client.process_id
+        active, standby, copies, warmups = self._counts(name)
+        within_active, within_copies = self._within.active[name], self._within.copies[name]
+        cells: list[str | Text] = [
+            self._names[name] + (" (draining)" if client.draining else ""),
+            f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
+            marked(_changed(self._before.active[name], active), _outside(active, within_active)),
+            _window(within_active),
+            _changed(self._before.standby.get(name), standby),
+        ]
+        if self._wide:
+            cells += [marked(f"{copies:,}", _outside(copies, within_copies)), _window(within_copies)]
+        restores = self._restores[name]
+        return [*cells, f"{warmups:,}" if warmups else "", f"{restores:,}" if restores else ""]
+
+    def _counts(self, name: str) -> tuple[int, int, int, int]:
+        """Active, standby, copies of logged tasks, warm-ups."""
+        given = self._given.get(name)
+        standby, warmups = (len(given.standby), len(given.warmup)) if given else (0, 0)
+        return self._now.active.get(name, 0), standby, self._now.copies.get(name, 0), warmups
 
 
 class _Before:
@@ -167,12 +192,12 @@ def violation_tables(
         yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --format json has them all")
 
 
-def _short(names: Sequence[str], most: int) -> dict[str, str]:
-    """Name -> name, or its beginning where that still tells it from the others."""
-    for length in range(8, most + 1):
-        if len({name[:length] for name in names}) == len(names):
-            return {name: name if len(name) <= max(length + 1, most) else name[:length] + "…" for name in names}
-    return {name: name for name in names}
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Name -> its beginning, as far as it takes to tell it from the others."""
+    length = 8
+    while len({name[:length] for name in names}) < len(names):
+        length += 1
+    return {name: name[:length] for name in names}
 
 
 def _outside(count: int, window: Window) -> bool:

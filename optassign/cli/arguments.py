@@ -32,7 +32,7 @@ class _Formatter(argparse.HelpFormatter):
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; the chosen one is in `command`."""
     main = _Parser(prog="optassign", description="Kafka Streams task assignment as an optimisation problem.", epilog=_EPILOG)
-    main.add_argument("--version", action=_Version, nargs=0, dest=argparse.SUPPRESS, help="show the version and leave")
+    main.add_argument("-V", "--version", action=_Version, nargs=0, dest=argparse.SUPPRESS, help="show the version and leave")
     commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     assign = _command(commands, "assign", "answer one rebalance")
@@ -174,4 +174,5 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from optassign import __version__
 
-        parser.exit(0, f"optassign {__version__}\n")
+        print(f"optassign {__version__}")
+        parser.exit()

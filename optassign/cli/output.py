@@ -39,6 +39,7 @@ def as_json_text(value: Any) -> str:
 def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
     """Tables and text for people, made for a width in columns; colours only to a terminal."""
     from rich.console import Console  # a tenth of a second, which JSON need not pay
+    from rich.text import Text
 
     to_stdout = output in (None, "-")
     file = sys.stdout if to_stdout else io.StringIO()
@@ -48,7 +49,8 @@ def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: st
     width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make(console.width):
-        console.print(part)
+        # A line of text stays a line: a terminal breaks it as well as we could, and it can be searched for.
+        console.print(part, soft_wrap=isinstance(part, Text))
     if isinstance(file, io.StringIO):
         write(file.getvalue(), output)
 
