@@ -73,7 +73,8 @@ def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntA
     task, client = problem.col_task[column], problem.col_client[column]
     cell = problem.group[task] * C + client
     worth = 256 - 64 * (options.cost[column] >= COLD) - 16 * (options.cost[column] % COLD >= MOVED)
-    taken = auctioned(worth, task, 1, cell, windows.group_active.high.ravel(), client, ideal(problem).high)
+    least = np.zeros(problem.T, dtype=np.int64)
+    taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal(problem).high)
     active[task[taken]] = client[taken]
     _spread(problem, options, active)
     return settled(problem, windows, options, active, ideal(problem))

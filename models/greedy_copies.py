@@ -21,7 +21,7 @@ from .windows import Window, Windows
 
 _FINE = 1 << 30
 """Restore costs are compared in so many steps from 0 to the greatest."""
-_MUST = WINDOW // 2
+_MUST = 1 << 41
 _EFFORT = 400_000
 _SMALL = 30_000
 """Arcs up to which the exchange also saves costs: beyond, it gains little for its time."""
@@ -136,11 +136,8 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
     barred |= prices.pool_tied[task] & ~prices.tied & (prices.column > 0)
     exact = bool(np.all(choice.allowed == problem.logged[problem.col_task])) and not choice.pools.any()
     listed = (prices.saved > 0) | choice.must
-    copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed))
-    others = np.bincount(task[~barred & ~listed & choice.allowed], minlength=problem.T)
-    copies.room = np.where(choice.pools, problem.pool_size, 0) + others
-    if not exact:
-        _mended(problem, windows, prices, choice, copies)
+    copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed), barred)
+    _mended(problem, windows, prices, choice, copies, exact)
     taken = problem.col_keys[copies.column[copies.taken]]
     keys, lost = _dealt(problem, choice, copies, taken, problem.col_keys[barred])
     if exact:
@@ -152,12 +149,12 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
         copies.need = np.bincount(lost, minlength=problem.T)
         counts = np.bincount(copies.cell[copies.taken], minlength=problem.G * C)
         copies.places = counts.reshape(problem.G, C)
-        _mended(problem, windows, prices, choice, copies)
+        _mended(problem, windows, prices, choice, copies, False)
         keys, lost = problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
     return np.sort(keys), lost
 
 
-def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choice, column: IntArray) -> _Copies:
+def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choice, column: IntArray, barred: BoolArray) -> _Copies:
     """Steps 1 and 2."""
     T, C, size = problem.T, problem.C, problem.standbys + 1
     worth = (prices.saved + _MUST * choice.must)[column]
@@ -166,7 +163,9 @@ def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choic
     task, client = problem.col_task[column], problem.col_client[column]
     cell = problem.group[task] * C + client
     high = windows.group_copies.high.ravel()
-    won = auctioned(worth, task, size, cell, high, client, windows.copies.high)
+    room = _room(problem, choice, barred, column, np.ones((problem.G, C), dtype=np.bool_))
+    least = np.where(problem.logged, np.maximum(size - room, 0), 0)
+    won = auctioned(worth, task, size, least, cell, high, client, windows.copies.high)
     # What lost to a higher bid would still be worth its place if the rounding found one, less what the task would give up.
     full = np.bincount(task[won], minlength=T) >= size
     worst = np.full(T, np.iinfo(np.int64).max)
@@ -174,9 +173,22 @@ def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choic
     gain = np.where(won, worth, np.maximum(worth - np.where(full, worst, 0)[task], 0))
     best_first = np.argsort(-gain, kind="stable")
     places = _places(problem, windows, cell[best_first], gain[best_first])
-    taken = auctioned(worth, task, size, cell, places.ravel(), client, places.sum(axis=0))
+    # Only where places are left can a task have its other copies (R2).
+    spare = places > np.bincount(cell[won], minlength=places.size).reshape(places.shape)
+    least = np.where(problem.logged, np.maximum(size - _room(problem, choice, barred, column[won], spare), 0), 0)
+    taken = auctioned(worth, task, size, least, cell, places.ravel(), client, places.sum(axis=0))
     need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
-    return _Copies(column, task, cell, taken, np.zeros(T, dtype=np.int64), need, places)
+    return _Copies(column, task, cell, taken, room, need, places)
+
+
+def _room(problem: Problem, choice: Choice, barred: BoolArray, taken: IntArray, spare: BoolArray) -> IntArray:
+    """(T,) clients with places to spare (G, C) that the task could use besides the columns that are taken."""
+    at_spare = spare[problem.group[problem.col_task], problem.col_client]
+    open_ = at_spare & ~barred
+    open_[taken] = False
+    in_columns = np.bincount(problem.col_task[open_], minlength=problem.T)
+    in_pool = spare.sum(axis=1)[problem.group] - np.bincount(problem.col_task[at_spare], minlength=problem.T)
+    return in_columns + np.where(choice.pools, in_pool, 0)
 
 
 def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) -> IntArray:
@@ -192,7 +204,7 @@ def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) 
     return low + rounded(high > low, marginal.reshape(G, C), copies - low.sum(axis=1), least, most)
 
 
-def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, copies: _Copies) -> None:
+def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, copies: _Copies, quick: bool) -> None:
     """Step 3, in place."""
     T, C, G = problem.T, problem.C, problem.G
     tasks = np.flatnonzero(problem.logged)
@@ -223,7 +235,7 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     window = Window(windows.group_copies.low.ravel()[cells], windows.group_copies.high.ravel()[cells])
     net.add_arcs(cell_nodes[cells], client_nodes[cells % C], copies.places.ravel()[cells], window=window)
     net.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), window=windows.copies)
-    flow = net.improved(_EFFORT if net.arcs <= _SMALL or not copies.room.any() else 0)
+    flow = net.improved(0 if quick else _EFFORT if net.arcs <= _SMALL or not copies.room.any() else 0)
     copies.stats = net.stats
     copies.taken = flow[on] > 0
     copies.need = np.zeros(T, dtype=np.int64)

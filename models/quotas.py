@@ -11,6 +11,7 @@ from .problem import BoolArray, IntArray
 
 _BIDDINGS = 60
 _STEPS = 20
+_ANY_PRICE = 1 << 40
 
 
 def rank_within(group: IntArray) -> IntArray:
@@ -50,7 +51,14 @@ def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArr
 
 
 def auctioned(
-    worth: IntArray, task: IntArray, quota: int, cell: IntArray, cell_room: IntArray, client: IntArray, client_room: IntArray
+    worth: IntArray,
+    task: IntArray,
+    quota: int,
+    least: IntArray,
+    cell: IntArray,
+    cell_room: IntArray,
+    client: IntArray,
+    client_room: IntArray,
 ) -> BoolArray:
     """(n,) pairs of nearly greatest worth: at most `quota` for each task, and what cells and clients have room for.
 
@@ -60,32 +68,39 @@ def auctioned(
     Args:
         worth: (n,) > 0.
         task, cell, client: (n,) of each pair.
+        least: (T,) pairs that the task should have at any price.
         cell_room, client_room: pairs that a cell or client takes.
     """
-    n = len(worth)
+    n, tasks = len(worth), len(least)
     taken, bid = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
     if not n:
         return taken
-    step = 1 + int(np.mean(np.minimum(worth, 1 << 38))) // _STEPS
-    tasks = int(task.max()) + 1
+    step = 1 + int(np.mean(np.minimum(worth, _ANY_PRICE // 4))) // _STEPS
     for _ in range(_BIDDINGS):
         floor = _floor(bid, taken, cell, cell_room)[cell]
         floor = np.maximum(floor, _floor(bid, taken, client, client_room)[client])
-        free = quota - np.bincount(task[taken], minlength=tasks)
+        held = np.bincount(task[taken], minlength=tasks)
+        urgent, free = np.maximum(least - held, 0), quota - held
         value = worth - floor
-        some = np.flatnonzero(~taken & (free[task] > 0) & (value > 0))
+        some = np.flatnonzero(~taken & (free[task] > 0) & (value > np.where(urgent > 0, -_ANY_PRICE, 0)[task]))
         if not len(some):
             break
         some = some[np.lexsort((-value[some], task[some]))]
-        place = rank_within(task[some])
-        next_best = np.zeros(tasks, dtype=np.int64)
-        following = some[place == free[task[some]]]
-        next_best[task[following]] = value[following]
-        bidding = some[place < free[task[some]]]
-        bid[bidding] = np.minimum(worth[bidding] - next_best[task[bidding]] + step, worth[bidding])
+        place, wanted = rank_within(task[some]), value[some] > 0
+        # A task that lacks pairs it should have pays any price for them, but no more than an alternative costs.
+        number = np.bincount(task[some[wanted & (place < free[task[some]])]], minlength=tasks)
+        hurry = number <= urgent
+        slots = np.where(hurry, urgent, free)[task[some]]
+        next_best = np.where(hurry, -_ANY_PRICE, 0)
+        following = place == slots
+        next_best[task[some[following]]] = np.maximum(value[some[following]], next_best[task[some[following]]])
+        bidding = (place < slots) & (wanted | hurry[task[some]])
+        some = some[bidding]
+        limit = worth[some] + np.where(hurry[task[some]], _ANY_PRICE, 0)
+        bid[some] = np.minimum(worth[some] - next_best[task[some]] + step, limit)
         touched = np.zeros(len(client_room), dtype=np.bool_)
-        touched[client[bidding]] = True
-        taken[bidding] = True
+        touched[client[some]] = True
+        taken[some] = True
         rivals = np.flatnonzero(taken & touched[client])
         taken[rivals] = False
         rivals = rivals[np.argsort(-bid[rivals], kind="stable")]

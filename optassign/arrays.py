@@ -36,7 +36,7 @@ class Arrays:
     previous: Placement | None
     """What was assigned before, where that is known (R7)."""
     remembered: Placement | None
-    """The remembered answer, where all its clients and tasks are these (R10)."""
+    """The remembered answer, where all its clients and tasks are these and nobody owns a task that it gave to another (R10)."""
     in_transit: BoolArray
     """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
     same_clients: bool
@@ -139,6 +139,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
 
     claimed = np.bincount(task[owns], minlength=T)
     in_transit = (claimed == 0) & (memory.active >= 0) if T else np.zeros(0, dtype=np.bool_)
+    owners_as_remembered = bool(np.isin(memory.active[claimed > 0], active_keys).all())
     first_rank = _first_rank(keys, rank, plain_lag, memory, in_transit, configs.acceptable_recovery_lag, end, C, standbys)
     was_standby = np.isin(keys, memory.standby) if memory.known else lists
     problem = Problem(
@@ -173,7 +174,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         tasks=tasks,
         clients=clients,
         previous=_previous(problem, keys, owns, lag, lists, memory),
-        remembered=memory.placement_of_answer(standbys, logged, C),
+        remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
         in_transit=in_transit,
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,

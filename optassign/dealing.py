@@ -216,9 +216,7 @@ class _Mending:
     def _heads(self, node: int) -> list[int]:
         """Where one more unit can go from a node, or one less come from."""
         if node < self._n:
-            return (
-                self._node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])
-            ).tolist()
+            return (self._node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])).tolist()
         if node == self._sink:
             last = self._levels - 1
             return (self._node(last, 0) + np.flatnonzero(self._sums[last] > self._sum_low[last])).tolist()

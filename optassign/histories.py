@@ -79,9 +79,7 @@ def settled(s: Settings, clients: int) -> History:
     t = s.topology
     dealt = deal(t.sizes, t.group_stateful, t.group_logged, s.units[:clients], s.standbys, s.rng)
     task, column = np.nonzero(dealt.standby >= 0)
-    return History(
-        dealt.active, task, dealt.standby[task, column], _small_lags(s, task), Answer(dealt, np.arange(clients))
-    )
+    return History(dealt.active, task, dealt.standby[task, column], _small_lags(s, task), Answer(dealt, np.arange(clients)))
 
 
 def steady(s: Settings) -> History:

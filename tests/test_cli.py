@@ -288,9 +288,7 @@ def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture
     )
 
 
-def test_a_table_is_for_people(
-    capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     code, out, err = given(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
     assert (code, err) == (0, "")

@@ -51,15 +51,14 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
     """Who asks, and after how long: the least process id that is not draining (R8)."""
-    if solution.confirmed and state.remembered is not None:
-        asked = [c for c in state.remembered.clients if c.followup_rebalance_ms is not None]
-        if asked:
-            return arrays.clients.index(asked[0].process_id), asked[0].followup_rebalance_ms or 0
-        return None
-    if not solution.followup:
+    delay = state.configs.probing_rebalance_interval_ms if solution.followup else None
+    if solution.probing and state.remembered is not None:
+        asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
+        delay = min(asked, default=delay)
+    if delay is None:
         return None
     staying = np.flatnonzero(~arrays.problem.draining)
-    return int(staying[0]) if len(staying) else 0, state.configs.probing_rebalance_interval_ms
+    return int(staying[0]) if len(staying) else 0, delay
 
 
 def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
@@ -75,7 +74,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
-        stalled=solution.stalled,
+        stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,
         notes=tuple(solution.notes),

@@ -75,6 +75,8 @@ class Solution:
     balanced: bool = True
     stalled: bool = False
     followup: bool = False
+    probing: bool = False
+    """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
     limited: bool = False
     waiting: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
@@ -104,10 +106,10 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     clock = Clock()
     problem, first = clock.run("prepare", lambda: method.prepared(arrays.problem))
     within = clock.run("prepare", lambda: windows(problem))
-    confirmed = _second_pass(arrays, problem, first, within)
+    target = method.target(problem, within)
+    confirmed = _second_pass(arrays, problem, first, within, target, method)
     if confirmed is not None:
         return confirmed
-    target = method.target(problem, within)
     solution = _at_rest(arrays, problem, first, target, method)
     if solution is None:
         solution = _solve(arrays, problem, first, within, target, method, clock)
@@ -136,24 +138,33 @@ def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
     return within.hold(count(problem, answer.active, answer.standby_task, answer.standby_client))
 
 
-def _second_pass(arrays: Arrays, problem: Problem, first: First, within: Windows) -> Solution | None:
+def _second_pass(
+    arrays: Arrays, problem: Problem, first: First, within: Windows, target: Windows, method: Method
+) -> Solution | None:
     """R10: while tasks are on their way, the remembered answer is confirmed as it is, wherever it still keeps the rules."""
     remembered = arrays.remembered
     if remembered is None or not arrays.in_transit.any() or not arrays.same_clients:
         return None
+    warmups = arrays.under_way
     if (
         arrays.remembered_plan_lost
         or not keeps_first(problem, first, remembered)
-        or len(arrays.under_way) > problem.max_warmups
+        or len(warmups) > problem.max_warmups
+        or not problem.logged[warmups // problem.C].all()
+        or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
+    settled = is_balanced(problem, target, remembered)
+    settled = settled and method.configured_optimum_now(problem, first, target, remembered)
     return Solution(
         answer=remembered,
-        plan=arrays.remembered_own_plan,
-        warmups=arrays.under_way,
+        plan=None if settled else arrays.remembered_own_plan,
+        warmups=_none() if settled else warmups,
         reason="confirmed",
         found_by="remembered",
         balanced=is_balanced(problem, within, remembered),
+        followup=problem.lag_unknown,
+        probing=not settled,
         confirmed=True,
         progress=arrays.progress,
     )
@@ -213,8 +224,9 @@ def _solve(
         notes=notes,
     )
     if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, first, target, answer):
-        # Balanced after all: probing stops, and this is the plan (KIP-441).
+        # Balanced after all: probing stops, and this is the plan (KIP-441). What was proven of the other plan is no longer meant.
         solution.plan = None
+        solution.bounds, solution.proved = {"now": {"restore_work": first.forced_work}}, set()
         solution.followup = problem.lag_unknown
         return solution
     clock.run("warmups", lambda: _warm_up(arrays, problem, within, solution))
@@ -296,7 +308,8 @@ def _updated(arrays: Arrays, problem: Problem) -> Progress:
     tried = np.isin(before.keys, arrays.assigned_before)
     fell = lag < before.lag
     caught_up = problem.rank_of(before.keys) == 0
-    idle = np.where(fell | caught_up, 0, np.where(tried, before.idle + 1, before.idle))
+    more = np.minimum(before.idle, PATIENCE) + 1
+    idle = np.where(fell | caught_up, 0, np.where(tried, more, before.idle))
     return Progress(before.keys, lag, idle)
 
 
