@@ -170,7 +170,7 @@ class _Search:
         passes = cc = 0
         b0 = budget
         while len(frontier) and budget > 0:
-            some = self._leaving(frontier)
+            some = self.order if 3 * len(frontier) > self.nodes else self._leaving(frontier)
             budget -= len(some)
             reach = label[self.source[some]] + length[some]
             target = self.target[some]
@@ -208,8 +208,6 @@ class _Search:
 
     def _leaving(self, nodes: IntArray) -> IntArray:
         """Residual arcs that leave the nodes, with and without room."""
-        if 3 * len(nodes) > self.nodes:
-            return self.order
         begin, end = self.starts[nodes], self.starts[nodes + 1]
         ends = np.cumsum(end - begin)
         return self.order[np.arange(ends[-1]) + np.repeat(end - ends, end - begin)]

@@ -7,14 +7,12 @@ taken. All is deterministic, and all work is bounded by the size of the problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from .first import First, first as first_of
-from .greedy_actives import Options, logged_actives, loose_actives, settled
+from .greedy_actives import Options, logged_actives, loose_actives, nearest, relieved, settled
 from .greedy_copies import Choice, Prices, greedy_copies
-from .problem import BoolArray, IntArray, Placement, Problem, placement
+from .problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from .results import Actives
 from .windows import Windows, count
 
@@ -106,3 +104,85 @@ def _roles(problem: Problem, keys: IntArray, active: IntArray) -> tuple[IntArray
     starts = np.searchsorted(keys, logged * C)
     active[logged[~inside]] = keys[starts[~inside]] % C
     return active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True)
+
+
+def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | None:
+    """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
+    if _out_of_reach(problem, first, windows):
+        return None
+    C = problem.C
+    logged = np.flatnonzero(problem.logged)
+    active = None
+    for _ in range(2):
+        must = None
+        if active is not None:  # the second time actives come first
+            problem = problem.with_columns(logged * C + active[logged])
+            first = first_of(problem)
+            must = problem.logged[problem.col_task] & (active[problem.col_task] == problem.col_client)
+        keys, lost = greedy_copies(problem, windows, Prices.none(problem), Choice.of_now(problem, first, must))
+        p = problem.with_columns(keys)
+        f = first_of(p)
+        leads = f.leading & p.logged[p.col_task]
+        copies = np.zeros(len(leads), dtype=np.bool_)
+        copies[p.find(keys)] = True
+        loose = ~p.logged[p.col_task] & p.col_owner
+        options = Options.of(p, leads & copies | loose, ~p.logged)
+        if np.any(np.bincount(p.col_task[leads & copies], minlength=p.T)[logged] == 0):
+            return None
+        active = loose_actives(p, windows, logged_actives(p, windows, options))
+        if _actives_excess(p, windows, active):
+            active = settled(p, windows, options, active)
+        answer = placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
+        right = not len(lost) and bool(np.all(copies[f.mandatory])) and bool(np.all((f.mandatory | f.tied)[copies]))
+        if right and windows.hold(count(p, active, answer.standby_task, answer.standby_client)):
+            return answer
+        options = Options.of(p, leads | loose, ~p.logged | f.pool_leading)
+        active = settled(p, windows, options, active)
+        if not problem.standbys or _actives_excess(p, windows, active):
+            return None
+    return None
+
+
+def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
+    """Whether some client must have more, or can have less, than its windows allow."""
+    G, C = problem.G, problem.C
+    cell = problem.group[problem.col_task] * C + problem.col_client
+
+    def number(columns: BoolArray) -> IntArray:
+        return np.bincount(cell[columns], minlength=G * C).reshape(G, C)
+
+    def most(columns: BoolArray, pools: BoolArray) -> IntArray:
+        in_pool = np.bincount(problem.group[pools], minlength=G)[:, None] - number(pools[problem.col_task])
+        return number(columns) + in_pool
+
+    logged = problem.logged[problem.col_task]
+    leading = first.leading & logged
+    anywhere = ~problem.logged
+    may_lead = most(leading, first.pool_leading & problem.logged)
+    may_hold = most(first.mandatory | first.tied, first.pool_tied)
+    must_hold = number(first.mandatory)
+    single = (np.bincount(problem.col_task[leading], minlength=problem.T) == 1) & ~(first.pool_leading & (problem.pool_size > 0))
+    must_lead = number(leading & single[problem.col_task])
+    loose = (problem.kind != LOGGED)[:, None]
+    low, high = windows.group_active.low, windows.group_active.high
+    stateful = problem.kind != STATELESS
+    return bool(
+        np.any(~loose & (may_lead < low))
+        or np.any(must_lead > high)
+        or np.any(must_lead[stateful].sum(axis=0) > windows.stateful.high)
+        or np.any(may_hold < windows.group_copies.low)
+        or np.any(may_hold.sum(axis=0) < windows.copies.low)
+        or np.any(must_hold > windows.group_copies.high)
+        or np.any(must_hold.sum(axis=0) > windows.copies.high)
+        or np.any(np.where(loose, high, np.minimum(may_lead, high)).sum(axis=0) < windows.active.low)
+    )
+
+
+def greedy_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """Actives on the given columns (A,) of little excess, summed over the three families of active windows, and few moves;
+    no bounds. `pools` is not used: every task must have a column."""
+    if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
+        return None
+    options = Options.of(problem, columns, pools & False)
+    active = relieved(problem, windows, options, nearest(problem, options))
+    return Actives(active, [])

@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from .augment import Exchange
 from .problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from .quotas import auctioned, dealt, rank_within, rounded
+from .quotas import accepted, auctioned, dealt, rank_within, rounded
 from .windows import Window, Windows, count
 
 COLD, MOVED, LOST, TIE = 1 << 28, 1 << 20, 1 << 18, 1 << 17
 """Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of the smallest id."""
 _EFFORT = 400_000
+_TURNS = 100
 _SMALL = 10_000
 """Arcs up to which the exchange also saves costs."""
 
@@ -67,14 +68,21 @@ def ideal(problem: Problem) -> Window:
 def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntArray:
     """(T,) actives of tasks with changelog on their columns; −1 for tasks without, or without a column that they may use."""
     C = problem.C
+    best = np.where(problem.logged, nearest(problem, options), -1)
+    in_cells = count(problem, best, best[:0], best[:0]).group_active
+    if windows.group_active.holds(np.where((problem.kind == LOGGED)[:, None], in_cells, windows.group_active.low)):
+        if ideal(problem).holds(in_cells.sum(axis=0)):
+            return best
     active = np.full(problem.T, -1, dtype=np.int64)
     column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
     # The smallest tasks stand first, and so stay where they are among equals.
     task, client = problem.col_task[column], problem.col_client[column]
     cell = problem.group[task] * C + client
-    worth = 256 - 64 * (options.cost[column] >= COLD) - 16 * (options.cost[column] % COLD >= MOVED)
-    least = np.zeros(problem.T, dtype=np.int64)
-    taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal(problem).high)
+    cost = options.cost[column]
+    worth = 256 - 64 * (cost >= COLD) - 16 * (cost % COLD >= MOVED)
+    taken = auctioned(
+        worth, task, 1, np.zeros(problem.T, dtype=np.int64), cell, windows.group_active.high.ravel(), client, ideal(problem).high
+    )
     active[task[taken]] = client[taken]
     _spread(problem, options, active)
     return settled(problem, windows, options, active, ideal(problem))
@@ -103,6 +111,60 @@ def _spread(problem: Problem, options: Options, active: IntArray) -> None:
             active[task] = chosen
             in_cell[problem.group[task]][chosen] += 1
             on_client[chosen] += 1
+
+
+def nearest(problem: Problem, options: Options) -> IntArray:
+    """(T,) the cheapest column of each task, of equals the first."""
+    column = np.flatnonzero(options.columns)
+    column = column[np.lexsort((options.cost[column], problem.col_task[column]))]
+    column = column[rank_within(problem.col_task[column]) == 0]
+    active = np.full(problem.T, -1, dtype=np.int64)
+    active[problem.col_task[column]] = problem.col_client[column]
+    return active
+
+
+def relieved(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+    """Moves of single tasks that lessen the excess, one for each client at a time, until there are none."""
+    T, C, G = problem.T, problem.C, problem.G
+    active = active.copy()
+    column = np.flatnonzero(options.columns & (np.bincount(problem.col_task[options.columns], minlength=T) > 1)[problem.col_task])
+    task, client = problem.col_task[column], problem.col_client[column]
+    group, kind = problem.group[task], problem.kind[problem.group[task]]
+    cost = options.cost[column]
+    own = np.zeros(T, dtype=np.int64)
+    for _ in range(_TURNS):
+        counts = count(problem, active, active[:0], active[:0])
+        here, source = active[task] == client, active[task]
+        own[task[here]] = cost[here]
+        change = np.zeros(len(column), dtype=np.int64)
+        for window, number, at, weight in (
+            (windows.group_active, counts.group_active, (group, client), 1),
+            (windows.stateful, counts.stateful, (client,), kind != STATELESS),
+            (windows.active, counts.active, (client,), 1),
+        ):
+            more, less = _steps(window, number)
+            change += weight * (more[at] - less[(*at[:-1], source)])
+        move = np.flatnonzero(~here & (change < 0))
+        if not len(move):
+            break
+        move = move[np.lexsort(((cost - own[task])[move], change[move]))]
+        ones = np.ones(C, dtype=np.int64)
+        moving = accepted(np.arange(len(move)), source[move], ones, client[move], ones)
+        gives = np.zeros(C, dtype=np.bool_)
+        gives[source[move[moving]]] = True
+        alone = moving & ~gives[client[move]]
+        move = move[alone] if alone.any() else move[:1]
+        active[task[move]] = client[move]
+    return active
+
+
+def _steps(window: Window, number: IntArray) -> tuple[IntArray, IntArray]:
+    """Change of excess by one more, and what one less saves."""
+
+    def step(number: IntArray) -> IntArray:
+        return np.where(number < window.low, number - window.low, np.maximum(number + 1 - window.high, 0))
+
+    return step(number), step(number - 1)
 
 
 def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntArray:

@@ -17,12 +17,15 @@ from .augment import WINDOW, Exchange
 from .first import First
 from .problem import LOGGED, BoolArray, IntArray, Problem
 from .quotas import auctioned, dealt, rank_within, rounded
+from .swaps import swapped
 from .windows import Window, Windows
 
 _FINE = 1 << 30
 """Restore costs are compared in so many steps from 0 to the greatest."""
 _MUST = 1 << 41
 _EFFORT = 400_000
+_MANY = 4_000
+"""Columns beyond which swaps between pairs of clients come before the exchange, which is slow to improve many copies."""
 _SMALL = 30_000
 """Arcs up to which the exchange also saves costs: beyond, it gains little for its time."""
 
@@ -134,7 +137,7 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
     task = problem.col_task
     barred = ~choice.allowed | (prices.column > prices.pool[task])
     barred |= prices.pool_tied[task] & ~prices.tied & (prices.column > 0)
-    exact = bool(np.all(choice.allowed == problem.logged[problem.col_task])) and not choice.pools.any()
+    exact = bool(np.all(choice.allowed == problem.logged[task])) and not np.any(problem.logged & (problem.pool_size > 0))
     listed = (prices.saved > 0) | choice.must
     copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed), barred)
     _mended(problem, windows, prices, choice, copies, exact)
@@ -149,6 +152,9 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
         copies.need = np.bincount(lost, minlength=problem.T)
         counts = np.bincount(copies.cell[copies.taken], minlength=problem.G * C)
         copies.places = counts.reshape(problem.G, C)
+        if len(copies.column) > _MANY:
+            _mended(problem, windows, prices, choice, copies, True)
+            _swapped(problem, prices, choice, copies)
         _mended(problem, windows, prices, choice, copies, False)
         keys, lost = problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
     return np.sort(keys), lost
@@ -179,6 +185,27 @@ def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choic
     taken = auctioned(worth, task, size, least, cell, places.ravel(), client, places.sum(axis=0))
     need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
     return _Copies(column, task, cell, taken, room, need, places)
+
+
+def _swapped(problem: Problem, prices: Prices, choice: Choice, copies: _Copies) -> None:
+    """Where every pair is a column, in place: the same numbers on every client, of tasks that cost less there."""
+    C = problem.C
+    tasks = np.flatnonzero(problem.logged)
+    cost = (prices.column - _MUST * choice.must)[copies.column].reshape(-1, C)
+    tied = prices.tied[copies.column].reshape(-1, C)
+    free, tie = prices.free[tasks], prices.tie[tasks]
+
+    def dearer(held: BoolArray, a: int, b: int) -> IntArray:
+        number = np.sum(held & tied, axis=1)
+        from_a = held[:, a]
+        # One of a and b holds a copy: what a tied copy costs depends on how many others the task has.
+        others = number - np.where(from_a, tied[:, a], tied[:, b])
+        price = np.where(others >= free, tie, 0)
+        on_a, on_b = (np.where(tied[:, c], price, cost[:, c]) for c in (a, b))
+        return on_b - on_a
+
+    held = copies.taken.reshape(-1, C)
+    copies.taken = swapped(held, problem.group[tasks], dearer, _EFFORT).ravel()
 
 
 def _room(problem: Problem, choice: Choice, barred: BoolArray, taken: IntArray, spare: BoolArray) -> IntArray:

@@ -30,6 +30,8 @@ class Found:
     proved: frozenset[str] = frozenset()
     found_by: str = "flow"
     limited: bool = False
+    weighted: tuple[float, float | None] | None = None
+    """Preset `weighted`: value and bound of the one sum."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -334,7 +334,9 @@ class _Memory:
         nothing = np.zeros(0, dtype=np.int64)
         nobody = np.full(len(index), -1, dtype=np.int64)
         if remembered is None:
-            return cls(False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing), False, nobody >= 0)
+            return cls(
+                False, nobody, nothing, nothing, nobody, nothing, Progress(nothing, nothing, nothing), False, nobody >= 0
+            )
         seen = np.zeros(len(index), dtype=np.bool_)
         seen[[index[task] for client in remembered.clients for task in (*client.active, *client.standby)]] = True
         answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]

@@ -92,7 +92,14 @@ def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) 
         now = {name: value for name, value in plan.items() if name in configured or name in _NOW_GOALS}
         return tuple(_stage_goals("now", now, solution))
     rebalance: dict[str, int | float] = {**values["rebalance"]}
-    return (*_stage_goals("plan", plan, solution), *_stage_goals("rebalance", rebalance, solution))
+    rows = (*_stage_goals("plan", plan, solution), *_stage_goals("rebalance", rebalance, solution))
+    return rows if solution.weighted is None else (_weighted(*solution.weighted), *rows)
+
+
+def _weighted(value: float, bound: float | None) -> GoalReport:
+    """Preset `weighted`: the one sum that was minimised; what it is made of follows."""
+    gap = None if bound is None else abs(value - bound) / max(1.0, abs(value))
+    return GoalReport(stage="plan", name="weighted_cost", value=value, bound=bound, gap=gap, proven=bound == value)
 
 
 def _configured(state: ApplicationState, answer: TaskAssignment, goals: tuple[str, ...]) -> dict[str, int | float]:

@@ -265,7 +265,9 @@ class WeightedMethod(CpSatMethod):
                     written, prepared_first, real, self._weights, self._deadline, _WORK, start.placement
                 )
                 if result.placement is not None:
-                    self._best = Found(result.placement, found_by="cp-sat", limited=result.limited)
+                    value, bound, _ = result.goals["weighted_cost"]
+                    weighted = (value / 1000, None if bound is None else bound / 1000)
+                    self._best = Found(result.placement, found_by="cp-sat", limited=result.limited, weighted=weighted)
         return self._best
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:

@@ -78,6 +78,7 @@ class Solution:
     probing: bool = False
     """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
     limited: bool = False
+    weighted: tuple[float, float | None] | None = None
     waiting: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
     progress: Progress | None = None
@@ -110,7 +111,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     confirmed = _second_pass(arrays, problem, first, within, target, method)
     if confirmed is not None:
         return confirmed
-    solution = _at_rest(arrays, problem, first, target, method)
+    solution = clock.run("now", lambda: _at_rest(arrays, problem, first, target, method))
     if solution is None:
         solution = _solve(arrays, problem, first, within, target, method, clock)
     solution.seconds = clock.seconds
@@ -221,6 +222,7 @@ def _solve(
         proved=set() if kept else {("plan", goal) for goal in found.proved},
         balanced=is_balanced(problem, within, answer),
         limited=found.limited,
+        weighted=None if kept else found.weighted,
         notes=notes,
     )
     if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, first, target, answer):

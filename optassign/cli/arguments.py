@@ -87,6 +87,7 @@ def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 def _snapshot(command: argparse.ArgumentParser) -> None:
     command.add_argument("snapshot", metavar="SNAPSHOT", help="the snapshot as JSON, - for standard input")
+    command.add_argument("--options", metavar="FILE", help="goals and weights as TOML, in place of the snapshot's own options")
 
 
 def _assignor(command: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optassign.assignment import TaskAssignment
@@ -13,6 +14,7 @@ from optassign.assignor import AssignorError, create, names
 from optassign.assignor import assign as assign_with
 from optassign.cli.output import as_json_text, format_of, write, write_rendered
 from optassign.cli.progress import Progress
+from optassign.goals import read_options
 from optassign.reading import InputError, read_assignment, read_state
 from optassign.state import ApplicationState
 from optassign.validation import validate as validate_answer
@@ -47,7 +49,7 @@ def _error(arguments: Namespace, error: Exception, code: int) -> int:
 
 def _assign(arguments: Namespace) -> int:
     _known(arguments.assignor)
-    state = _state(arguments.snapshot)
+    state = _state(arguments)
     answer = _answer(state, arguments)
 
     def tables(width: int) -> "Iterable[RenderableType]":
@@ -63,7 +65,7 @@ def _compare(arguments: Namespace) -> int:
     from optassign.cli.comparison import compare
 
     chosen = _listed(arguments.assignors)
-    state = _state(arguments.snapshot)
+    state = _state(arguments)
     with Progress("comparing") as progress:
 
         def ask(name: str) -> tuple[TaskAssignment, float]:
@@ -88,7 +90,7 @@ def _converge(arguments: Namespace) -> int:
     from optassign.simulation.convergence import Step, converge
 
     _known(arguments.assignor)
-    state = _state(arguments.snapshot)
+    state = _state(arguments)
     with Progress(f"asking {arguments.assignor}: {_size(state)}") as progress:
 
         def on_step(number: int, step: Step) -> None:
@@ -119,7 +121,7 @@ def _explain(arguments: Namespace) -> int:
     _known(arguments.assignor)
     if arguments.assignment is not None:
         _one_from_standard_input(arguments)
-    state = _state(arguments.snapshot)
+    state = _state(arguments)
     clients = [_client(state, given) for given in arguments.client]
     for task in arguments.task:
         if task not in state.all_tasks:
@@ -151,7 +153,7 @@ def _explain(arguments: Namespace) -> int:
 
 def _validate(arguments: Namespace) -> int:
     _one_from_standard_input(arguments)
-    state, answer = _state(arguments.snapshot), read_assignment(arguments.assignment)
+    state, answer = _state(arguments), read_assignment(arguments.assignment)
     violations = validate_answer(state, answer)
 
     def as_json() -> str:
@@ -183,7 +185,7 @@ def _generate(arguments: Namespace) -> int:
 def _anonymise(arguments: Namespace) -> int:
     from optassign.anonymise import anonymise
 
-    write(anonymise(_state(arguments.snapshot)).model_dump_json() + "\n", arguments.output)
+    write(anonymise(_state(arguments)).model_dump_json() + "\n", arguments.output)
     return _DONE
 
 
@@ -205,9 +207,16 @@ def _give(arguments: Namespace, json_text: Callable[[], str], tables: "Callable[
         write_rendered(tables, arguments.output)
 
 
-def _state(source: str) -> ApplicationState:
+def _state(arguments: Namespace) -> ApplicationState:
     with Progress("reading"):
-        return read_state(source)
+        state = read_state(arguments.snapshot)
+        if arguments.options is None:
+            return state
+        try:
+            options = read_options(Path(arguments.options))
+        except ValueError as error:
+            raise UsageError(error) from None
+        return state.model_copy(update={"options": options})
 
 
 def _answer(state: ApplicationState, arguments: Namespace) -> TaskAssignment:
