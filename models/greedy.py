@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .first import First, first as first_of
-from .greedy_actives import Options, logged_actives, loose_actives, nearest, relieved, settled
+from .greedy_actives import Options, finished, in_windows, logged_actives, loose_actives, nearest, relieved, settled
 from .greedy_copies import Choice, Prices, greedy_copies
 from .problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from .results import Actives
@@ -47,19 +47,8 @@ def _copies_first(problem: Problem, first: First, windows: Windows) -> Placement
     columns = ~p.logged[p.col_task] & p.col_owner
     columns[p.find(keys)] = True
     options = Options.of(p, columns, ~p.logged)
-    active = loose_actives(p, windows, logged_actives(p, windows, options))
-    if _actives_excess(p, windows, active):
-        active = settled(p, windows, options, active)
+    active = finished(p, windows, options, loose_actives(p, windows, logged_actives(p, windows, options)))
     return placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
-
-
-def _actives_excess(problem: Problem, windows: Windows, active: IntArray) -> bool:
-    counts = count(problem, active, active[:0], active[:0])
-    return not (
-        windows.active.holds(counts.active)
-        and windows.stateful.holds(counts.stateful)
-        and windows.group_active.holds(counts.group_active)
-    )
 
 
 def _anywhere(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
@@ -129,16 +118,14 @@ def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | 
         options = Options.of(p, leads & copies | loose, ~p.logged)
         if np.any(np.bincount(p.col_task[leads & copies], minlength=p.T)[logged] == 0):
             return None
-        active = loose_actives(p, windows, logged_actives(p, windows, options))
-        if _actives_excess(p, windows, active):
-            active = settled(p, windows, options, active)
+        active = finished(p, windows, options, loose_actives(p, windows, logged_actives(p, windows, options)))
         answer = placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
         right = not len(lost) and bool(np.all(copies[f.mandatory])) and bool(np.all((f.mandatory | f.tied)[copies]))
         if right and windows.hold(count(p, active, answer.standby_task, answer.standby_client)):
             return answer
         options = Options.of(p, leads | loose, ~p.logged | f.pool_leading)
         active = settled(p, windows, options, active)
-        if not problem.standbys or _actives_excess(p, windows, active):
+        if not problem.standbys or not in_windows(p, windows, active):
             return None
     return None
 

@@ -113,6 +113,25 @@ def _spread(problem: Problem, options: Options, active: IntArray) -> None:
             on_client[chosen] += 1
 
 
+def in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
+    """Whether the three families of actives are in their windows."""
+    counts = count(problem, active, active[:0], active[:0])
+    return (
+        windows.active.holds(counts.active)
+        and windows.stateful.holds(counts.stateful)
+        and windows.group_active.holds(counts.group_active)
+    )
+
+
+def finished(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+    """The actives after what is left to do: windows that are missed, and where the problem is small, costs."""
+    if in_windows(problem, windows, active):
+        size = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
+        if size > _SMALL or np.array_equal(active[problem.logged], nearest(problem, options)[problem.logged]):
+            return active
+    return settled(problem, windows, options, active)
+
+
 def nearest(problem: Problem, options: Options) -> IntArray:
     """(T,) the cheapest column of each task, of equals the first."""
     column = np.flatnonzero(options.columns)
@@ -144,7 +163,7 @@ def relieved(problem: Problem, windows: Windows, options: Options, active: IntAr
         ):
             more, less = _steps(window, number)
             change += weight * (more[at] - less[(*at[:-1], source)])
-        move = np.flatnonzero(~here & (change < 0))
+        move = np.flatnonzero(~here & ((change < 0) | ((change == 0) & (cost < own[task]))))
         if not len(move):
             break
         move = move[np.lexsort(((cost - own[task])[move], change[move]))]
@@ -206,7 +225,7 @@ def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntAr
 def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None) -> IntArray:
     """The actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
 
-    alone: window (C,) of the tasks with changelog, which then are the only ones looked at.
+    alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
     """
     T, C, G = problem.T, problem.C, problem.G
     scope = np.ones(T, dtype=np.bool_) if alone is None else problem.logged
@@ -245,7 +264,7 @@ def settled(problem: Problem, windows: Windows, options: Options, active: IntArr
         net.add_arcs(logged, stateful, in_logged, window=None if problem.standbys else windows.copies)
         net.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
         net.add_arcs(clients, np.repeat(hub, C), counts.active, window=windows.active)
-    flow = net.improved(_EFFORT if net.arcs <= _SMALL else 0)
+    flow = net.improved(_EFFORT if alone is None and net.arcs <= _SMALL else 0)
 
     active = active.copy()
     taken = flow[on] > 0

@@ -10,7 +10,7 @@ import numpy as np
 from .problem import BoolArray, IntArray
 
 _BIDDINGS = 60
-_STEPS = 64
+_STEPS = 40
 _ANY_PRICE = 1 << 40
 
 

@@ -59,7 +59,7 @@ class Arrays:
         standby = self._by_client(answer.standby_task, answer.standby_client)
         warmup = self._by_client(warmups // self.problem.C, warmups % self.problem.C)
         return tuple(
-            KafkaStreamsAssignment(
+            KafkaStreamsAssignment.model_construct(
                 process_id=process_id,
                 active=active[c],
                 standby=standby[c],
@@ -74,7 +74,7 @@ class Arrays:
         active = self._by_client(np.arange(len(self.tasks)), plan.active)
         standby = self._by_client(plan.standby_task, plan.standby_client)
         return tuple(
-            PlannedAssignment(process_id=process_id, active=active[c], standby=standby[c])
+            PlannedAssignment.model_construct(process_id=process_id, active=active[c], standby=standby[c])
             for c, process_id in enumerate(self.clients)
         )
 

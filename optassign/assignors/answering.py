@@ -34,19 +34,12 @@ _FROM_MODEL: dict[str, Callable[[float], int | float]] = {
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
     """The answer with its report; the values of its goals are recomputed by the measures."""
     followup = _followup(state, arrays, solution)
-    answer = TaskAssignment(
-        assignor=assignor,
-        clients=arrays.clients_of(solution.answer, solution.warmups, followup),
-        plan=arrays.plan_of(solution.plan) if solution.plan is not None else None,
-    )
-    # The parts are checked; a copy would check all of them once more.
-    return TaskAssignment.model_construct(
-        format=answer.format,
-        assignor=assignor,
-        clients=answer.clients,
-        plan=answer.plan,
-        report=_report(state, arrays, solution, answer),
-    )
+    clients = arrays.clients_of(solution.answer, solution.warmups, followup)
+    plan = arrays.plan_of(solution.plan) if solution.plan is not None else None
+    # Right by construction and sorted: to check it all again would take as long as a greedy plan.
+    bare = TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=Report())
+    report = _report(state, arrays, solution, bare)
+    return TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=report)
 
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
@@ -152,7 +145,7 @@ def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
     lag = problem.lag_of(solution.waiting)
     active = plan.active[task] == client
     return tuple(
-        Waiting(
+        Waiting.model_construct(
             task=arrays.tasks[t],
             process_id=arrays.clients[c],
             role="active" if a else "standby",
@@ -171,6 +164,8 @@ def _progress(arrays: Arrays, solution: Solution) -> tuple[WarmupProgress, ...]:
         return ()
     C = arrays.problem.C
     return tuple(
-        WarmupProgress(task=arrays.tasks[k // C], process_id=arrays.clients[k % C], lag=lag, answers_without_progress=idle)
+        WarmupProgress.model_construct(
+            task=arrays.tasks[k // C], process_id=arrays.clients[k % C], lag=lag, answers_without_progress=idle
+        )
         for k, lag, idle in zip(progress.keys.tolist(), progress.lag.tolist(), progress.idle.tolist(), strict=True)
     )
