@@ -10,7 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from .first import First, first as first_of
-from .greedy_actives import Options, finished, in_windows, logged_actives, loose_actives, nearest, relieved, settled
+from .greedy_actives import (
+    COLD,
+    MOVED,
+    Options,
+    finished,
+    in_windows,
+    logged_actives,
+    loose_actives,
+    nearest,
+    relieved,
+    settled,
+)
 from .greedy_copies import Choice, Prices, greedy_copies
 from .problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from .results import Actives
@@ -23,14 +34,19 @@ _FEW = 16
 
 def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
-    if problem.C <= _FEW:
-        problem = problem.with_all_columns(np.flatnonzero(problem.logged))
-        first = first_of(problem)
+    problem, first = _written_out(problem, first)
     plan = _copies_first(problem, first, windows)
     if _excess(problem, windows, plan) == 0:
         return plan
     other = _actives_first(problem, windows, plan)
     return min((plan, other), key=lambda p: windows.excess(count(problem, p.active, p.standby_task, p.standby_client)))
+
+
+def _written_out(problem: Problem, first: First) -> tuple[Problem, First]:
+    if problem.C > _FEW:
+        return problem, first
+    problem = problem.with_all_columns(np.flatnonzero(problem.logged))
+    return problem, first_of(problem)
 
 
 def _excess(problem: Problem, windows: Windows, plan: Placement) -> int:
@@ -44,11 +60,34 @@ def _copies_first(problem: Problem, first: First, windows: Windows) -> Placement
     keys, lost = greedy_copies(problem, windows, prices, choice)
     keys = _anywhere(problem, keys, lost)
     p = problem.with_columns(keys)
-    columns = ~p.logged[p.col_task] & p.col_owner
-    columns[p.find(keys)] = True
-    options = Options.of(p, columns, ~p.logged)
-    active = finished(p, windows, options, loose_actives(p, windows, logged_actives(p, windows, options)))
-    return placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
+    if problem.standbys:
+        columns = ~p.logged[p.col_task] & p.col_owner
+        columns[p.find(keys)] = True
+        options = Options.of(p, columns, ~p.logged)
+        active = logged_actives(p, windows, options)
+    else:
+        options = _anywhere_at_cost(p)
+        active = np.full(p.T, -1, dtype=np.int64)
+        active[logged] = keys % C
+    active = finished(p, windows, options, loose_actives(p, windows, active))
+    standbys = np.setdiff1d(keys, logged * C + active[logged], assume_unique=True) if problem.standbys else keys[:0]
+    return placement(active, standbys, C)
+
+
+def _anywhere_at_cost(problem: Problem) -> Options:
+    """Without standbys the active copy is the copy: any client may have it, at its restore work."""
+    first = first_of(problem)
+    prices, moves = (
+        Prices.of(problem, first),
+        Options.of(problem, problem.logged[problem.col_task] | problem.col_owner, ~problem.logged),
+    )
+    logged = problem.logged[problem.col_task]
+    return Options(
+        moves.columns,
+        moves.pools | (problem.pool_size > 0),
+        np.where(logged, np.where(prices.tied, 0, prices.column) * 4, 0) + moves.cost % COLD // MOVED,
+        np.where(problem.logged, np.where(prices.pool_tied, 0, prices.pool) * 4, 0) + moves.pool_cost % COLD // MOVED,
+    )
 
 
 def _anywhere(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
@@ -99,6 +138,7 @@ def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | 
     """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
     if _out_of_reach(problem, first, windows):
         return None
+    problem, first = _written_out(problem, first)
     C = problem.C
     logged = np.flatnonzero(problem.logged)
     active = None
@@ -148,7 +188,9 @@ def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
     may_lead = most(leading, first.pool_leading & problem.logged)
     may_hold = most(first.mandatory | first.tied, first.pool_tied)
     must_hold = number(first.mandatory)
-    single = (np.bincount(problem.col_task[leading], minlength=problem.T) == 1) & ~(first.pool_leading & (problem.pool_size > 0))
+    single = (np.bincount(problem.col_task[leading], minlength=problem.T) == 1) & ~(
+        first.pool_leading & (problem.pool_size > 0)
+    )
     must_lead = number(leading & single[problem.col_task])
     loose = (problem.kind != LOGGED)[:, None]
     low, high = windows.group_active.low, windows.group_active.high

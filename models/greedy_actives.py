@@ -81,7 +81,14 @@ def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntA
     cost = options.cost[column]
     worth = 256 - 64 * (cost >= COLD) - 16 * (cost % COLD >= MOVED)
     taken = auctioned(
-        worth, task, 1, np.zeros(problem.T, dtype=np.int64), cell, windows.group_active.high.ravel(), client, ideal(problem).high
+        worth,
+        task,
+        1,
+        np.zeros(problem.T, dtype=np.int64),
+        cell,
+        windows.group_active.high.ravel(),
+        client,
+        ideal(problem).high,
     )
     active[task[taken]] = client[taken]
     _spread(problem, options, active)
@@ -146,7 +153,9 @@ def relieved(problem: Problem, windows: Windows, options: Options, active: IntAr
     """Moves of single tasks that lessen the excess, one for each client at a time, until there are none."""
     T, C, G = problem.T, problem.C, problem.G
     active = active.copy()
-    column = np.flatnonzero(options.columns & (np.bincount(problem.col_task[options.columns], minlength=T) > 1)[problem.col_task])
+    column = np.flatnonzero(
+        options.columns & (np.bincount(problem.col_task[options.columns], minlength=T) > 1)[problem.col_task]
+    )
     task, client = problem.col_task[column], problem.col_client[column]
     group, kind = problem.group[task], problem.kind[problem.group[task]]
     cost = options.cost[column]

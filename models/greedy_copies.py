@@ -160,7 +160,9 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
     return np.sort(keys), lost
 
 
-def _auctioned(problem: Problem, windows: Windows, prices: Prices, choice: Choice, column: IntArray, barred: BoolArray) -> _Copies:
+def _auctioned(
+    problem: Problem, windows: Windows, prices: Prices, choice: Choice, column: IntArray, barred: BoolArray
+) -> _Copies:
     """Steps 1 and 2."""
     T, C, size = problem.T, problem.C, problem.standbys + 1
     worth = (prices.saved + _MUST * choice.must)[column]
@@ -272,9 +274,7 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     copies.places = places.reshape(G, C)
 
 
-def _dealt(
-    problem: Problem, choice: Choice, copies: _Copies, taken: IntArray, barred: IntArray
-) -> tuple[IntArray, IntArray]:
+def _dealt(problem: Problem, choice: Choice, copies: _Copies, taken: IntArray, barred: IntArray) -> tuple[IntArray, IntArray]:
     """Step 4: all keys, and the tasks of copies without a place."""
     C, need = problem.C, copies.need
     used = np.bincount(copies.cell[copies.taken], minlength=problem.G * C).reshape(problem.G, C)

@@ -244,7 +244,7 @@ def excess_goals(v: Variables, windows: Windows) -> dict[str, Goal]:
 
 
 def _excess(v: Variables, expression: Expression, low: int, high: int) -> Expression:
-    most = v.problem.T
+    most = max(v.problem.T, low)
     reach = min(most, max(low, most - high))
     away = v.model.new_int_var(0, most, "")
     v.model.add(away >= expression - high)

@@ -226,7 +226,7 @@ def _solve(
         notes=notes,
     )
     if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, first, target, answer):
-        # Balanced after all: probing stops, and this is the plan (KIP-441). What was proven of the other plan is no longer meant.
+        # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         solution.plan = None
         solution.bounds, solution.proved = {"now": {"restore_work": first.forced_work}}, set()
         solution.followup = problem.lag_unknown

@@ -34,8 +34,7 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
     for task, client in zip(placed.standby_task.tolist(), placed.standby_client.tolist(), strict=True):
         standbys.setdefault(task, set()).add(tiny.clients[client])
     return {
-        task.id: (tiny.clients[placed.active[t]], frozenset(standbys.get(t, set())))
-        for t, task in enumerate(tiny.state.tasks)
+        task.id: (tiny.clients[placed.active[t]], frozenset(standbys.get(t, set()))) for t, task in enumerate(tiny.state.tasks)
     }
 
 
@@ -61,9 +60,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, first, within = problem_of(seed)
     best = tiny.best_plan()
     flows = decomposition.balanced_plan(problem, first, within, largest_face=10_000)
-    solved = solve_plan(
-        problem, first, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face
-    )
+    solved = solve_plan(problem, first, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
         assert flows.placement is None and solved.placement is None
         return

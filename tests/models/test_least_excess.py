@@ -1,0 +1,77 @@
+"""Where no balanced assignment exists, and the preset that makes windows a cost."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.arrays import to_arrays
+from optassign.models import decomposition
+from optassign.models.plan import FAMILIES, least_excess, solve_weighted, weighted_cost
+from optassign.models.problem import Placement, Problem, placement
+from optassign.models.solver import Deadline
+from optassign.models.windows import Counts, Window, count, windows
+
+NO_DEADLINE = Deadline.after(None)
+
+
+def as_placement(tiny: Tiny, copies: Copies) -> Placement:
+    index = {client: c for c, client in enumerate(tiny.clients)}
+    active = np.array([index[copies[task.id][0]] for task in tiny.state.tasks])
+    keys = [t * len(index) + index[s] for t, task in enumerate(tiny.state.tasks) for s in copies[task.id][1]]
+    return placement(active, np.array(keys, dtype=np.int64), len(index))
+
+
+def counted(problem: Problem, placed: Placement) -> Counts:
+    return count(problem, placed.active, placed.standby_task, placed.standby_client)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 2))
+def test_least_excess_family_by_family(seed: int) -> None:
+    tiny = Tiny(tiny_state(seed, most=400))
+    problem, first = decomposition.written_out(to_arrays(tiny.state).problem)
+    within = windows(problem)
+    # Windows that no assignment keeps: one active more is wanted of everyone.
+    shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
+    solved = least_excess(problem, first, shut, NO_DEADLINE, 20.0)
+    assert solved.placement is not None
+    best = min(
+        shut.excess(counted(problem, as_placement(tiny, copies)))
+        for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
+    )
+    assert tuple(solved.goals[name][0] for name in FAMILIES) == best, f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(1, 60, 2))
+@pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
+def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
+    tiny = Tiny(tiny_state(seed, most=400))
+    problem, first = decomposition.written_out(to_arrays(tiny.state).problem)
+    within = windows(problem)
+    solved = solve_weighted(problem, first, within, weights, NO_DEADLINE, 20.0)
+    assert solved.placement is not None
+    best = min(
+        weighted_cost(problem, within, weights, as_placement(tiny, copies))
+        for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
+    )
+    value, bound, proven = solved.goals["weighted_cost"]
+    assert weighted_cost(problem, within, weights, solved.placement) == value == bound == best, f"seed {seed}"
+    assert proven
+
+
+def test_a_start_is_never_made_worse() -> None:
+    tiny = Tiny(tiny_state(7, most=400))
+    problem, first = decomposition.written_out(to_arrays(tiny.state).problem)
+    within = windows(problem)
+    for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
+        start = as_placement(tiny, copies)
+        solved = solve_weighted(problem, first, within, (10, 10, 10), NO_DEADLINE, 1e-9, start)
+        assert solved.placement is not None
+        assert weighted_cost(problem, within, (10, 10, 10), solved.placement) <= weighted_cost(
+            problem, within, (10, 10, 10), start
+        )

@@ -1,0 +1,77 @@
+"""The queue for warm-up slots (rules-and-goals.md, "Warm-ups")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optassign.arrays import to_arrays
+from optassign.models.problem import Placement, placement
+from optassign.models.warmups import PATIENCE, Progress, queue
+from optassign.models.windows import windows
+from optassign.state import ApplicationState
+
+NOTHING = np.zeros(0, dtype=np.int64)
+NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING)
+END = 1_000_000
+
+
+def moving(lags_of_c1: dict[str, int], warmups: int = 2, owners: tuple[str, ...] = ("c0",) * 4) -> ApplicationState:
+    """Tasks 0_0 … 0_3 on their owners; c1 has the given state of them."""
+    clients: list[dict[str, Any]] = []
+    for name in sorted({"c0", "c1", *owners}):
+        mine = [f"0_{p}" for p, owner in enumerate(owners) if owner == name]
+        lags = dict.fromkeys(mine, -2) | (lags_of_c1 if name == "c1" else {})
+        clients.append({"process_id": name, "threads": 1, "previous_active": mine, "lags": lags})
+    tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(len(owners))]
+    return ApplicationState.model_validate(
+        {"format": 1, "configs": {"max_warmup_replicas": warmups}, "tasks": tasks, "clients": clients}
+    )
+
+
+def order(
+    state: ApplicationState,
+    answer: list[int],
+    plan: list[int],
+    under_way: tuple[int, ...] = (),
+    progress: Progress = NO_PROGRESS,
+) -> list[int]:
+    """The tasks of the queue."""
+    problem = to_arrays(state).problem
+
+    def placed(active: list[int]) -> Placement:
+        return placement(np.array(active), NOTHING, problem.C)
+
+    keys = np.array(sorted(under_way), dtype=np.int64)
+    line = queue(problem, windows(problem), placed(plan), placed(answer), keys, progress)
+    assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
+    return (line.keys // problem.C).tolist()
+
+
+def test_those_under_way_come_first() -> None:
+    assert order(moving({}), [0] * 4, [1] * 4, under_way=(2 * 2 + 1,))[0] == 2
+
+
+def test_then_those_with_most_to_lose() -> None:
+    assert order(moving({"0_1": 900_000, "0_3": 200_000}), [0] * 4, [1] * 4) == [3, 1, 0, 2]
+
+
+def test_then_tasks_of_the_client_furthest_over_its_window() -> None:
+    owners = ("c0", "c2", "c2", "c2")  # windows of 1–2: c2 is over, c0 is not
+    assert order(moving({}, owners=owners), [0, 2, 2, 2], [1, 1, 2, 2])[0] == 1
+
+
+def test_among_equals_the_least_lag() -> None:
+    state = moving({"0_0": END, "0_2": END + 5})
+    assert order(state, [0] * 4, [1, 0, 1, 0]) == [0, 2]
+
+
+def test_one_that_has_not_moved_goes_to_the_end() -> None:
+    key = 0 * 2 + 1
+    progress = Progress(np.array([key]), np.array([END]), np.array([PATIENCE]))
+    assert order(moving({}), [0] * 4, [1] * 4, under_way=(key,), progress=progress)[-1] == 0
+
+
+def test_one_that_is_caught_up_never_takes_the_slot_of_one_that_is_not() -> None:
+    assert order(moving({"0_0": 5}), [0] * 4, [1] * 4, under_way=(0 * 2 + 1,))[-1] == 0
