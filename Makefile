@@ -37,8 +37,9 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside it, and why
 	$(BIN)/optassign assign $(DEMO) --format table
-	$(BIN)/optassign compare $(DEMO)
-	$(BIN)/optassign explain $(DEMO)
+	$(BIN)/optassign compare $(DEMO) --format table
+	$(BIN)/optassign explain $(DEMO) --task 0_8 --client b8668a8a --format table
+	$(BIN)/optassign converge $(DEMO) --format table
 
 # The whole test suite comes last, so that its closing line closes the output.
 test: lint test-wheel  ## lint, the core tests on the built wheel, then all tests

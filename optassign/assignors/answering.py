@@ -24,6 +24,8 @@ from optassign.state import ApplicationState
 
 _NOW_GOALS = ("restore_work", "active_moves")
 """What is reported of an answer that is balanced at once, beside goals (a)."""
+_COUNTS = frozenset({"cold_copies", "cold_actives", "active_moves", "standby_moves", "active_excess"})
+"""Goals that are never below 0: reached, that needs no solver to prove it."""
 _FROM_MODEL: dict[str, Callable[[float], int | float]] = {
     "tag_spread": lambda bound: -int(bound),  # minimised there, as its negative
     "load": lambda bound: bound / 1000,
@@ -120,7 +122,7 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
         bound: int | float | None = bounds.get(name)
         if bound is not None and name in _FROM_MODEL:
             bound = _FROM_MODEL[name](bound)
-        if bound is None and certain and known:
+        if bound is None and ((certain and known) or (value == 0 and name in _COUNTS)):
             bound = value
         # The load is modelled in thousandths, so its bound may differ from the value by less than one.
         met = bound is not None and (bound == value or (known and name == "load"))
@@ -133,6 +135,8 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
 def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
     if not any(goal.proven for goal in goals):
         return None
+    if solution.reason == "rest":
+        return "rules"  # R3 to R5 leave no other restore work, and nothing moves
     return "cp-sat" if solution.proved else "flow"
 
 

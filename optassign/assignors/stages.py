@@ -181,7 +181,8 @@ def _at_rest(arrays: Arrays, problem: Problem, first: First, target: Windows, me
         return None
     if not keeps_first(problem, first, previous) or not method.configured_optimum_now(problem, first, target, previous):
         return None
-    return Solution(previous, None, _none(), reason="rest", found_by="remembered")
+    bounds = {"now": {"restore_work": first.forced_work}}
+    return Solution(previous, None, _none(), reason="rest", found_by="remembered", bounds=bounds)
 
 
 def _solve(

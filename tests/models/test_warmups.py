@@ -46,7 +46,7 @@ def order(
     keys = np.array(sorted(under_way), dtype=np.int64)
     line = queue(problem, windows(problem), placed(plan), placed(answer), keys, progress)
     assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
-    return (line.keys // problem.C).tolist()
+    return [int(task) for task in line.keys // problem.C]
 
 
 def test_those_under_way_come_first() -> None:
