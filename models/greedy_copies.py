@@ -24,6 +24,7 @@ _FINE = 1 << 30
 """Restore costs are compared in so many steps from 0 to the greatest."""
 _MUST = 1 << 41
 _EFFORT = 400_000
+_FEW = 16
 _MANY = 4_000
 """Columns beyond which swaps between pairs of clients come before the exchange, which is slow to improve many copies."""
 _SMALL = 30_000
@@ -140,10 +141,11 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
     exact = bool(np.all(choice.allowed == problem.logged[task])) and not np.any(problem.logged & (problem.pool_size > 0))
     listed = (prices.saved > 0) | choice.must
     copies = _auctioned(problem, windows, prices, choice, np.flatnonzero(choice.allowed & listed), barred)
-    _mended(problem, windows, prices, choice, copies, exact)
+    few = exact and C <= _FEW
+    _mended(problem, windows, prices, choice, copies, few)
     taken = problem.col_keys[copies.column[copies.taken]]
     keys, lost = _dealt(problem, choice, copies, taken, problem.col_keys[barred])
-    if exact:
+    if few or (exact and (len(lost) or prices.free.any())):
         copies.column = np.flatnonzero(choice.allowed)
         copies.task = problem.col_task[copies.column]
         copies.cell = problem.group[copies.task] * C + problem.col_client[copies.column]
@@ -152,7 +154,7 @@ def greedy_copies(problem: Problem, windows: Windows, prices: Prices, choice: Ch
         copies.need = np.bincount(lost, minlength=problem.T)
         counts = np.bincount(copies.cell[copies.taken], minlength=problem.G * C)
         copies.places = counts.reshape(problem.G, C)
-        if len(copies.column) > _MANY:
+        if few and len(copies.column) > _MANY and not _nothing_to_gain(problem, windows, prices, choice, copies, False):
             _mended(problem, windows, prices, choice, copies, True)
             _swapped(problem, prices, choice, copies)
         _mended(problem, windows, prices, choice, copies, False)
@@ -235,6 +237,8 @@ def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) 
 
 def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, copies: _Copies, quick: bool) -> None:
     """Step 3, in place."""
+    if _nothing_to_gain(problem, windows, prices, choice, copies, quick):
+        return
     T, C, G = problem.T, problem.C, problem.G
     tasks = np.flatnonzero(problem.logged)
     group, need, room = problem.group[tasks], copies.need[tasks], copies.room[tasks]
@@ -272,6 +276,31 @@ def _mended(problem: Problem, windows: Windows, prices: Prices, choice: Choice, 
     places = np.bincount(copies.cell[copies.taken], minlength=G * C)
     places[cells] += flow[from_pool]
     copies.places = places.reshape(G, C)
+
+
+def _nothing_to_gain(
+    problem: Problem, windows: Windows, prices: Prices, choice: Choice, copies: _Copies, quick: bool
+) -> bool:
+    """Whether the windows hold, every copy has a place and each task has its cheapest clients; `quick`: never mind the last."""
+    T, G = problem.T, problem.G
+    spare = copies.places.sum(axis=1) - np.bincount(problem.group[copies.task[copies.taken]], minlength=G)
+    if (
+        np.any(copies.need > copies.room)
+        or np.any(spare != np.bincount(problem.group, copies.need, G))
+        or not windows.group_copies.holds(copies.places)
+        or not windows.copies.holds(copies.places.sum(axis=0))
+    ):
+        return False
+    if quick:
+        return True
+    tied = prices.tied[copies.column]
+    number = np.bincount(copies.task[copies.taken & tied], minlength=T) + np.where(prices.pool_tied, copies.need, 0)
+    price = np.where(tied, 0, prices.column[copies.column]) - _MUST * choice.must[copies.column]
+    pool = np.where(prices.pool_tied, 0, prices.pool)
+    dearest, cheapest = np.where(copies.need > 0, pool, -WINDOW), np.where(copies.room > copies.need, pool, WINDOW)
+    np.maximum.at(dearest, copies.task[copies.taken], price[copies.taken])
+    np.minimum.at(cheapest, copies.task[~copies.taken], price[~copies.taken])
+    return not np.any(dearest > cheapest) and not np.any((number > prices.free) & (prices.tie > 0))
 
 
 def _dealt(problem: Problem, choice: Choice, copies: _Copies, taken: IntArray, barred: IntArray) -> tuple[IntArray, IntArray]:
