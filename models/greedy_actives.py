@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,13 @@ from .problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
 from .quotas import accepted, auctioned, dealt, rank_within, rounded
 from .windows import Window, Windows, count
 
-COLD, MOVED, LOST, TIE = 1 << 28, 1 << 20, 1 << 18, 1 << 17
-"""Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of the smallest id."""
+_COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17
+"""Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of an early task moved."""
 _EFFORT = 400_000
-_TURNS = 100
+"""Arcs to look at for saving costs."""
 _SMALL = 10_000
-"""Arcs up to which the exchange also saves costs."""
+"""Arcs up to which costs are saved at all."""
+_TURNS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,15 @@ class Options:
     def of(cls, problem: Problem, columns: BoolArray, pools: BoolArray) -> Options:
         """Cold actives cost most, then moves; a client keeps its smallest tasks."""
         T, task = problem.T, problem.col_task
-        early = (T - np.arange(T)) * TIE // max(T, 1)
-        moved = np.where(problem.has_owner, MOVED + early, 0)
+        moved = np.where(problem.has_owner, _MOVED + (T - np.arange(T)) * _EARLY // max(T, 1), 0)
         cold = problem.logged[task] & (problem.col_rank > 0)
         lost = problem.col_standby & ~problem.col_owner
-        cost = COLD * cold + np.where(problem.col_owner, 0, moved[task]) + LOST * lost
-        pool_cold = problem.logged & (problem.pool_rank > 0)
-        return cls(columns, pools, cost, COLD * pool_cold + moved)
+        cost = _COLD * cold + np.where(problem.col_owner, 0, moved[task]) + _LOST * lost
+        return cls(columns, pools, cost, _COLD * (problem.logged & (problem.pool_rank > 0)) + moved)
+
+    def after(self, cost: IntArray, pool_cost: IntArray) -> Options:
+        """The same options where other costs come first; of the old ones, moves are still seen."""
+        return replace(self, cost=4 * cost + self.cost % _COLD // _MOVED, pool_cost=4 * pool_cost + self.pool_cost % _COLD // _MOVED)
 
 
 def shares(problem: Problem) -> npt.NDArray[np.float64]:
@@ -58,66 +61,11 @@ def shares(problem: Problem) -> npt.NDArray[np.float64]:
     return share
 
 
-def ideal(problem: Problem) -> Window:
+def _ideal(problem: Problem) -> Window:
     """(C,) floor and ceiling of each client's share of the tasks with changelog: no window of the rules, but where their
     actives are in it, those of other tasks nearly always fit in."""
     share = shares(problem) * int(problem.logged.sum())
     return Window(np.floor(share + 1e-9).astype(np.int64), np.ceil(share - 1e-9).astype(np.int64))
-
-
-def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntArray:
-    """(T,) actives of tasks with changelog on their columns; −1 for tasks without, or without a column that they may use."""
-    C = problem.C
-    best = np.where(problem.logged, nearest(problem, options), -1)
-    in_cells = count(problem, best, best[:0], best[:0]).group_active
-    if windows.group_active.holds(np.where((problem.kind == LOGGED)[:, None], in_cells, windows.group_active.low)):
-        if ideal(problem).holds(in_cells.sum(axis=0)):
-            return best
-    active = np.full(problem.T, -1, dtype=np.int64)
-    column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
-    # The smallest tasks stand first, and so stay where they are among equals.
-    task, client = problem.col_task[column], problem.col_client[column]
-    cell = problem.group[task] * C + client
-    cost = options.cost[column]
-    worth = 256 - 64 * (cost >= COLD) - 16 * (cost % COLD >= MOVED)
-    taken = auctioned(
-        worth,
-        task,
-        1,
-        np.zeros(problem.T, dtype=np.int64),
-        cell,
-        windows.group_active.high.ravel(),
-        client,
-        ideal(problem).high,
-    )
-    active[task[taken]] = client[taken]
-    _spread(problem, options, active)
-    return settled(problem, windows, options, active, ideal(problem))
-
-
-def _spread(problem: Problem, options: Options, active: IntArray) -> None:
-    """In place: tasks that are left take the cheapest, then the least loaded of their columns."""
-    C, G = problem.C, problem.G
-    waiting = problem.logged & (active < 0)
-    sizes = np.bincount(problem.group, minlength=G)
-    placed = np.flatnonzero(problem.logged & (active >= 0))
-    over = np.bincount(problem.group[placed] * C + active[placed], minlength=G * C).reshape(G, C) - sizes[:, None] * shares(
-        problem
-    )
-    in_cell, on_client = over.tolist(), over[problem.kind == LOGGED].sum(axis=0).tolist()
-    best: dict[int, tuple[float, ...]] = {}
-    column = np.flatnonzero(options.columns & waiting[problem.col_task])
-    ends = np.flatnonzero(np.diff(problem.col_task[column], append=-1)).tolist()
-    rows = zip(problem.col_task[column].tolist(), problem.col_client[column].tolist(), (options.cost[column] // MOVED).tolist())
-    for i, (task, client, cost) in enumerate(rows):
-        key = (cost, in_cell[problem.group[task]][client] + on_client[client], client)
-        best[task] = min(best.get(task, key), key)
-        if ends and i == ends[0]:
-            ends.pop(0)
-            chosen = int(best[task][2])
-            active[task] = chosen
-            in_cell[problem.group[task]][chosen] += 1
-            on_client[chosen] += 1
 
 
 def in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
@@ -130,17 +78,8 @@ def in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
     )
 
 
-def finished(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
-    """The actives after what is left to do: windows that are missed, and where the problem is small, costs."""
-    if in_windows(problem, windows, active):
-        size = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
-        if size > _SMALL or np.array_equal(active[problem.logged], nearest(problem, options)[problem.logged]):
-            return active
-    return settled(problem, windows, options, active)
-
-
 def nearest(problem: Problem, options: Options) -> IntArray:
-    """(T,) the cheapest column of each task, of equals the first."""
+    """(T,) the cheapest column of each task, of equals the first; −1 for tasks without."""
     column = np.flatnonzero(options.columns)
     column = column[np.lexsort((options.cost[column], problem.col_task[column]))]
     column = column[rank_within(problem.col_task[column]) == 0]
@@ -149,56 +88,50 @@ def nearest(problem: Problem, options: Options) -> IntArray:
     return active
 
 
-def relieved(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
-    """Moves of single tasks that lessen the excess, one for each client at a time, until there are none."""
-    T, C, G = problem.T, problem.C, problem.G
-    active = active.copy()
-    column = np.flatnonzero(
-        options.columns & (np.bincount(problem.col_task[options.columns], minlength=T) > 1)[problem.col_task]
-    )
-    task, client = problem.col_task[column], problem.col_client[column]
-    group, kind = problem.group[task], problem.kind[problem.group[task]]
-    cost = options.cost[column]
-    own = np.zeros(T, dtype=np.int64)
-    for _ in range(_TURNS):
-        counts = count(problem, active, active[:0], active[:0])
-        here, source = active[task] == client, active[task]
-        own[task[here]] = cost[here]
-        change = np.zeros(len(column), dtype=np.int64)
-        for window, number, at, weight in (
-            (windows.group_active, counts.group_active, (group, client), 1),
-            (windows.stateful, counts.stateful, (client,), kind != STATELESS),
-            (windows.active, counts.active, (client,), 1),
-        ):
-            more, less = _steps(window, number)
-            change += weight * (more[at] - less[(*at[:-1], source)])
-        move = np.flatnonzero(~here & ((change < 0) | ((change == 0) & (cost < own[task]))))
-        if not len(move):
-            break
-        move = move[np.lexsort(((cost - own[task])[move], change[move]))]
-        ones = np.ones(C, dtype=np.int64)
-        moving = accepted(np.arange(len(move)), source[move], ones, client[move], ones)
-        gives = np.zeros(C, dtype=np.bool_)
-        gives[source[move[moving]]] = True
-        alone = moving & ~gives[client[move]]
-        move = move[alone] if alone.any() else move[:1]
-        active[task[move]] = client[move]
-    return active
+def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntArray:
+    """(T,) actives of tasks with changelog on their columns, of which each must have one; −1 for tasks without changelog."""
+    C, ideal = problem.C, _ideal(problem)
+    logged = (problem.kind == LOGGED)[:, None]
+    active = np.where(problem.logged, nearest(problem, options), -1)
+    number = count(problem, active, active[:0], active[:0]).group_active
+    if windows.group_active.holds(np.where(logged, number, windows.group_active.low)) and ideal.holds(number.sum(axis=0)):
+        return active
+    # The smallest tasks stand first, and so stay where they are among equals.
+    column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
+    task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
+    cell = problem.group[task] * C + client
+    worth = 256 - 64 * (cost >= _COLD) - 16 * (cost % _COLD >= _MOVED)
+    least = np.zeros(problem.T, dtype=np.int64)
+    taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal.high)
+    active[:] = -1
+    active[task[taken]] = client[taken]
+    _spread(problem, options, active)
+    return settled(problem, windows, options, active, ideal)
 
 
-def _steps(window: Window, number: IntArray) -> tuple[IntArray, IntArray]:
-    """Change of excess by one more, and what one less saves."""
+def _spread(problem: Problem, options: Options, active: IntArray) -> None:
+    """In place: tasks that are left take the cheapest, then the least loaded of their columns."""
+    waiting = problem.logged & (active < 0)
+    if not waiting.any():
+        return
+    counts = count(problem, np.where(problem.logged, active, -1), active[:0], active[:0])
+    over = counts.group_active - np.bincount(problem.group, minlength=problem.G)[:, None] * shares(problem)
+    in_cell, on_client = over.tolist(), over[problem.kind == LOGGED].sum(axis=0).tolist()
+    column = np.flatnonzero(options.columns & waiting[problem.col_task])
+    bounds = np.searchsorted(problem.col_task[column], np.flatnonzero(waiting)).tolist()
+    clients, costs = problem.col_client[column].tolist(), (options.cost[column] // _MOVED).tolist()
+    for task, begin, end in zip(np.flatnonzero(waiting).tolist(), bounds, [*bounds[1:], len(column)], strict=True):
+        of_group = in_cell[problem.group[task]]
+        _, _, client = min((costs[i], of_group[clients[i]] + on_client[clients[i]], clients[i]) for i in range(begin, end))
+        active[task] = client
+        of_group[client] += 1
+        on_client[client] += 1
 
-    def step(number: IntArray) -> IntArray:
-        return np.where(number < window.low, number - window.low, np.maximum(number + 1 - window.high, 0))
 
-    return step(number), step(number - 1)
-
-
-def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
-    """Actives of tasks without changelog, given those with: first the stateful ones, each kind rounded to what is left of its
+def filled(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
+    """Actives of tasks without changelog beside those with: first the stateful ones, each kind rounded to what is left of its
     windows."""
-    C = problem.C
+    C, share = problem.C, shares(problem)
     active = np.where(problem.logged, active, -1)
     low, high = windows.group_active.low, windows.group_active.high
     sizes = np.bincount(problem.group, minlength=problem.G)
@@ -211,8 +144,7 @@ def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntAr
         owner = owner[rank_within(problem.col_task[owner]) == 0]
         task, client = problem.col_task[owner], problem.col_client[owner]
         cell = np.searchsorted(groups, problem.group[task]) * C + client
-        place = rank_within(cell)
-        least, rows = low[groups], len(groups)
+        place, least, rows = rank_within(cell), low[groups], len(groups)
         gain = np.bincount(cell[place == least.ravel()[cell]], minlength=rows * C).reshape(rows, C)
         fixed = held + least.sum(axis=0)
         room = np.maximum(window.low - fixed, 0), np.maximum(window.high - fixed, 0)
@@ -225,13 +157,26 @@ def loose_actives(problem: Problem, windows: Windows, active: IntArray) -> IntAr
             tasks = np.flatnonzero((problem.group == group) & (active < 0))
             keys, lost = dealt(tasks, np.ones_like(tasks), left[row * C : (row + 1) * C], tasks[:0])
             active[keys // C] = keys % C
-            for task_left in lost.tolist():
-                active[task_left] = np.argmin(np.where(shares(problem) > 0, held, problem.T))
-                held[active[task_left]] += 1
+            for without_place in lost.tolist():
+                client_of = int(np.argmin(np.where(share > 0, held, problem.T)))
+                active[without_place] = client_of
+                held[client_of] += 1
     return active
 
 
-def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None) -> IntArray:
+def finished(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+    """The actives after what is left to do: windows that are missed and, where the problem is small, costs."""
+    if in_windows(problem, windows, active):
+        arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
+        cheapest = nearest(problem, options)
+        if arcs > _SMALL or np.array_equal(active[problem.logged], cheapest[problem.logged]):
+            return active
+    return settled(problem, windows, options, active)
+
+
+def settled(
+    problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None
+) -> IntArray:
     """The actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
 
     alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
@@ -301,3 +246,49 @@ def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay
             taken = problem.col_keys[problem.col_start[tasks[0]] : problem.col_start[tasks[-1] + 1]]
         keys, _ = dealt(tasks, np.ones_like(tasks), places[group * C : (group + 1) * C], taken)
         active[keys // C] = keys % C
+
+
+def relieved(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+    """Moves of single tasks that lessen the excess, or keep it and save cost: many at once, one for each client, until there
+    are none."""
+    T, C = problem.T, problem.C
+    active = active.copy()
+    column = np.flatnonzero(options.columns)
+    number = np.bincount(problem.col_task[column], minlength=T)
+    column = column[number[problem.col_task[column]] > 1]
+    task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
+    group, stateful = problem.group[task], (problem.kind != STATELESS)[problem.group[task]]
+    own, ones = np.zeros(T, dtype=np.int64), np.ones(C, dtype=np.int64)
+    for _ in range(_TURNS):
+        counts = count(problem, active, active[:0], active[:0])
+        here, source = active[task] == client, active[task]
+        own[task[here]] = cost[here]
+        more, less = _steps(windows.group_active, counts.group_active)
+        change = more[group, client] - less[group, source]
+        for window, on_client, weight in (
+            (windows.stateful, counts.stateful, stateful),
+            (windows.active, counts.active, np.ones_like(stateful)),
+        ):
+            more, less = _steps(window, on_client)
+            change += weight * (more[client] - less[source])
+        move = np.flatnonzero(~here & ((change < 0) | ((change == 0) & (cost < own[task]))))
+        if not len(move):
+            break
+        move = move[np.lexsort(((cost - own[task])[move], change[move]))]
+        moving = accepted(np.arange(len(move)), source[move], ones, client[move], ones)
+        gives = np.zeros(C, dtype=np.bool_)
+        gives[source[move[moving]]] = True
+        # A client that both gives and takes would count twice: the first move always goes.
+        moving &= ~gives[client[move]]
+        move = move[moving] if moving.any() else move[:1]
+        active[task[move]] = client[move]
+    return active
+
+
+def _steps(window: Window, number: IntArray) -> tuple[IntArray, IntArray]:
+    """What one more adds to the excess e (e + 1) / 2, and what one less saves."""
+
+    def step(number: IntArray) -> IntArray:
+        return np.where(number < window.low, number - window.low, np.maximum(number + 1 - window.high, 0))
+
+    return step(number), step(number - 1)
