@@ -128,12 +128,13 @@ def _done(problem: Problem, windows: Windows, terms: Terms, copies: Copies, save
     return not np.any(dearest > cheapest) and not np.any((number > terms.free) & (_tie_price(problem, terms) > 0))
 
 
-def swap_tasks(problem: Problem, terms: Terms, copies: Copies) -> None:
-    """In place, where every pair of a logged task is a candidate: the same numbers on every client, of tasks that cost less."""
+def swap_tasks(problem: Problem, terms: Terms, copies: Copies, tasks: IntArray) -> None:
+    """In place, for tasks (n,) of which every pair is a candidate: the same numbers on every client, of tasks that cost less."""
     C = problem.C
-    tasks = np.flatnonzero(problem.logged)
-    cost = (terms.price - MUST * terms.must)[copies.column].reshape(-1, C)
-    tied = terms.tied[copies.column].reshape(-1, C)
+    rows = np.isin(copies.task, tasks)
+    column = copies.column[rows]
+    cost = (terms.price - MUST * terms.must)[column].reshape(-1, C)
+    tied = terms.tied[column].reshape(-1, C)
     free, tie_price = terms.free[tasks], _tie_price(problem, terms)[tasks]
 
     def dearer(held: BoolArray, a: int, b: int) -> IntArray:
@@ -143,4 +144,5 @@ def swap_tasks(problem: Problem, terms: Terms, copies: Copies) -> None:
         on_a, on_b = (np.where(tied[:, c], price, cost[:, c]) for c in (a, b))
         return on_b - on_a
 
-    copies.taken = swapped(copies.taken.reshape(-1, C), problem.group[tasks], dearer, _EFFORT).ravel()
+    held = swapped(copies.taken[rows].reshape(-1, C), problem.group[tasks], dearer, _EFFORT)
+    copies.taken[rows] = held.ravel()

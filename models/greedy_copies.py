@@ -51,9 +51,9 @@ def greedy_copies(
     terms = _terms(problem, first_of(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
     copies = Copies.settled(problem, np.flatnonzero(open_ & (terms.allowed if now else problem.logged[problem.col_task])), keys, lost)
-    if few and not now and len(copies.column) > _MANY_PAIRS:
+    if not now and len(stuck) * problem.C > _MANY_PAIRS:
         exchange(problem, windows, terms, copies, save=False)
-        swap_tasks(problem, terms, copies)
+        swap_tasks(problem, terms, copies, stuck)
     exchange(problem, windows, terms, copies, save=True)
     return problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
 
