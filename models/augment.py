@@ -1,16 +1,15 @@
 """Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
 The greedy methods start from a flow that is nearly right and mend what is left here. An arc may carry a *soft window*, whose
-excess e costs `WINDOW` × e (e + 1) / 2: so being outside of a window is possible but dear, and a flow is improved by sending
-one unit round a cycle of negative cost. Cycles are found in two ways:
+excess e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
 
-* `mend`: for each arc outside of its window the cheapest way round, by Dijkstra's labels from the arc's own end. Few arcs are
-  outside, and the way is mostly short.
-* `anywhere`: any cycle of negative cost, by Bellman's and Ford's labels, from all nodes at once as array operations. Where the
-  labels come to rest, they prove that no cycle is left, so the flow is optimal.
+* `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
+  labels of distance (as in push-relabel), everywhere at once: a few rounds of array operations.
+* `anywhere` saves cost: it sends units round cycles of negative cost, found by Bellman's and Ford's labels, from all nodes at
+  once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets worse. Where the labels
+  come to rest, they prove that no cycle is left: the flow is optimal.
 
-A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets worse. Everything is deterministic:
-limits are numbers of arcs looked at, never times.
+Everything is deterministic: limits are numbers of rounds and of arcs looked at, never times.
 """
 
 from __future__ import annotations
@@ -18,21 +17,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from .problem import IntArray
 from .quotas import rank_within
 from .windows import Window
 
 WINDOW = 1 << 42
+"""Cost of the first unit outside of a window: more than any path of other costs."""
 _FAR = 1 << 61
 _STEEPEST = 1 << 9
 """Marginal excess is cut off here, so that lengths of paths stay within int64."""
+_ROUNDS = 40
+"""Rounds of pushing; mostly five to ten are enough."""
 _PASSES = 6
 """Passes of the labels between two looks for cycles."""
-_ROUNDS = 40
-"""Length of an arc that costs nothing: short ways first."""
-_SEARCH = 20_000
-"""Arcs that one search for a way round looks at, at most."""
+_LEAST_PASSES = 8
+"""An effort that does not suffice for so many passes over all arcs is not worth beginning."""
 
 
 @dataclass
@@ -53,22 +54,20 @@ class Exchange:
         self,
         tail: IntArray,
         head: IntArray,
-        flow: IntArray | int,
+        flow: npt.NDArray[np.integer | np.bool_],
         *,
-        low: IntArray | int = 0,
         high: IntArray | int = _FAR,
         cost: IntArray | int = 0,
         window: Window | None = None,
     ) -> slice:
-        """A block of arcs with their present flow; its place among all arcs comes back."""
-        n = max(np.size(tail), np.size(head))
-        block = np.empty((8, n), dtype=np.int64)
-        inside = (0, _FAR) if window is None else (window.low.ravel(), window.high.ravel())
-        for row, value in enumerate((tail, head, low, high, cost, *inside, flow)):
+        """A block of arcs (n,) with their present flow, from 0 to `high`; its place among all arcs comes back."""
+        block = np.empty((_Search.ROWS, len(tail)), dtype=np.int64)
+        low, top = (0, _FAR) if window is None else (window.low, window.high)
+        for row, value in enumerate((tail, head, high, cost, low, top, flow)):
             block[row] = value
         self._blocks.append(block)
-        place = slice(self.arcs, self.arcs + n)
-        self.arcs += n
+        place = slice(self.arcs, self.arcs + len(tail))
+        self.arcs += len(tail)
         return place
 
     def improved(self, effort: int) -> IntArray:
@@ -77,103 +76,84 @@ class Exchange:
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
         search.mend()
-        if effort:
+        if effort >= _LEAST_PASSES * self.arcs:
             search.anywhere(effort)
-        self.stats = search.stats
         return search.flow
 
 
 class _Search:
-    """Residual arcs: i < m is arc i forwards, i + m backwards."""
+    """Residual arcs: i < m is arc i forwards, i + m backwards. All arrays (m,) but where noted."""
+
+    ROWS = 7
 
     def __init__(self, nodes: int, table: IntArray) -> None:
         self.nodes, self.m = nodes, table.shape[1]
-        self.tail, self.head, self.low, self.high, self.cost, self.first, self.last, self.flow = table
+        self.tail, self.head, self.high, self.cost, self.first, self.last, self.flow = table
+        # (2 m,) of the residual arcs; those that leave node v are order[starts[v] : starts[v + 1]].
         self.source = np.concatenate([self.tail, self.head])
         self.target = np.concatenate([self.head, self.tail])
         self.order = np.argsort(self.source, kind="stable")
         self.starts = np.zeros(nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.source, minlength=nodes), out=self.starts[1:])
-        self.rows: list[list[int]] = []
-        self.stats: list[object] = []
-
-    def _lists(self) -> list[list[int]]:
-        if not self.rows:
-            table = (self.source, self.target, self.low, self.high, self.cost, self.first, self.last, self.flow)
-            self.rows = [row.tolist() for row in table]
-        return self.rows
+        self._lists: list[list[int]] = []
 
     def mend(self) -> None:
-        """Brings arcs into their windows, and where that cannot be, lets them out again.
-
-        What is too much on an arc is lifted off and stands at its tail, where it seeks its way to where too little arrives:
-        pushes along labels of distance, in all places at once.
-        """
-        low, high = np.maximum(self.low, self.first), np.minimum(self.high, self.last)
-        inside = np.clip(self.flow, low, high)
-        lifted = self.flow - inside
+        """Brings arcs into their windows, and where that cannot be, lets them out again."""
+        low, high = self.first, np.minimum(self.high, self.last)
+        lifted = self.flow - np.clip(self.flow, low, high)
         if not lifted.any():
             return
-        spare = np.bincount(self.tail, lifted, self.nodes) - np.bincount(self.head, lifted, self.nodes)
-        spare = spare.astype(np.int64)
-        self.flow[:] = inside
-        s0 = int(np.maximum(spare, 0).sum())
+        spare = np.zeros(self.nodes, dtype=np.int64)
+        np.add.at(spare, self.tail, lifted)
+        np.subtract.at(spare, self.head, lifted)
+        self.flow -= lifted
         for _ in range(_ROUNDS):
             if not self._push(spare, low, high):
                 break
-        s1 = int(np.maximum(spare, 0).sum())
-        while spare.any() and self._push(spare, self.low, self.high):
+        while spare.any() and self._push(spare, np.zeros_like(low), self.high):
             pass
-        self.stats.append(("mend", s0, s1, int(np.maximum(spare, 0).sum()), _))
 
     def _push(self, spare: IntArray, low: IntArray, high: IntArray) -> int:
-        """Moves spare units to nodes that lack some, along shortest ways; how many arrived."""
+        """Moves units from nodes that have them to spare to nodes that lack some (spare < 0), along shortest ways; how many
+        arrived."""
+        m, far = self.m, self.nodes + 1
         room = np.concatenate([self.flow < high, self.flow > low])
-        far = self.nodes + 1
         distance = np.full(self.nodes, far, dtype=np.int64)
         frontier = np.flatnonzero(spare < 0)
-        distance[frontier] = 0
         lacking = -int(spare[frontier].sum())
-        waiting = spare > 0
-        step = 0
-        while len(frontier) and np.any(distance[waiting] == far):
+        distance[frontier] = step = 0
+        while len(frontier) and np.any(distance[spare > 0] == far):
             step += 1
             back = self._leaving(frontier)
+            back = back[room[np.where(back < m, back + m, back - m)]]
             there = self.target[back]
-            there = there[(distance[there] == far) & room[np.where(back < self.m, back + self.m, back - self.m)]]
+            there = there[distance[there] == far]
             distance[there] = step
             frontier = np.unique(there)
         cost = np.concatenate([self.cost, -self.cost])
         while True:
-            active = np.flatnonzero((spare > 0) & (distance > 0) & (distance < far))
-            if not len(active):
-                break
-            some = self._leaving(active)
-            some = some[(distance[self.target[some]] == distance[self.source[some]] - 1) & room[some]]
+            some = self._leaving(np.flatnonzero((spare > 0) & (distance > 0) & (distance < far)))
+            some = some[room[some] & (distance[self.target[some]] == distance[self.source[some]] - 1)]
             some = some[np.lexsort((cost[some], self.source[some]))]
             some = some[rank_within(self.source[some]) < spare[self.source[some]]]
             some = some[rank_within(self.target[some]) < np.maximum(-spare[self.target[some]], 1)]
             if not len(some):
-                break
-            arc, back = np.where(some < self.m, some, some - self.m), some >= self.m
-            self.flow[arc] += np.where(back, -1, 1)
-            room[arc], room[arc + self.m] = self.flow[arc] < high[arc], self.flow[arc] > low[arc]
+                return lacking + int(np.minimum(spare, 0).sum())
+            arc = some % m
+            self.flow[arc] += np.where(some < m, 1, -1)
+            room[arc], room[arc + m] = self.flow[arc] < high[arc], self.flow[arc] > low[arc]
             np.subtract.at(spare, self.source[some], 1)
             np.add.at(spare, self.target[some], 1)
-        return lacking + int(np.minimum(spare, 0).sum())
 
     def anywhere(self, budget: int) -> None:
         """Cancels cycles of negative cost until there are none, or the budget is spent."""
         length = self._length(np.arange(self.m)).ravel()
         label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
-        frontier = np.arange(self.nodes)
-        passes = cc = 0
-        b0 = budget
+        frontier, passes = np.arange(self.nodes), 0
         while len(frontier) and budget > 0:
             some = self.order if 3 * len(frontier) > self.nodes else self._leaving(frontier)
             budget -= len(some)
-            reach = label[self.source[some]] + length[some]
-            target = self.target[some]
+            reach, target = label[self.source[some]] + length[some], self.target[some]
             better = reach < label[target]
             some, reach, target = some[better], reach[better], target[better]
             np.minimum.at(label, target, reach)
@@ -185,32 +165,30 @@ class _Search:
             passes += 1
             if passes % _PASSES == 0 and len(frontier):
                 on_cycle = self._on_cycles(via)
-                if len(on_cycle):
-                    changed = self._cancel(on_cycle.tolist(), via)
-                    cc += len(changed) > 0
-                    via[on_cycle] = -1
-                    length[changed], length[changed + self.m] = self._length(changed)
-                    frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
-        self.stats.append(("any", passes, cc, b0 - budget, len(frontier)))
+                changed = self._cancel(on_cycle, via)
+                via[on_cycle] = -1
+                length[changed], length[changed + self.m] = self._length(changed)
+                frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
 
     def _length(self, some: IntArray) -> IntArray:
-        """(2, n) cost of one more unit on arcs and of one less; far where there is no room for it."""
+        """(2, n) cost of one more unit on arcs (n,) and of one less; far where there is no room for it."""
         flow, cost, first, last = self.flow[some], self.cost[some], self.first[some], self.last[some]
 
-        def steps(flow: IntArray) -> IntArray:
+        def step(flow: IntArray) -> IntArray:
             """Excess at flow + 1 minus excess at flow."""
             change = np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0))
             return WINDOW * np.clip(change, -_STEEPEST, _STEEPEST)
 
-        more = np.where(flow < self.high[some], cost + steps(flow), _FAR)
-        less = np.where(flow > self.low[some], -cost - steps(flow - 1), _FAR)
+        more = np.where(flow < self.high[some], cost + step(flow), _FAR)
+        less = np.where(flow > 0, -cost - step(flow - 1), _FAR)
         return np.stack([more, less])
 
     def _leaving(self, nodes: IntArray) -> IntArray:
         """Residual arcs that leave the nodes, with and without room."""
-        begin, end = self.starts[nodes], self.starts[nodes + 1]
-        ends = np.cumsum(end - begin)
-        return self.order[np.arange(ends[-1]) + np.repeat(end - ends, end - begin)]
+        begin, number = self.starts[nodes], self.starts[nodes + 1] - self.starts[nodes]
+        ends = np.cumsum(number)
+        total = int(ends[-1]) if len(ends) else 0
+        return self.order[np.arange(total) + np.repeat(begin - ends + number, number)]
 
     def _on_cycles(self, via: IntArray) -> IntArray:
         """Nodes that the labels' arcs, followed backwards, come back to."""
@@ -220,36 +198,37 @@ class _Search:
         found = np.unique(jump)
         return found[via[found] >= 0]
 
-    def _cancel(self, on_cycle: list[int], via: IntArray) -> IntArray:
+    def _cancel(self, on_cycle: IntArray, via: IntArray) -> IntArray:
         """Sends one unit round each of these cycles, if that still pays; the arcs whose flow changed."""
-        source = self._lists()[0]
         done: set[int] = set()
         changed: set[int] = set()
-        for start in on_cycle:
+        for start in on_cycle.tolist():
             path, node = [], start
             while node not in done:
                 done.add(node)
                 path.append(int(via[node]))
-                node = source[path[-1]]
+                node = int(self.source[path[-1]])
             if path and node == start and self._send(path):
-                changed.update(arc if arc < self.m else arc - self.m for arc in path)
+                changed.update(arc % self.m for arc in path)
         return np.array(sorted(changed), dtype=np.int64)
 
     def _send(self, path: list[int]) -> bool:
         """Sends one unit round a cycle, if there is room and that saves anything."""
-        _, _, low, high, cost, first, last, flow = self.rows
+        if not self._lists:
+            self._lists = [row.tolist() for row in (self.high, self.cost, self.first, self.last, self.flow)]
+        high, cost, first, last, flow = self._lists
         total = 0
         for arc in path:
-            i, back = (arc, 0) if arc < self.m else (arc - self.m, 1)
+            i, back = arc % self.m, arc >= self.m
             at = flow[i] - back
-            if not low[i] <= at < high[i]:
+            if not 0 <= at < high[i]:
                 return False
             step = at - first[i] if at < first[i] else max(at + 1 - last[i], 0)
             total += -(cost[i] + WINDOW * step) if back else cost[i] + WINDOW * step
         if total >= 0:
             return False
         for arc in path:
-            i, step = (arc, 1) if arc < self.m else (arc - self.m, -1)
-            flow[i] += step
-            self.flow[i] += step
+            i, unit = arc % self.m, -1 if arc >= self.m else 1
+            flow[i] += unit
+            self.flow[i] += unit
         return True

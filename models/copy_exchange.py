@@ -129,7 +129,7 @@ def _done(problem: Problem, windows: Windows, terms: Terms, copies: Copies, save
 
 
 def swap_tasks(problem: Problem, terms: Terms, copies: Copies, tasks: IntArray) -> None:
-    """In place, for tasks (n,) of which every pair is a candidate: the same numbers on every client, of tasks that cost less."""
+    """In place, for tasks (n,) of which every pair is a candidate: as many on every client, of tasks that cost less there."""
     C = problem.C
     rows = np.isin(copies.task, tasks)
     column = copies.column[rows]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .augment import Exchange
 from .problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from .quotas import accepted, auctioned, dealt, rank_within, rounded
+from .quotas import auctioned, dealt, rank_within, rounded
 from .windows import Window, Windows, count
 
 _COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17
@@ -51,7 +51,9 @@ class Options:
 
     def after(self, cost: IntArray, pool_cost: IntArray) -> Options:
         """The same options where other costs come first; of the old ones, moves are still seen."""
-        return replace(self, cost=4 * cost + self.cost % _COLD // _MOVED, pool_cost=4 * pool_cost + self.pool_cost % _COLD // _MOVED)
+        return replace(
+            self, cost=4 * cost + self.cost % _COLD // _MOVED, pool_cost=4 * pool_cost + self.pool_cost % _COLD // _MOVED
+        )
 
 
 def shares(problem: Problem) -> npt.NDArray[np.float64]:
@@ -174,9 +176,7 @@ def finished(problem: Problem, windows: Windows, options: Options, active: IntAr
     return settled(problem, windows, options, active)
 
 
-def settled(
-    problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None
-) -> IntArray:
+def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None) -> IntArray:
     """The actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
 
     alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
@@ -249,8 +249,7 @@ def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay
 
 
 def relieved(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
-    """Moves of single tasks that lessen the excess, or keep it and save cost: many at once, one for each client, until there
-    are none."""
+    """Moves of single tasks that lessen the excess, or keep it and save cost, many at once, until there are none."""
     T, C = problem.T, problem.C
     active = active.copy()
     column = np.flatnonzero(options.columns)
@@ -258,7 +257,7 @@ def relieved(problem: Problem, windows: Windows, options: Options, active: IntAr
     column = column[number[problem.col_task[column]] > 1]
     task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
     group, stateful = problem.group[task], (problem.kind != STATELESS)[problem.group[task]]
-    own, ones = np.zeros(T, dtype=np.int64), np.ones(C, dtype=np.int64)
+    own = np.zeros(T, dtype=np.int64)
     for _ in range(_TURNS):
         counts = count(problem, active, active[:0], active[:0])
         here, source = active[task] == client, active[task]
@@ -275,11 +274,16 @@ def relieved(problem: Problem, windows: Windows, options: Options, active: IntAr
         if not len(move):
             break
         move = move[np.lexsort(((cost - own[task])[move], change[move]))]
-        moving = accepted(np.arange(len(move)), source[move], ones, client[move], ones)
-        gives = np.zeros(C, dtype=np.bool_)
-        gives[source[move[moving]]] = True
-        # A client that both gives and takes would count twice: the first move always goes.
-        moving &= ~gives[client[move]]
+        # Each move makes the next one between the same clients less worth: by one on each side of up to three windows.
+        gives, takes = np.ones(C, dtype=np.int64), np.ones(C, dtype=np.int64)
+        np.maximum.at(gives, source[move], -change[move] // 8)
+        np.maximum.at(takes, client[move], -change[move] // 8)
+        moving = rank_within(source[move]) < gives[source[move]]
+        moving[moving] = rank_within(client[move[moving]]) < takes[client[move[moving]]]
+        # A client that both gave and took would be counted wrong; the first move always goes.
+        giver = np.zeros(C, dtype=np.bool_)
+        giver[source[move[moving]]] = True
+        moving &= ~giver[client[move]]
         move = move[moving] if moving.any() else move[:1]
         active[task[move]] = client[move]
     return active

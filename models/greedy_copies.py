@@ -26,8 +26,8 @@ _FEW_CANDIDATES = 8_000
 """Up to so many, exchanging dealt copies saves something for its time."""
 _MANY_PAIRS = 4_000
 """Beyond so many, clients swap tasks first: the exchange takes one copy at a time."""
-_MOST_PAIRS = 1_600_000
-"""No more pairs become columns."""
+_MOST_PAIRS = 1_000_000
+"""No more pairs than these become columns."""
 
 
 def greedy_copies(
@@ -45,12 +45,14 @@ def greedy_copies(
     exchange(problem, windows, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
     keys, lost = _dealt(problem, terms, copies)
     stuck = _to_write_out(problem, terms, lost, few)
-    if not len(stuck) or len(stuck) * problem.C > _MOST_PAIRS:
+    if not len(stuck):
         return np.sort(keys), lost
     problem = problem.with_all_columns(stuck).with_columns(keys)
     terms = _terms(problem, first_of(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
-    copies = Copies.settled(problem, np.flatnonzero(open_ & (terms.allowed if now else problem.logged[problem.col_task])), keys, lost)
+    copies = Copies.settled(
+        problem, np.flatnonzero(open_ & (terms.allowed if now else problem.logged[problem.col_task])), keys, lost
+    )
     if not now and len(stuck) * problem.C > _MANY_PAIRS:
         exchange(problem, windows, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)
@@ -65,11 +67,14 @@ def _terms(problem: Problem, first: First, now: bool, must: IntArray | None) -> 
 
 def _to_write_out(problem: Problem, terms: Terms, lost: IntArray, few: bool) -> IntArray:
     """Logged tasks: all where clients are few; else those of subtopologies where a copy found no place, or where the auction
-    had to guess which tied columns are free."""
-    if few:
-        return np.flatnonzero(problem.logged)
+    had to guess which tied columns are free. Of too many, those without a place and then those that move most cheaply."""
     guessed = problem.col_task[terms.tied & ~terms.pool_tied[problem.col_task]]
-    return np.flatnonzero(np.isin(problem.group, problem.group[np.concatenate([lost, guessed])]))
+    groups = np.unique(problem.group[np.concatenate([lost, guessed])])
+    tasks = np.flatnonzero(problem.logged & (few | np.isin(problem.group, groups)))
+    most = _MOST_PAIRS // problem.C
+    if len(tasks) > most:
+        tasks = np.sort(tasks[np.lexsort((terms.pool_price[tasks], ~np.isin(tasks, lost)))[:most]])
+    return tasks
 
 
 def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> Copies:

@@ -12,6 +12,7 @@ from .problem import BoolArray, IntArray
 _BIDDINGS = 60
 _STEPS = 40
 _ANY_PRICE = 1 << 40
+_NEAR, _MISSES = 256, 64
 
 
 def rank_within(group: IntArray) -> IntArray:
@@ -39,15 +40,16 @@ def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArr
         left_room, right_room: how many pairs each side may take.
     """
     taken = np.zeros(len(left), dtype=np.bool_)
-    while True:
+    for _ in range(_BIDDINGS):
         proposed = order[rank_within(left[order]) < left_room[left[order]]]
         kept = rank_within(right[proposed]) < right_room[right[proposed]]
         if kept.all():
-            taken[proposed] = True
-            return taken
+            break
         gone = np.zeros(len(left), dtype=np.bool_)
         gone[proposed[~kept]] = True
         order = order[~gone[order]]
+    taken[proposed[kept]] = True
+    return taken
 
 
 def auctioned(
@@ -247,31 +249,35 @@ def _contains(sorted_keys: IntArray, keys: IntArray) -> BoolArray:
 def _swapped(
     slot_task: IntArray, slot_client: IntArray, wrong: BoolArray, forbidden: IntArray, C: int
 ) -> tuple[IntArray, IntArray]:
-    """Swaps each wrong pair's client with another pair's so that both are right."""
-    at = np.flatnonzero(wrong)
+    """Swaps each wrong pair's client with the next pair's where that makes both right; pairs that find none are lost."""
     client = slot_client.copy()
-    right = set((slot_task * C + client)[~wrong].tolist())
-    lost = []
-    for i in at.tolist():
-        task = int(slot_task[i])
-        mine, theirs = slot_task * C + client[i], task * C + client
-        can = ~_contains(forbidden, mine) & ~_contains(forbidden, theirs)
-        # The nearest following slot first: neighbours in rank are alike, and the choice depends on nothing else.
-        for j in np.roll(np.flatnonzero(can), -int(np.searchsorted(np.flatnonzero(can), i))).tolist():
-            if int(theirs[j]) in right or int(mine[j]) in right or (wrong[j] and j != i and j < i):
-                continue
-            if j == i:
-                right.add(int(theirs[i]))
-                break
-            old = int(slot_task[j]) * C + int(client[j])
-            if not wrong[j]:
-                right.discard(old)
-                right.add(int(mine[j]))
-            right.add(int(theirs[j]))
-            client[i], client[j] = client[j], client[i]
-            break
-        else:
-            lost.append(i)
-    fine = np.ones(len(slot_task), dtype=np.bool_)
-    fine[lost] = False
-    return (slot_task * C + client)[fine], slot_task[lost]
+    keys = slot_task * C + client
+    right, open_, misses = set(keys[~wrong].tolist()), wrong.copy(), 0
+    for i in np.flatnonzero(wrong).tolist():
+        if int(keys[i]) not in right and not _contains(forbidden, keys[i : i + 1])[0]:
+            open_[i] = False
+            right.add(int(keys[i]))
+            continue
+        j = _partner(i, slot_task, client, open_, right, forbidden, C) if misses < _MISSES else -1
+        if j < 0:
+            misses += 1
+            continue
+        right.discard(int(keys[j]))
+        client[i], client[j] = client[j], client[i]
+        keys[[i, j]] = slot_task[[i, j]] * C + client[[i, j]]
+        right.update(keys[[i, j]].tolist())
+        open_[i] = False
+    return keys[~open_], slot_task[open_]
+
+
+def _partner(i: int, task: IntArray, client: IntArray, wrong: BoolArray, right: set[int], forbidden: IntArray, C: int) -> int:
+    """The next pair, neighbours first, that can swap clients with pair i; −1 if there is none."""
+    n = len(task)
+    for begin, end in ((1, min(_NEAR, n)), (min(_NEAR, n), n)):
+        near = (i + np.arange(begin, end)) % n
+        mine, theirs = task[near] * C + client[i], task[i] * C + client[near]
+        can = ~wrong[near] & ~_contains(forbidden, mine) & ~_contains(forbidden, theirs)
+        for j, one, other in zip(near[can].tolist(), mine[can].tolist(), theirs[can].tolist(), strict=True):
+            if one not in right and other not in right:
+                return int(j)
+    return -1

@@ -27,7 +27,7 @@ def swapped(held: BoolArray, group: IntArray, dearer: Dearer, budget: int) -> Bo
     """
     held = held.copy()
     C = held.shape[1]
-    changed, calm = True, 0
+    changed = True
     while changed and budget > 0:
         changed = False
         for a in range(C):
