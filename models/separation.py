@@ -28,9 +28,9 @@ REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
-def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives) -> Rebalanced:
+def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool = False) -> Rebalanced:
     """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
-    (`least_excess_actives`, or the greedy one)."""
+    (`least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)
@@ -39,6 +39,10 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     planned_standby = np.isin(problem.col_keys, standby_keys)
 
     open_actives = _open_actives(problem, first, planned_active, planned_standby)
+    if hold:
+        owners = problem.col_owner & first.leading
+        open_actives &= owners | (np.bincount(problem.col_task[owners], minlength=T) == 0)[problem.col_task]
+        open_actives |= owners
     chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
     if chosen is None or chosen.active is None:
         raise ValueError("every task has a most-caught-up client, so an active can always be chosen")

@@ -39,6 +39,9 @@ class Arrays:
     """The remembered answer, where all its clients and tasks are these and nobody owns a task that it gave to another (R10)."""
     in_transit: BoolArray
     """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
+    unconfirmed: bool
+    """There is no memory, and some tasks are nobody's while others have owners: this may be the second pass of an answer that
+    is not known (or a client has gone)."""
     same_clients: bool
     """The remembered answer names exactly the clients that are here."""
     remembered_own_plan: Placement | None
@@ -176,6 +179,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         previous=_previous(problem, keys, owns, lag, lists, memory),
         remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
         in_transit=in_transit,
+        unconfirmed=not memory.known and bool(claimed.any()) and not claimed.all(),
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
         remembered_plan_lost=memory.placement_of_plan(standbys, logged, C) is None,

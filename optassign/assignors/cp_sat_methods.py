@@ -99,9 +99,9 @@ class CpSatMethod:
         result = plan_model.least_excess(problem, first, windows, self._deadline, _WORK, rough)
         return result.placement if result.placement is not None else rough
 
-    def rebalance(self, problem: Problem, windows: Windows, plan: Placement) -> Rebalanced:
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task, then one flow: exact."""
-        return rebalance(problem, windows, plan, least_excess_actives)
+        return rebalance(problem, windows, plan, least_excess_actives, hold)
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
         """Values in order."""

@@ -73,9 +73,9 @@ class GreedyMethod:
         """The greedy plan, with the excess that it has."""
         return greedy_plan(problem, first, windows)
 
-    def rebalance(self, problem: Problem, windows: Windows, plan: Placement) -> Rebalanced:
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task; the actives left open by greedy. What it says of goals (iii) and (iv) is no bound."""
-        return Rebalanced(rebalance(problem, windows, plan, greedy_actives).answer, {})
+        return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
         """Values in order."""

@@ -47,8 +47,8 @@ class Method(Protocol):
         """Where no plan keeps the windows: one of least excess."""
         ...
 
-    def rebalance(self, problem: Problem, windows: Windows, plan: Placement) -> Rebalanced:
-        """The answer on the way to a plan."""
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
+        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
         ...
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
@@ -211,8 +211,14 @@ def _solve(
     if kept:
         assert own is not None
         plan = own
-    rebalanced = clock.run("rebalance", lambda: method.rebalance(problem, within, plan))
+    rebalanced = clock.run("rebalance", lambda: method.rebalance(problem, within, plan, hold=False))
     answer = rebalanced.answer
+    if arrays.unconfirmed:
+        # Without memory, what the first pass wanted can only be guessed. Were other tasks sent on their way now, a third pass
+        # would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
+        answer = clock.run("rebalance", lambda: method.rebalance(problem, within, plan, hold=True)).answer
+        if not answer.same_as(rebalanced.answer):
+            notes.append("tasks without owner and no memory: owners keep their tasks in this rebalance")
     solution = Solution(
         answer=answer,
         plan=plan,
