@@ -30,7 +30,8 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
                 played += 1
                 if _copies(answer) != _copies(again):
                     different += 1
-                    bad.append(f"{assignor} with memory: {spec.name}")
+                    if survives:  # else R10 ends where the old owner, a standby now, is worse than a client left out (R5)
+                        bad.append(f"{assignor} with memory: {spec.name}")
                 passes = passes_without_memory(state, assignor, survives)
                 further[passes] += 1
                 if passes > 2 and assignor == "cp-sat":

@@ -47,7 +47,7 @@ class Terms:
     @classmethod
     def of_plan(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
         """Copies may be anywhere; what R3 to R5 force in this answer is paid already."""
-        T, task = problem.T, problem.col_task
+        T, task, stays = problem.T, problem.col_task, _stays(problem, must)
         allowed, pools = problem.logged[task], problem.logged & (problem.pool_size > 0)
         cost = np.where(first.mandatory, 0, problem.col_cost)
         unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
@@ -64,20 +64,21 @@ class Terms:
         # A column has one worth for all its task's copies: so some of the tied ones are free, the others are not.
         some = np.flatnonzero(tied & ~pool_tied[task])
         turn = (problem.col_client[some] - task[some]) % problem.C
-        some = some[np.lexsort((turn, -_stays(problem)[some], task[some]))]
+        some = some[np.lexsort((turn, -stays[some], task[some]))]
         paid = price.copy()
         paid[some[rank_within(task[some]) < free[task[some]]]] = 0
         # Where the pool is tied it has the free places: only columns that are forced save anything.
         best = np.where(pool_tied[task] & ~first.mandatory & ~tied, 0, pool_price[task])
-        worth = best - paid + _stays(problem) + MUST * must
+        worth = best - paid + stays + MUST * must
         return cls(must, allowed, pools, price, pool_price, tied, pool_tied, free, worth)
 
     @classmethod
     def of_now(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
         """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were."""
         nothing, never = np.zeros(problem.T, dtype=np.int64), np.zeros(problem.T, dtype=np.bool_)
+        stays = _stays(problem, must)
         must = must | first.mandatory
-        worth = 1 + _stays(problem) + MUST * must
+        worth = 1 + stays + MUST * must
         no, free = np.zeros_like(must), np.zeros_like(worth)
         return cls(must, first.mandatory | first.tied, first.pool_tied, free, nothing, no, never, nothing, worth)
 
@@ -92,6 +93,7 @@ class Terms:
         return ~self.allowed | dearer
 
 
-def _stays(problem: Problem) -> IntArray:
-    """(A,) a little worth: owners before standbys before other state."""
-    return 8 * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state
+def _stays(problem: Problem, actives: BoolArray) -> IntArray:
+    """(A,) a little worth: owners before standbys before other state; where the actives are known, only standbys stay."""
+    owners = 0 if actives.any() else 8
+    return owners * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state

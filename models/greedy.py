@@ -16,20 +16,33 @@ from .greedy_actives import Options, filled, finished, in_windows, logged_active
 from .greedy_copies import greedy_copies
 from .problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from .results import Actives
+from .values import plan_values
 from .windows import Windows, count
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
 
+_SECOND_TRY = 400
+"""Up to so many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
+
 
 def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
+    if not problem.T:
+        return placement(problem.group, problem.group, problem.C)
     keys = _whole(problem, *greedy_copies(problem, first, windows, now=False))
-    plan = _with_actives(problem, windows, keys) if problem.standbys else _without_standbys(problem, windows, keys)
-    if not problem.standbys or windows.hold(count(problem, plan.active, plan.standby_task, plan.standby_client)):
+    if not problem.standbys:
+        return _without_standbys(problem, windows, keys)
+    plan = _with_actives(problem, windows, keys)
+    balanced = windows.hold(count(problem, plan.active, plan.standby_task, plan.standby_client))
+    if balanced and problem.T * problem.C > _SECOND_TRY:
         return plan
-    other = _actives_first(problem, windows, plan)
-    return min((plan, other), key=lambda p: windows.excess(count(problem, p.active, p.standby_task, p.standby_client)))
+
+    def rank(plan: Placement) -> tuple[int, ...]:
+        counts = count(problem, plan.active, plan.standby_task, plan.standby_client)
+        return *windows.excess(counts), *plan_values(problem, first, plan).values()
+
+    return min((plan, _actives_first(problem, windows, plan)), key=rank)
 
 
 def _with_actives(problem: Problem, windows: Windows, keys: IntArray) -> Placement:
@@ -98,6 +111,8 @@ def _actives_first(problem: Problem, windows: Windows, plan: Placement) -> Place
 
 def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | None:
     """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
+    if not problem.T:
+        return placement(problem.group, problem.group, problem.C)
     if _out_of_reach(problem, first, windows):
         return None
     C = problem.C

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from .augment import Exchange
 from .problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from .quotas import auctioned, dealt, rank_within, rounded
+from .quotas import auctioned, dealt, rank_within
+from .rounding import rounded
 from .windows import Window, Windows, count
 
 _COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17

@@ -17,7 +17,8 @@ from .copy_terms import Terms
 from .first import First
 from .first import first as first_of
 from .problem import LOGGED, BoolArray, IntArray, Problem
-from .quotas import auctioned, dealt, rank_within, rounded
+from .quotas import auctioned, dealt, rank_within
+from .rounding import rounded
 from .windows import Windows
 
 _FEW_CLIENTS = 16

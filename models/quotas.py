@@ -1,4 +1,4 @@
-"""Tools of the greedy methods: choosing in order while quotas last, rounding to whole quotas, dealing out places.
+"""Tools of the greedy methods: choosing in order while quotas last, auctioning and dealing out places.
 
 All of them work on whole arrays and depend on nothing but their arguments.
 """
@@ -118,93 +118,6 @@ def _floor(bid: IntArray, taken: BoolArray, place: IntArray, room: IntArray) -> 
     full = np.bincount(place[taken], minlength=len(room)) >= room
     least[~full] = 0
     return np.where(room > 0, least, 1 << 61)
-
-
-def rounded(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
-    """(G, C) which cells get one more: `rows[g]` in each row, `least[c]` to `most[c]` in each column, of much gain.
-
-    Cells of gain are taken greedily, the others filled up, and what is then missing is found by exchanges of three cells.
-    Where these do not suffice, rows or columns are missed by as little as was found.
-
-    Args:
-        optional: (G, C) cells that may get one more.
-        gain: (G, C) ≥ 0.
-        rows: (G,) how many cells of each row.
-        least, most: (C,) for each column.
-    """
-    rows = np.clip(rows, 0, optional.sum(axis=1))
-    most = np.minimum(most, optional.sum(axis=0))
-    least = np.minimum(least, most)
-    total = int(rows.sum())
-    taken = _greedy_cells(optional & (gain > 0), gain, rows, least, most)
-    goal = np.maximum(least, taken.sum(axis=0))
-    for _ in range(int(np.max(most - goal, initial=0))):  # whole columns at a time: first those with least
-        missing = total - int(goal.sum())
-        if missing <= 0:
-            break
-        goal[np.flatnonzero(goal < most)[:missing]] += 1
-    _fill(optional, taken, rows, goal)
-    _exchange(optional, gain, taken, rows, goal, most)
-    return taken
-
-
-def _greedy_cells(cells: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
-    """First up to `least` in each column, then as many more as leave enough for every other column's least."""
-    taken = np.zeros(cells.shape, dtype=np.bool_)
-    row, column = np.nonzero(cells)
-    order = np.argsort(-gain[row, column], kind="stable")
-    sure = accepted(order, column, least, row, rows)
-    taken[row[sure], column[sure]] = True
-    spare = int(rows.sum() - least.sum())
-    if spare > 0:
-        held = taken.sum(axis=0)
-        room = np.where(held >= least, most - held, 0)
-        more = accepted(order[~sure[order]], column, room, row, rows - taken.sum(axis=1))
-        best = order[more[order]][:spare]
-        taken[row[best], column[best]] = True
-    return taken
-
-
-def _fill(optional: BoolArray, taken: BoolArray, rows: IntArray, goal: IntArray) -> None:
-    """Rows with least choice come first; each takes the columns that want most."""
-    want = goal - taken.sum(axis=0)
-    left = rows - taken.sum(axis=1)
-    choice = np.count_nonzero(optional & ~taken & (want > 0), axis=1) - left
-    for row in np.argsort(choice, kind="stable").tolist():
-        if left[row] > 0:
-            can = np.flatnonzero(optional[row] & ~taken[row] & (want > 0))
-            best = can[np.argsort(-want[can], kind="stable")[: left[row]]]
-            taken[row, best] = True
-            want[best] -= 1
-
-
-def _exchange(optional: BoolArray, gain: IntArray, taken: BoolArray, rows: IntArray, goal: IntArray, most: IntArray) -> None:
-    """Row r lacks a cell, column c wants one: (r, d) and (q, c) come, (q, d) goes, for the best d and q."""
-    far = np.iinfo(np.int64).min // 4
-    for row in np.flatnonzero(taken.sum(axis=1) < rows).tolist():
-        for _ in range(int(rows[row] - taken[row].sum())):
-            want = goal - taken.sum(axis=0)
-            free = optional[row] & ~taken[row]
-            wanting = np.flatnonzero(want > 0)
-            if not len(wanting):
-                return
-            direct = wanting[free[wanting]]
-            if len(direct):
-                taken[row, direct[0]] = True
-                continue
-            come = np.where(free, gain[row], far)
-            for column in wanting.tolist():
-                swap = taken & (optional[:, column] & ~taken[:, column])[:, None] & free[None, :]
-                if swap.any():
-                    value = np.where(swap, come[None, :] - gain + gain[:, column][:, None], far)
-                    q, d = divmod(int(np.argmax(value)), taken.shape[1])
-                    taken[row, d], taken[q, column], taken[q, d] = True, True, False
-                    break
-            else:
-                beyond = np.flatnonzero(free & (taken.sum(axis=0) < most))
-                if not len(beyond):
-                    break
-                taken[row, beyond[np.argmax(gain[row, beyond])]] = True
 
 
 def dealt(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray) -> tuple[IntArray, IntArray]:

@@ -42,6 +42,8 @@ class Arrays:
     unconfirmed: bool
     """There is no memory, and some tasks are nobody's while others have owners: this may be the second pass of an answer that
     is not known (or a client has gone)."""
+    remembered_notes: tuple[str, ...]
+    """The notes in the report of the remembered answer."""
     same_clients: bool
     """The remembered answer names exactly the clients that are here."""
     remembered_own_plan: Placement | None
@@ -180,6 +182,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
         in_transit=in_transit,
         unconfirmed=not memory.known and bool(claimed.any()) and not claimed.all(),
+        remembered_notes=state.remembered.report.notes if state.remembered is not None else (),
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
         remembered_plan_lost=memory.placement_of_plan(standbys, logged, C) is None,

@@ -22,6 +22,8 @@ from optassign.models.warmups import PATIENCE, Progress, queue
 from optassign.models.windows import Windows, count, windows
 
 T = TypeVar("T")
+HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
+"""The note of an answer that did so."""
 
 
 class Method(Protocol):
@@ -144,7 +146,9 @@ def _second_pass(
 ) -> Solution | None:
     """R10: while tasks are on their way, the remembered answer is confirmed as it is, wherever it still keeps the rules."""
     remembered = arrays.remembered
-    if remembered is None or not arrays.in_transit.any() or not arrays.same_clients:
+    if remembered is None or not arrays.same_clients:
+        return None
+    if not arrays.in_transit.any() and not _held_a_moment_ago(arrays, problem):
         return None
     warmups = arrays.under_way
     if (
@@ -168,6 +172,14 @@ def _second_pass(
         probing=not settled,
         confirmed=True,
         progress=arrays.progress,
+    )
+
+
+def _held_a_moment_ago(arrays: Arrays, problem: Problem) -> bool:
+    """The last answer held owners back (`HELD`), and no copy that it waits for has come nearer: it stands, once."""
+    progress = arrays.progress
+    return (
+        HELD in arrays.remembered_notes and len(progress.keys) > 0 and not np.any(problem.lag_of(progress.keys) < progress.lag)
     )
 
 
@@ -218,7 +230,7 @@ def _solve(
         # would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
         answer = clock.run("rebalance", lambda: method.rebalance(problem, within, plan, hold=True)).answer
         if not answer.same_as(rebalanced.answer):
-            notes.append("tasks without owner and no memory: owners keep their tasks in this rebalance")
+            notes.append(HELD)
     solution = Solution(
         answer=answer,
         plan=plan,
