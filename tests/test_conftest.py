@@ -30,9 +30,7 @@ def test_known():
 """
 
 
-def run(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, files: dict[str, str]
-) -> dict[str, int]:
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, files: dict[str, str]) -> dict[str, int]:
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n slow\n xdist_group\n")
     for name, text in files.items():

@@ -111,9 +111,7 @@ def tracked() -> list[Path]:
 
 
 def test_imports_go_one_way() -> None:
-    found = [
-        fault for name, package, file in modules() for fault in faults(name, package, file.read_text(encoding="utf-8"))
-    ]
+    found = [fault for name, package, file in modules() for fault in faults(name, package, file.read_text(encoding="utf-8"))]
     assert not found, "\n".join(found)
 
 

@@ -45,10 +45,13 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     flows = decomposition.balanced_now(problem, first, within)
     cp_sat = solve_now(problem, first, within, ("active_moves",), NO_DEADLINE, WORK)
     if best is None:
-        assert flows.placement is None and cp_sat.placement is None and cp_sat.impossible
+        assert flows.placement is None
+        assert cp_sat.placement is None
+        assert cp_sat.impossible
         return
     assert not flows.impossible
-    assert cp_sat.placement is not None and active_moves(problem, cp_sat.placement) == best
+    assert cp_sat.placement is not None
+    assert active_moves(problem, cp_sat.placement) == best
     assert flows.bounds.get("active_moves", 0) <= best
     if flows.placement is not None:
         assert tiny.balanced(copies_of(tiny, flows.placement))
@@ -62,7 +65,8 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     flows = decomposition.balanced_plan(problem, first, within, largest_face=10_000)
     solved = solve_plan(problem, first, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
-        assert flows.placement is None and solved.placement is None
+        assert flows.placement is None
+        assert solved.placement is None
         return
     assert solved.placement is not None
     assert tiny.balanced(copies_of(tiny, solved.placement))

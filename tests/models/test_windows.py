@@ -39,7 +39,8 @@ def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
     )
     within = windows(to_arrays(state).problem)
     assert within.copies.low.tolist() == within.copies.high.tolist() == [4, 2, 2]
-    assert within.active.low.tolist() == [3, 0, 0] and within.active.high.tolist() == [3, 1, 1]
+    assert within.active.low.tolist() == [3, 0, 0]
+    assert within.active.high.tolist() == [3, 1, 1]
 
 
 def test_excess_grows_with_the_square() -> None:

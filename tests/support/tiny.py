@@ -34,8 +34,15 @@ def tiny_state(seed: int, most: int = 6000) -> ApplicationState:
         if combinations > most:
             continue
         rows: list[dict[str, Any]] = [
-            {"process_id": f"c{i}", "threads": rng.choice([1, 1, 2, 3]), "previous_active": [], "previous_standby": [],
-             "lags": {}, "draining": rng.random() < 0.05, "capacity": rng.choice([1.0, 1.0, 1.0, 0.5])}
+            {
+                "process_id": f"c{i}",
+                "threads": rng.choice([1, 1, 2, 3]),
+                "previous_active": [],
+                "previous_standby": [],
+                "lags": {},
+                "draining": rng.random() < 0.05,
+                "capacity": rng.choice([1.0, 1.0, 1.0, 0.5]),
+            }
             for i in range(clients)
         ]
         dense = rng.random() < 0.2
