@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .problem import Placement, Problem
 
 
-def even_load(p: Problem) -> float:
-    """Load per unit where it is spread evenly over the clients that stay."""
+def load_shares(p: Problem) -> npt.NDArray[np.float64]:
+    """(C,) what one unit of load adds to a client's load, in millionths of an even spread over the clients that stay."""
+    assert p.load is not None
     staying = p.units[~p.draining] if not p.draining.all() else p.units
-    return float(p.load.sum()) / float(staying.sum()) if p.load is not None else 0.0
+    shares: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * float(p.load.sum()))
+    return shares
 
 
 def configured_values(p: Problem, plan: Placement) -> dict[str, int]:
@@ -25,7 +28,6 @@ def configured_values(p: Problem, plan: Placement) -> dict[str, int]:
         reached = values[logged % C] >= 0
         found["tag_spread"] -= len(np.unique((logged // C * (C + 1) + values[logged % C])[reached]))
     if p.load is not None:
-        carried = np.bincount(plan.active, weights=p.load, minlength=C)
-        room = np.maximum(1, np.round(even_load(p) * p.units))
-        found["load"] = int(np.max(np.ceil(1000 * carried / room - 1e-9)))
+        shares = np.floor(p.load * load_shares(p)[plan.active])
+        found["load"] = int(-(-np.bincount(plan.active, weights=shares, minlength=C).max() // 1000))
     return found

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from ortools.sat.python import cp_model
 
-from .configured import even_load
+from .configured import load_shares
 from .first import First
 from .variables import Expression, Variables, total, weighted
 
@@ -85,14 +85,15 @@ def load(v: Variables, first: First) -> Expression:
     p = v.problem
     if p.load is None:
         return 0
-    even = even_load(p)
-    peak = v.model.new_int_var(0, 1000 * p.C * 1000, "")
+    # Shares are rounded down, so that the bound stays one; the least peak is above what it stands for by less than 1.
+    shares = load_shares(p)
+    peak = v.model.new_int_var(0, 1 << 50, "")
     for client in range(p.C):
         columns = np.flatnonzero(p.col_client == client).tolist()
-        there = [(variable, int(p.load[p.col_task[i]])) for i in columns for variable in v.actives([i])]
+        there = [(variable, int(p.load[p.col_task[i]] * shares[client])) for i in columns for variable in v.actives([i])]
         if there:
             carried = weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
-            v.model.add(1000 * carried <= peak * max(1, round(even * int(p.units[client]))))
+            v.model.add(carried <= 1000 * peak)
     return peak
 
 

@@ -99,13 +99,15 @@ def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntA
     number = count(problem, active, active[:0], active[:0]).group_active
     if windows.group_active.holds(np.where(logged, number, windows.group_active.low)) and ideal.holds(number.sum(axis=0)):
         return active
-    # The smallest tasks stand first, and so stay where they are among equals.
+    # The smallest tasks stand first, and so stay where they are among equals. Where no task cares, there is nothing to bid for.
     column = np.flatnonzero(options.columns & problem.logged[problem.col_task])
     task, client, cost = problem.col_task[column], problem.col_client[column], options.cost[column]
     cell = problem.group[task] * C + client
     worth = 256 - 64 * (cost >= _COLD) - 16 * (cost % _COLD >= _MOVED)
-    least = np.zeros(problem.T, dtype=np.int64)
-    taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal.high)
+    taken = np.zeros(len(column), dtype=np.bool_)
+    if np.any(worth != worth[np.searchsorted(task, task)]):
+        least = np.zeros(problem.T, dtype=np.int64)
+        taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal.high)
     active[:] = -1
     active[task[taken]] = client[taken]
     _spread(problem, options, active)

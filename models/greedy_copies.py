@@ -51,9 +51,7 @@ def greedy_copies(
     problem = problem.with_all_columns(stuck).with_columns(keys)
     terms = _terms(problem, first_of(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
-    copies = Copies.settled(
-        problem, np.flatnonzero(open_ & (terms.allowed if now else problem.logged[problem.col_task])), keys, lost
-    )
+    copies = Copies.settled(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
     if not now and len(stuck) * problem.C > _MANY_PAIRS:
         exchange(problem, windows, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)

@@ -10,9 +10,15 @@ import numpy as np
 from .problem import BoolArray, IntArray
 
 _BIDDINGS = 60
+"""Rounds of an auction; what is not decided then stays open."""
 _STEPS = 40
+"""Steps from nothing to the mean worth in which bids rise: fewer end sooner, more come nearer to the optimum."""
 _ANY_PRICE = 1 << 40
-_NEAR, _MISSES = 256, 64
+"""More than any worth, less than that of what must be taken."""
+_NEAR = 256
+"""Pairs that are looked at first for a swap."""
+_MISSES = 64
+"""Pairs that found no swap, after which no more swaps are looked for."""
 
 
 def rank_within(group: IntArray) -> IntArray:
@@ -21,10 +27,11 @@ def rank_within(group: IntArray) -> IntArray:
         return group
     order = np.argsort(group, kind="stable")
     arranged = group[order]
-    start = np.flatnonzero(np.concatenate([[True], arranged[1:] != arranged[:-1]]))
-    place = np.arange(len(group)) - np.repeat(start, np.diff(start, append=len(group)))
+    first = np.empty(len(group), dtype=np.bool_)
+    first[0] = True
+    np.not_equal(arranged[1:], arranged[:-1], out=first[1:])
     rank = np.empty(len(group), dtype=np.int64)
-    rank[order] = place
+    rank[order] = np.arange(len(group)) - np.flatnonzero(first)[np.cumsum(first) - 1]
     return rank
 
 
@@ -69,6 +76,7 @@ def auctioned(
 
     Args:
         worth: (n,) > 0.
+        quota: pairs that a task may have.
         task, cell, client: (n,) of each pair.
         least: (T,) pairs that the task should have at any price.
         cell_room, client_room: pairs that a cell or client takes.
@@ -77,25 +85,31 @@ def auctioned(
     taken, bid = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
     if not n:
         return taken
+    cells, cell = np.unique(cell, return_inverse=True)
+    cell_room = cell_room[cells]
     step = 1 + int(np.mean(np.minimum(worth, _ANY_PRICE // 4))) // _STEPS
     for _ in range(_BIDDINGS):
-        floor = _floor(bid, taken, cell, cell_room)[cell]
-        floor = np.maximum(floor, _floor(bid, taken, client, client_room)[client])
         held = np.bincount(task[taken], minlength=tasks)
         urgent, free = np.maximum(least - held, 0), quota - held
-        value = worth - floor
-        some = np.flatnonzero(~taken & (free[task] > 0) & (value > np.where(urgent > 0, -_ANY_PRICE, 0)[task]))
+        some = np.flatnonzero(~taken & (free > 0)[task])
+        floor = np.maximum(
+            _floor(bid, taken, cell, cell_room)[cell[some]], _floor(bid, taken, client, client_room)[client[some]]
+        )
+        value = worth[some] - floor
+        can = value > np.where(urgent > 0, -_ANY_PRICE, 0)[task[some]]
+        some, value = some[can], value[can]
         if not len(some):
             break
-        some = some[np.lexsort((-value[some], task[some]))]
-        place, wanted = rank_within(task[some]), value[some] > 0
+        order = np.lexsort((-value, task[some]))
+        some, value = some[order], value[order]
+        place, wanted = rank_within(task[some]), value > 0
         # A task that lacks pairs it should have pays any price for them, but no more than an alternative costs.
         number = np.bincount(task[some[wanted & (place < free[task[some]])]], minlength=tasks)
         hurry = number <= urgent
         slots = np.where(hurry, urgent, free)[task[some]]
         next_best = np.where(hurry, -_ANY_PRICE, 0)
         following = place == slots
-        next_best[task[some[following]]] = np.maximum(value[some[following]], next_best[task[some[following]]])
+        next_best[task[some[following]]] = np.maximum(value[following], next_best[task[some[following]]])
         bidding = (place < slots) & (wanted | hurry[task[some]])
         some = some[bidding]
         limit = worth[some] + np.where(hurry[task[some]], _ANY_PRICE, 0)

@@ -21,8 +21,7 @@ def swapped(held: BoolArray, group: IntArray, dearer: Dearer, budget: int) -> Bo
     Args:
         held: (N, C) copies of each task.
         group: (N,) ascending.
-        dearer: (N,) for copies and clients a, b: what the task's copy costs on b instead of a, where a holds it and b does not;
-            on b instead of a, where b holds it and a does not.
+        dearer: for (held, a, b), (N,) what a task's copy costs on b more than on a; only tasks that one of the two holds count.
         budget: rows to sort, at most.
     """
     held = held.copy()

@@ -178,7 +178,10 @@ class _Fractions:
         # Subtopologies mostly come in few sizes: exact arithmetic once for each.
         sizes, back = np.unique(tasks, return_inverse=True)
         each = [self.window(int(size)) for size in sizes]
-        return Window(np.array([w.low for w in each])[back], np.array([w.high for w in each])[back])
+        shape = (len(each), len(self.numerator))  # also where there is no subtopology at all
+        low = np.array([w.low for w in each], dtype=np.int64).reshape(shape)
+        high = np.array([w.high for w in each], dtype=np.int64).reshape(shape)
+        return Window(low[back], high[back])
 
 
 def _lowest_terms(units: IntArray) -> IntArray:

@@ -68,6 +68,18 @@ def test_a_warmup_keeps_its_slot_while_its_lag_falls(assignor: str) -> None:
 
 
 @both
+def test_it_keeps_it_though_another_has_more_to_lose(assignor: str) -> None:
+    """A directory of 0_5 turns up on c, nearly complete."""
+    state = joined()
+    given = assign(state, assignor)
+    assert warmups(given) == {"c": ("0_2",)}
+    state = after(state, given, {"c": {"0_2": 199, "0_5": 50}})
+    assert warmups(assign(state, assignor)) == {"c": ("0_2",)}
+    fresh = state.model_copy(update={"remembered": None})
+    assert warmups(assign(fresh, assignor)) == {"c": ("0_5",)}, "without memory of what is under way"
+
+
+@both
 def test_a_warmup_that_stands_still_goes_to_the_end_of_the_queue(assignor: str) -> None:
     state = joined()
     given = assign(state, assignor)

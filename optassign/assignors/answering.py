@@ -22,13 +22,15 @@ from optassign.metrics import goal_values, rack_crossings, tag_values, weighted_
 from optassign.placement import planned
 from optassign.state import ApplicationState
 
+_GREATEST = frozenset({("rebalance", "planned_copies"), ("plan", "tag_spread"), ("now", "tag_spread")})
+"""Goals of which more is better."""
 _NOW_GOALS = ("restore_work", "active_moves")
 """What is reported of an answer that is balanced at once, beside goals (a)."""
 _COUNTS = frozenset({"cold_copies", "cold_actives", "active_moves", "standby_moves", "active_excess"})
 """Goals that are never below 0: reached, that needs no solver to prove it."""
 _FROM_MODEL: dict[str, Callable[[float], int | float]] = {
     "tag_spread": lambda bound: -int(bound),  # minimised there, as its negative
-    "load": lambda bound: bound / 1000,
+    "load": lambda bound: max(0.0, (1000 * bound - 999) / 1_000_000),  # the model rounds up to thousandths
 }
 """Bounds of the model in the units of the measures."""
 
@@ -124,6 +126,9 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
             bound = _FROM_MODEL[name](bound)
         if bound is None and ((certain and known) or (value == 0 and name in _COUNTS)):
             bound = value
+        # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.
+        if bound is not None and ((bound < value) if (stage, name) in _GREATEST else (bound > value)):
+            bound = None
         # The load is modelled in thousandths, so its bound may differ from the value by less than one.
         met = bound is not None and (bound == value or (known and name == "load"))
         certain = certain and met

@@ -15,7 +15,6 @@ from optassign.assignors.greedy import GreedyAssignor
 from optassign.assignors.stages import solve
 from optassign.configs import AssignmentConfigs
 from optassign.goals import goal_order
-from optassign.models.flow import FlowError
 from optassign.models.problem import Problem
 from optassign.models.solver import Deadline
 from optassign.state import ApplicationState
@@ -53,7 +52,7 @@ class CpSatAssignor:
             if not broken:
                 return answer
             why = f"the answer broke a rule: {broken[0]}"
-        except (FlowError, ArithmeticError, AssertionError, MemoryError, RuntimeError, ValueError) as error:
+        except Exception as error:
             why = f"{type(error).__name__}: {error}"
             _log.debug("cp-sat failed", exc_info=True)
         _log.error("cp-sat had no answer, greedy answers instead: %s", why)
