@@ -27,8 +27,10 @@ _FEW_CANDIDATES = 8_000
 """Up to so many, exchanging dealt copies saves something for its time."""
 _MANY_PAIRS = 4_000
 """Beyond so many, clients swap tasks first: the exchange takes one copy at a time."""
-_MOST_PAIRS = 1_000_000
-"""No more pairs than these become columns."""
+_MOST_PAIRS = {"few": 1_000_000, "lost": 200_000, "guessed": 20_000}
+"""No more pairs than these become columns: where clients are few, copies found no place, prices were guessed."""
+_SWAPPING_CLIENTS = 40
+"""Beyond so many, there are too many pairs of clients to swap between."""
 
 
 def greedy_copies(
@@ -52,7 +54,7 @@ def greedy_copies(
     terms = _terms(problem, first_of(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
     copies = Copies.settled(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
-    if not now and len(stuck) * problem.C > _MANY_PAIRS:
+    if not now and problem.C <= _SWAPPING_CLIENTS and len(stuck) * problem.C > _MANY_PAIRS:
         exchange(problem, windows, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)
     exchange(problem, windows, terms, copies, save=True)
@@ -67,10 +69,13 @@ def _terms(problem: Problem, first: First, now: bool, must: IntArray | None) -> 
 def _to_write_out(problem: Problem, terms: Terms, lost: IntArray, few: bool) -> IntArray:
     """Logged tasks: all where clients are few; else those of subtopologies where a copy found no place, or where the auction
     had to guess which tied columns are free. Of too many, those without a place and then those that move most cheaply."""
+    C, logged = problem.C, np.flatnonzero(problem.logged)
+    most = _MOST_PAIRS["few" if few else "lost"] // C
+    tasks = logged if few else logged[np.isin(problem.group[logged], problem.group[lost])]
     guessed = problem.col_task[terms.tied & ~terms.pool_tied[problem.col_task]]
-    groups = np.unique(problem.group[np.concatenate([lost, guessed])])
-    tasks = np.flatnonzero(problem.logged & (few | np.isin(problem.group, groups)))
-    most = _MOST_PAIRS // problem.C
+    more = logged[np.isin(problem.group[logged], problem.group[guessed])]
+    if len(more) * C <= _MOST_PAIRS["guessed"]:
+        tasks = np.union1d(tasks, more)
     if len(tasks) > most:
         tasks = np.sort(tasks[np.lexsort((terms.pool_price[tasks], ~np.isin(tasks, lost)))[:most]])
     return tasks
@@ -103,6 +108,11 @@ def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> Copies:
     least = np.where(problem.logged, np.maximum(size - _room(problem, terms, barred, column[won], spare), 0), 0)
     taken = auctioned(worth, task, size, least, cell, places.ravel(), client, places.sum(axis=0))
     need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
+    left = places - np.bincount(cell[taken], minlength=G * C).reshape(G, C)
+    more = _apart(problem, need, left, terms.pool_price, least)
+    if np.any(more > least):
+        taken = auctioned(worth, task, size, more, cell, places.ravel(), client, places.sum(axis=0))
+        need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
     return Copies(column, task, cell, taken, room, need, places)
 
 
@@ -114,6 +124,25 @@ def _room(problem: Problem, terms: Terms, barred: BoolArray, taken: IntArray, sp
     in_columns = np.bincount(problem.col_task[open_], minlength=problem.T)
     in_pool = spare.sum(axis=1)[problem.group] - np.bincount(problem.col_task[at_spare], minlength=problem.T)
     return in_columns + np.where(terms.pools, in_pool, 0)
+
+
+def _apart(problem: Problem, need: IntArray, places: IntArray, price: IntArray, least: IntArray) -> IntArray:
+    """(T,) columns that each task must have, so that the others find different clients among the places (G, C) left.
+
+    That is so if for every k (Gale and Ryser) what tasks need beyond k copies each fits on all but the k clients with most
+    places. Where it does not, only the cheapest tasks may need more than k.
+    """
+    size, least = problem.standbys + 1, least.copy()
+    for group in np.unique(problem.group[need > 1]).tolist():
+        tasks = np.flatnonzero(problem.group == group)
+        tasks = tasks[np.argsort(price[tasks], kind="stable")]
+        most_first = np.sort(places[group])[::-1]
+        for k in range(1, size):
+            beyond = np.maximum(need[tasks] - k, 0)
+            if beyond.sum() > most_first[k:].sum():
+                may = (beyond > 0) & (np.cumsum(beyond) <= most_first[k:].sum())
+                least[tasks[~may]] = np.maximum(least[tasks[~may]], size - k)
+    return least
 
 
 def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) -> IntArray:
