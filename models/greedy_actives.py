@@ -20,11 +20,10 @@ from .windows import Window, Windows, count
 
 _COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17
 """Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of an early task moved."""
-_EFFORT = 400_000
-"""Arcs to look at for saving costs."""
-_SMALL = 10_000
-"""Arcs up to which costs are saved at all."""
+_EFFORT, _SMALL = 400_000, 10_000
+"""Arcs to look at for saving costs, and how many arcs there may be for costs to be saved at all."""
 _TURNS = 100
+"""Turns of moving single tasks; mostly some ten are enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +162,8 @@ def filled(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
             keys, lost = dealt(tasks, np.ones_like(tasks), left[row * C : (row + 1) * C], tasks[:0])
             active[keys // C] = keys % C
             for without_place in lost.tolist():
-                client_of = int(np.argmin(np.where(share > 0, held, problem.T)))
-                active[without_place] = client_of
-                held[client_of] += 1
+                active[without_place] = np.argmin(np.where(share > 0, held, problem.T))
+                held[active[without_place]] += 1
     return active
 
 
@@ -173,8 +171,7 @@ def finished(problem: Problem, windows: Windows, options: Options, active: IntAr
     """The actives after what is left to do: windows that are missed and, where the problem is small, costs."""
     if in_windows(problem, windows, active):
         arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
-        cheapest = nearest(problem, options)
-        if arcs > _SMALL or np.array_equal(active[problem.logged], cheapest[problem.logged]):
+        if arcs > _SMALL or np.array_equal(active[problem.logged], nearest(problem, options)[problem.logged]):
             return active
     return settled(problem, windows, options, active)
 
