@@ -40,8 +40,8 @@ class Arrays:
     in_transit: BoolArray
     """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
     unconfirmed: bool
-    """There is no memory, and some tasks are nobody's while others have owners: this may be the second pass of an answer that
-    is not known (or a client has gone)."""
+    """There is no memory, and some tasks are nobody's, all of them caught up somewhere, while others have owners: this may be
+    the second pass of an answer that is not known (or a client has gone)."""
     remembered_notes: tuple[str, ...]
     """The notes in the report of the remembered answer."""
     same_clients: bool
@@ -181,7 +181,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         previous=_previous(problem, keys, owns, lag, lists, memory),
         remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
         in_transit=in_transit,
-        unconfirmed=not memory.known and bool(claimed.any()) and not claimed.all(),
+        unconfirmed=not memory.known and _may_be_second_pass(claimed, task[rank == 0], pool_rank, logged),
         remembered_notes=state.remembered.report.notes if state.remembered is not None else (),
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
@@ -288,6 +288,14 @@ def _first_rank(
     first_rank[stays[task] & is_standby & (lag - least(~is_standby & ~is_active) <= acceptable)] = -1
     first_rank[confirmed] = -2
     return first_rank
+
+
+def _may_be_second_pass(claimed: IntArray, caught_up: IntArray, pool_rank: IntArray, logged: BoolArray) -> bool:
+    """Some tasks are nobody's while others have owners, and each of them is caught up somewhere: a task that is given away
+    goes to a caught-up client (R3)."""
+    nobodys = claimed == 0
+    ready = (np.bincount(caught_up, minlength=len(claimed)) > 0) | (pool_rank == 0) | ~logged
+    return bool(nobodys.any() and (~nobodys).any() and ready[nobodys].all())
 
 
 def _previous(
