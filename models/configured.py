@@ -12,7 +12,7 @@ def load_shares(p: Problem) -> npt.NDArray[np.float64]:
     """(C,) what one unit of load adds to a client's load, in millionths of an even spread over the clients that stay."""
     assert p.load is not None
     staying = p.units[~p.draining] if not p.draining.all() else p.units
-    shares: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * float(p.load.sum()))
+    shares: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * max(1.0, float(p.load.sum())))
     return shares
 
 

@@ -207,7 +207,9 @@ def _at_rest(case: _Case) -> bool:
     state, previous = case.state, case.previous
     if state.configs.rack_aware_assignment_strategy != "none" or state.configs.rack_aware_assignment_tags:
         return False
-    if len({task.weight for task in state.tasks}) > 1:
+    if len({task.weight for task in state.tasks}) > 1 or state.options.preset == "weighted":
+        return False
+    if {"rack_traffic", "tag_spread", "load"} & {*(state.options.goals or ())}:
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
         return False

@@ -18,6 +18,7 @@ from optassign.metrics import measure, rack_crossings, tag_values, weighted_load
 from optassign.placement import Placement, planned
 from optassign.simulation.convergence import converge
 from optassign.state import ApplicationState
+from optassign.validation import validate
 
 
 def with_configs(state: ApplicationState, **configs: Any) -> ApplicationState:
@@ -140,3 +141,15 @@ def test_only_what_is_configured_is_looked_at() -> None:
     assert measure(state, without).restore_work <= measure(state, given).restore_work
     assert "rack_traffic" in [goal.name for goal in given.report.goals]
     assert "rack_traffic" not in [goal.name for goal in without.report.goals]
+
+
+def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> None:
+    """R7 lets rest only what is at the optimum of goals (a): 2 tasks on a and 1 on b, though b has half as much again."""
+    clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2", "capacity": 1.5}}
+    tasks = dict.fromkeys(("0_0", "0_1", "0_2"), "unlogged")
+    for goals, expected in ((None, [2, 1]), (["load", "active_moves"], [1, 2])):
+        state = snapshot(tasks, clients, options={"goals": goals})
+        given = assign(state)
+        assert [len(client.active) for client in given.clients] == expected
+        assert validate(state, given) == []
+        assert given.report.termination.reason != "fallback"

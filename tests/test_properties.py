@@ -224,11 +224,14 @@ def test_the_answer_to_the_answer_is_good_too(assignor: str, state: ApplicationS
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("clients", ["a", "abc"])
 @pytest.mark.parametrize("memory", [True, False])
-def test_no_tasks(assignor: str, clients: str, memory: bool) -> None:
+@pytest.mark.parametrize("options", [{}, {"goals": ["load", "rack_traffic"]}, {"preset": "weighted"}], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_no_tasks(assignor: str, clients: str, memory: bool, options: dict[str, Any]) -> None:
     rows = [{"process_id": name, "threads": 1} for name in clients]
     remembered = whole([], rows, 0, 0) if memory else None
+    configs = {"num_standby_replicas": 1}
     state = ApplicationState.model_validate(
-        {"format": 1, "configs": {"num_standby_replicas": 1}, "tasks": [], "clients": rows, "remembered": remembered}
+        {"format": 1, "configs": configs, "options": options, "tasks": [], "clients": rows, "remembered": remembered}
     )
     for client in judged(state, assignor).clients:
         assert (client.active, client.standby, client.warmup, client.followup_rebalance_ms) == ((), (), (), None)
