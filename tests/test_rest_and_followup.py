@@ -232,6 +232,8 @@ def test_balanced_at_once_wherever_that_is_possible(seed: int) -> None:
     assert measure(state, given).balanced == (best is not None)
     if best is not None:
         assert (warmups(given), given.plan, given.report.waiting) == ([], None, ())
+        (work,) = (goal for goal in given.report.goals if goal.name == "restore_work")
+        assert work.bound == work.value == measure(state, given).restore_work, "R3 to R5 leave no choice of what it costs"
         assert given.report.termination.reason == "rest" or active_moves(state, Placement.of(state, given)) == best
 
 

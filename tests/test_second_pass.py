@@ -105,6 +105,16 @@ def test_not_where_the_client_has_fallen_behind(assignor: str) -> None:
 
 
 @both
+def test_what_somebody_owns_stays_whatever_is_remembered(assignor: str) -> None:
+    """Only 1_2 is in transit; a and b own the others, though not as memory has it."""
+    memory = answer({"a": "1_1 1_3", "b": "1_0 1_2"})
+    clients = {"a": {"active": "1_0 1_3"}, "b": {"active": "1_1"}}
+    given = assign(snapshot(dict.fromkeys(("1_0", "1_1", "1_2", "1_3"), "stateless"), clients, remembered=memory), assignor)
+    assert {client.process_id: client.active for client in given.clients} == {"a": ("1_0", "1_3"), "b": ("1_1", "1_2")}
+    assert given.report.termination.reason != "fallback"
+
+
+@both
 def test_nearly_as_good_is_good_enough(assignor: str) -> None:
     """Nobody is within the limit of 0_0: 22 on a, 30 on b, who is to have it."""
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 22}}, "b": {"standby": "0_0", "lags": {"0_0": 30}}}
