@@ -11,6 +11,7 @@ from optassign.state import ApplicationState
 from optassign.utilities import AssignmentError, validate_task_assignment
 
 __all__ = [
+    "NEED_A_JDK",
     "AssignmentError",
     "AssignorError",
     "AssignorFactory",
@@ -19,6 +20,7 @@ __all__ = [
     "create",
     "names",
     "register",
+    "variants",
 ]
 
 
@@ -52,14 +54,29 @@ _factories: dict[str, AssignorFactory | str] = {
     # "module:attribute", imported when first created: `import optassign` must not import a solver.
     "cp-sat": "optassign.assignors.cp_sat:CpSatAssignor",
     "greedy": "optassign.assignors.greedy:GreedyAssignor",
+    # What people run today, and what the source documents describe.
+    "consumer-sticky": "optassign.assignors.consumer_sticky:ConsumerStickyAssignor",
+    "gap-sticky": "optassign.assignors.gap_sticky:GapStickyAssignor",
+    "goal-chain": "optassign.assignors.goal_chain:GoalChainAssignor",
+    "high-availability": "optassign.assignors.high_availability:HighAvailabilityAssignor",
+    "sticky": "optassign.assignors.sticky:StickyAssignor",
+    "weighted-shards": "optassign.assignors.weighted_shards:WeightedShardsAssignor",
+    # Kafka's own classes, which need a JDK: see optassign/assignors/kafka.py.
+    "kafka-broker-sticky": "optassign.assignors.kafka:KafkaBrokerSticky",
+    "kafka-high-availability": "optassign.assignors.kafka:KafkaHighAvailability",
+    "kafka-sticky": "optassign.assignors.kafka:KafkaSticky",
 }
+NEED_A_JDK = frozenset({"kafka-broker-sticky", "kafka-high-availability", "kafka-sticky"})
+"""Assignors that run Kafka's own classes; `optassign compare` asks them with --kafka."""
 
 
 def register(name: str, factory: AssignorFactory | str, *, replace: bool = False) -> None:
     """Make an assignor known under `name`; `factory` may be "module:attribute", imported when first needed.
 
-    ValueError if the name is empty, or taken and `replace` is false.
+    ValueError if the name is empty, has a colon, or is taken and `replace` is false.
     """
+    if ":" in name:
+        raise ValueError(f"assignor {name!r}: a colon stands before a variant")
     with _lock:
         if not name or (name in _factories and not replace):
             raise ValueError(f"assignor {name!r} is already registered" if name else "an assignor needs a name")
@@ -72,19 +89,42 @@ def names() -> tuple[str, ...]:
         return tuple(sorted(_factories))
 
 
+def variants(name: str) -> tuple[str, ...]:
+    """The variants that an assignor can be asked for as `name:variant`, its default first; none for most."""
+    found: tuple[str, ...] = getattr(_factory(name), "VARIANTS", ())
+    return found
+
+
 def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
-    """A new assignor. `time_limit`: seconds of solving. ValueError, with the names there are, if there is none such."""
+    """A new assignor. `time_limit`: seconds of solving.
+
+    `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ValueError, with
+    what is allowed, for an unknown name, an unknown variant or a bad limit.
+    """
+    base, colon, variant = name.partition(":")
+    factory = _factory(base)
+    if not 0 <= time_limit < float("inf"):
+        raise ValueError(f"time limit {time_limit!r}; allowed: seconds, 0 or more and finite")
+    if not colon:
+        return factory(time_limit=time_limit)
+    allowed = variants(base)
+    if variant not in allowed:
+        raise ValueError(
+            f"unknown variant {variant!r} of {base!r}; allowed: {', '.join(allowed) or 'none, it has only one form'}"
+        )
+    return factory(time_limit=time_limit, variant=variant)
+
+
+def _factory(name: str) -> AssignorFactory:
     with _lock:
         factory = _factories.get(name)
     if factory is None:
         raise ValueError(f"unknown assignor {name!r}; allowed: {', '.join(names())}")
-    if not 0 <= time_limit < float("inf"):
-        raise ValueError(f"time limit {time_limit!r}; allowed: seconds, 0 or more and finite")
     if isinstance(factory, str):
         module, _, attribute = factory.partition(":")
         made: AssignorFactory = getattr(import_module(module), attribute)
-        return made(time_limit=time_limit)
-    return factory(time_limit=time_limit)
+        return made
+    return factory
 
 
 def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0) -> TaskAssignment:

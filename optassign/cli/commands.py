@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optassign.assignment import TaskAssignment
-from optassign.assignor import AssignorError, create, names
+from optassign.assignor import NEED_A_JDK, AssignorError, create, names, variants
 from optassign.assignor import assign as assign_with
 from optassign.cli.output import as_json_text, format_of, write, write_rendered
 from optassign.cli.progress import Progress
@@ -229,15 +229,19 @@ def _size(state: ApplicationState) -> str:
 
 
 def _known(name: str, option: str = "--assignor") -> str:
-    if name not in names():
+    base, colon, variant = name.partition(":")
+    if base not in names():
         raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(names())}")
+    if colon and variant not in variants(base):
+        allowed = ", ".join([base, *(f"{base}:{one}" for one in variants(base))])
+        raise UsageError(f"{option}: found {name!r}; allowed: {allowed}")
     return name
 
 
 def _listed(given: str | None) -> list[str]:
     """The assignors to compare, each once; by default all there are, the optimising one last."""
     if given is None:
-        return sorted(names(), key=lambda name: (name == "cp-sat", name))
+        return sorted(set(names()) - NEED_A_JDK, key=lambda name: (name == "cp-sat", name))
     return list(dict.fromkeys(_known(name.strip(), "--assignors") for name in given.split(",")))
 
 
