@@ -51,7 +51,7 @@ class Baseline(ABC):
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
         """Where the copies go. Must be deterministic, and the same whatever the order of the snapshot's lists."""
 
-    def configure(self, configs: AssignmentConfigs) -> None:
+    def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
         """Nothing to take: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -72,7 +72,7 @@ class Baseline(ABC):
         )
         return to_assignment(state, arrays, solution, self.name)
 
-    def on_assignment_computed(
+    def on_assignment_computed(  # noqa: B027 - most have nothing to do
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Nothing to learn."""
