@@ -3,6 +3,7 @@
 A task id here is only required to be one: an answer that breaks a rule can be read, so that `validate` can say which.
 """
 
+import math
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field
@@ -129,3 +130,19 @@ class TaskAssignment(Frozen):
     def without_times(self) -> Self:
         """The same answer without seconds: what has to be equal between two runs of the same problem (R9)."""
         return self.model_copy(update={"report": self.report.without_times()})
+
+    @property
+    def seconds_elsewhere(self) -> float | None:
+        """Seconds of the call alone, where the assignor runs in another process, or None: what it takes to get there and
+        back is not the assignor's."""
+        return self.report.seconds.get("elsewhere")
+
+
+def restore_work_bound(answer: TaskAssignment) -> int | None:
+    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan."""
+    for stage in ("plan", "now"):
+        for goal in answer.report.goals:
+            if (goal.stage, goal.name) == (stage, "restore_work"):
+                # Offsets are whole; what a float is above a whole number may be its own rounding.
+                return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
+    return None

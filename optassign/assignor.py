@@ -11,6 +11,7 @@ from optassign.state import ApplicationState
 from optassign.utilities import AssignmentError, validate_task_assignment
 
 __all__ = [
+    "BASELINES",
     "NEED_A_JDK",
     "AssignmentError",
     "AssignorError",
@@ -66,6 +67,8 @@ _factories: dict[str, AssignorFactory | str] = {
     "kafka-high-availability": "optassign.assignors.kafka:KafkaHighAvailability",
     "kafka-sticky": "optassign.assignors.kafka:KafkaSticky",
 }
+BASELINES = frozenset(_factories) - {"cp-sat", "greedy"}
+"""Heuristics to compare with: they never promised to keep R3 to R8."""
 NEED_A_JDK = frozenset({"kafka-broker-sticky", "kafka-high-availability", "kafka-sticky"})
 """Assignors that run Kafka's own classes; `optassign compare` asks them with --kafka."""
 

@@ -25,6 +25,7 @@ CORE = {"numpy", "pydantic", "pydantic_core", "rich"}  # pydantic documents part
 THIRD_PARTY = {  # the longest prefix counts
     "optassign": CORE,
     "optassign.assignors": CORE | {"ortools"},
+    "optassign.cli.pictures": CORE | {"matplotlib"},
     "optassign.models": {"numpy", "ortools"},
     "optassign.service": CORE | {"fastapi", "starlette", "uvicorn"},
     "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},

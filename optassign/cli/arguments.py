@@ -42,19 +42,18 @@ def parser() -> argparse.ArgumentParser:
 
     compare = _command(commands, "compare", "the same rebalance under several assignors, side by side")
     _snapshot(compare)
-    compare.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all there are)")
+    compare.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    compare.add_argument("--kafka", action="store_true", help="Kafka's own classes too, where there is a JDK")
+    compare.add_argument("--converge", action="store_true", help="let each play on until it asks for no follow-up")
+    _play(compare)
     _time_limit(compare)
-    _output(compare)
+    _output(compare, "markdown")
+    compare.add_argument("--picture", metavar="FILE", help="loads per client before and after, as PNG, SVG or PDF")
 
     converge = _command(commands, "converge", "rebalance after rebalance, until the group is at rest")
     _snapshot(converge)
     _assignor(converge)
-    converge.add_argument(
-        "--max-rebalances", type=_at_least(1), metavar="N", help="give up after so many (default: by the snapshot's size)"
-    )
-    converge.add_argument(
-        "--keep-state", action="store_true", help="state that is dropped stays on its disk and grows old (default: deleted)"
-    )
+    _play(converge)
     _output(converge)
 
     explain = _command(commands, "explain", "why: what changes, where a task is, what a client gets")
@@ -101,9 +100,18 @@ def _time_limit(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _output(command: argparse.ArgumentParser) -> None:
+def _play(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--max-rebalances", type=_at_least(1), metavar="N", help="give up after so many (default: by the snapshot's size)"
+    )
+    command.add_argument(
+        "--keep-state", action="store_true", help="state that is dropped stays on its disk and grows old (default: deleted)"
+    )
+
+
+def _output(command: argparse.ArgumentParser, *formats: str) -> None:
     _file(command)
-    command.add_argument("--format", choices=("json", "table"), help="default: table to a terminal, else json")
+    command.add_argument("--format", choices=("json", "table", *formats), help="default: table to a terminal, else json")
 
 
 def _file(command: argparse.ArgumentParser) -> None:

@@ -2,20 +2,19 @@
 
 import logging
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optassign.assignment import TaskAssignment
-from optassign.assignor import NEED_A_JDK, AssignorError, create, names, variants
+from optassign.assignor import AssignorError
 from optassign.assignor import assign as assign_with
-from optassign.cli.output import as_json_text, format_of, write, write_rendered
+from optassign.cli.common import BROKEN, DONE, USAGE, UsageError, give, known, size, snapshot
+from optassign.cli.compare_command import compare
+from optassign.cli.output import as_json_text, write
 from optassign.cli.progress import Progress
-from optassign.goals import read_options
-from optassign.reading import InputError, read_assignment, read_state
+from optassign.reading import InputError, read_assignment
 from optassign.state import ApplicationState
 from optassign.validation import validate as validate_answer
 
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_DONE, _BROKEN, _USAGE = 0, 1, 2
-
-
-class UsageError(ValueError):
-    """Something on the command line that only the command can tell to be wrong."""
-
 
 def run(arguments: Namespace) -> int:
     """Run the command and give its exit code; what is wrong with its input is one line on standard error."""
@@ -37,9 +30,9 @@ def run(arguments: Namespace) -> int:
     try:
         return _COMMANDS[arguments.command](arguments)
     except (InputError, UsageError) as error:
-        return _error(arguments, error, _USAGE)
+        return _error(arguments, error, USAGE)
     except AssignorError as error:
-        return _error(arguments, error, _BROKEN)
+        return _error(arguments, error, BROKEN)
 
 
 def _error(arguments: Namespace, error: Exception, code: int) -> int:
@@ -48,8 +41,8 @@ def _error(arguments: Namespace, error: Exception, code: int) -> int:
 
 
 def _assign(arguments: Namespace) -> int:
-    _known(arguments.assignor)
-    state = _state(arguments)
+    known(arguments.assignor)
+    state = snapshot(arguments)
     answer = _answer(state, arguments)
 
     def tables(width: int) -> "Iterable[RenderableType]":
@@ -57,41 +50,16 @@ def _assign(arguments: Namespace) -> int:
 
         return assignment_tables(state, answer, width)
 
-    _give(arguments, lambda: answer.model_dump_json() + "\n", tables)
-    return _DONE
-
-
-def _compare(arguments: Namespace) -> int:
-    from optassign.cli.comparison import compare
-
-    chosen = _listed(arguments.assignors)
-    state = _state(arguments)
-    with Progress("comparing") as progress:
-
-        def ask(name: str) -> tuple[TaskAssignment, float]:
-            progress.now = f"asking {name}: {_size(state)}"
-            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
-            start = time.perf_counter()
-            answer = assign_with(state, assignor)
-            return answer, time.perf_counter() - start
-
-        comparison = compare(state, chosen, ask)
-
-    def tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.many_tables import comparison_tables
-
-        return comparison_tables(comparison, width)
-
-    _give(arguments, lambda: as_json_text(comparison.as_json()), tables)
-    return _BROKEN if comparison.broken else _DONE
+    give(arguments, lambda: answer.model_dump_json() + "\n", tables)
+    return DONE
 
 
 def _converge(arguments: Namespace) -> int:
     from optassign.simulation.convergence import Step, converge
 
-    _known(arguments.assignor)
-    state = _state(arguments)
-    with Progress(f"asking {arguments.assignor}: {_size(state)}") as progress:
+    known(arguments.assignor)
+    state = snapshot(arguments)
+    with Progress(f"asking {arguments.assignor}: {size(state)}") as progress:
 
         def on_step(number: int, step: Step) -> None:
             progress.now = f"rebalance {number + 1}: {len(step.waiting):,} copies are waited for"
@@ -106,22 +74,22 @@ def _converge(arguments: Namespace) -> int:
         )
 
     def tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.many_tables import convergence_tables
+        from optassign.cli.convergence_tables import convergence_tables
 
         return convergence_tables(result, arguments.assignor, width)
 
-    _give(arguments, lambda: as_json_text(result.as_json()), tables)
-    return _DONE if result.stable and not result.violations else _BROKEN
+    give(arguments, lambda: as_json_text(result.as_json()), tables)
+    return DONE if result.stable and not result.violations else BROKEN
 
 
 def _explain(arguments: Namespace) -> int:
     from optassign.explain import explain, explain_client, explain_task
     from optassign.explain_text import lines_of_all, lines_of_client, lines_of_task
 
-    _known(arguments.assignor)
+    known(arguments.assignor)
     if arguments.assignment is not None:
         _one_from_standard_input(arguments)
-    state = _state(arguments)
+    state = snapshot(arguments)
     clients = [_client(state, given) for given in arguments.client]
     for task in arguments.task:
         if task not in state.all_tasks:
@@ -147,13 +115,13 @@ def _explain(arguments: Namespace) -> int:
         lines += [line for e in of_clients for line in lines_of_client(e)]
         return text_lines(lines if of_all is None else lines_of_all(of_all))
 
-    _give(arguments, as_json, tables)
-    return _DONE
+    give(arguments, as_json, tables)
+    return DONE
 
 
 def _validate(arguments: Namespace) -> int:
     _one_from_standard_input(arguments)
-    state, answer = _state(arguments), read_assignment(arguments.assignment)
+    state, answer = snapshot(arguments), read_assignment(arguments.assignment)
     violations = validate_answer(state, answer)
 
     def as_json() -> str:
@@ -164,8 +132,8 @@ def _validate(arguments: Namespace) -> int:
 
         return violation_tables(state, answer, violations)
 
-    _give(arguments, as_json, tables)
-    return _BROKEN if violations else _DONE
+    give(arguments, as_json, tables)
+    return BROKEN if violations else DONE
 
 
 def _generate(arguments: Namespace) -> int:
@@ -179,19 +147,19 @@ def _generate(arguments: Namespace) -> int:
     except (ValueError, NotBalancedError) as error:
         raise UsageError(str(error)) from None
     write(state.model_dump_json(exclude_defaults=True) + "\n", arguments.output)
-    return _DONE
+    return DONE
 
 
 def _anonymise(arguments: Namespace) -> int:
     from optassign.anonymise import anonymise
 
-    write(anonymise(_state(arguments)).model_dump_json() + "\n", arguments.output)
-    return _DONE
+    write(anonymise(snapshot(arguments)).model_dump_json() + "\n", arguments.output)
+    return DONE
 
 
 _COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "assign": _assign,
-    "compare": _compare,
+    "compare": compare,
     "converge": _converge,
     "explain": _explain,
     "validate": _validate,
@@ -200,49 +168,9 @@ _COMMANDS: dict[str, Callable[[Namespace], int]] = {
 }
 
 
-def _give(arguments: Namespace, json_text: Callable[[], str], tables: "Callable[[int], Iterable[RenderableType]]") -> None:
-    if format_of(arguments) == "json":
-        write(json_text(), arguments.output)
-    else:
-        write_rendered(tables, arguments.output)
-
-
-def _state(arguments: Namespace) -> ApplicationState:
-    with Progress("reading"):
-        state = read_state(arguments.snapshot)
-        if arguments.options is None:
-            return state
-        try:
-            options = read_options(Path(arguments.options))
-        except ValueError as error:
-            raise UsageError(error) from None
-        return state.model_copy(update={"options": options})
-
-
 def _answer(state: ApplicationState, arguments: Namespace) -> TaskAssignment:
-    with Progress(f"asking {arguments.assignor}: {_size(state)}"):
+    with Progress(f"asking {arguments.assignor}: {size(state)}"):
         return assign_with(state, arguments.assignor, arguments.time_limit)
-
-
-def _size(state: ApplicationState) -> str:
-    return f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
-
-
-def _known(name: str, option: str = "--assignor") -> str:
-    base, colon, variant = name.partition(":")
-    if base not in names():
-        raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(names())}")
-    if colon and variant not in variants(base):
-        allowed = ", ".join([base, *(f"{base}:{one}" for one in variants(base))])
-        raise UsageError(f"{option}: found {name!r}; allowed: {allowed}")
-    return name
-
-
-def _listed(given: str | None) -> list[str]:
-    """The assignors to compare, each once; by default all there are, the optimising one last."""
-    if given is None:
-        return sorted(set(names()) - NEED_A_JDK, key=lambda name: (name == "cp-sat", name))
-    return list(dict.fromkeys(_known(name.strip(), "--assignors") for name in given.split(",")))
 
 
 def _client(state: ApplicationState, given: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optassign.assignment import TaskAssignment, Waiting
+from optassign.assignment import TaskAssignment, Waiting, restore_work_bound
 from optassign.assignor import TaskAssignor, create
 from optassign.metrics import ConvergenceMeasures, Measures, measure
 from optassign.simulation.successors import after_restoration, second_pass
@@ -70,6 +70,8 @@ class Convergence:
     """Asked once more after the last answer, the assignor did not alter it (R7), and asked for no follow-up (R8)."""
     violations: Mapping[str, int]
     """By rule, summed over all answers; those of the last look count too."""
+    answers: int
+    """How many answers were judged: `rebalances`, and one more where it was asked whether it rests."""
     history: tuple[Step, ...]
     final: TaskAssignment
     measures: ConvergenceMeasures
@@ -139,8 +141,10 @@ def converge(
     total, violations = ConvergenceMeasures(), Counter[str]()
     lower_bound: int | None = None
     rests = False
+    answers = 0
     while True:
         answer, step = _step(chosen, state)
+        answers += 1
         history.append(step)
         total = total.then(step.measures, followup=step.followup, restored_offsets=step.restored_offsets)
         violations.update(step.measures.violations)
@@ -155,6 +159,7 @@ def converge(
         settled = not step.followup and not step.stalled
         if not step.followup:
             again, look = _step(chosen, state)
+            answers += 1
             rests = not look.followup and _same_copies(answer, again)
             violations.update(look.measures.violations)
             break
@@ -168,6 +173,7 @@ def converge(
         settled=settled,
         rests=rests,
         violations=dict(sorted(violations.items())),
+        answers=answers,
         history=tuple(history),
         final=answer,
         measures=total,
@@ -179,7 +185,7 @@ def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
     start = time.perf_counter()
     assignor.configure(state.configs)
     answer = assignor.assign(state)
-    seconds = time.perf_counter() - start
+    seconds = answer.seconds_elsewhere or time.perf_counter() - start
     assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
     measures = measure(state, answer)
     return answer, Step(
@@ -190,16 +196,6 @@ def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
         restored_offsets=measures.restore_work + measures.warmup_work,
         seconds=seconds,
     )
-
-
-def restore_work_bound(answer: TaskAssignment) -> int | None:
-    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan."""
-    for stage in ("plan", "now"):
-        for goal in answer.report.goals:
-            if (goal.stage, goal.name) == (stage, "restore_work"):
-                # Offsets are whole; what a float is above a whole number may be its own rounding.
-                return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
-    return None
 
 
 def _same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:

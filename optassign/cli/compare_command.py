@@ -1,0 +1,119 @@
+"""`optassign compare`: one rebalance under several assignors, and how each would go on from there."""
+
+import statistics
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.assignment import TaskAssignment
+from optassign.assignor import BASELINES, NEED_A_JDK, assign, create, names
+from optassign.cli.common import BROKEN, DONE, give, known, size, snapshot
+from optassign.cli.output import as_json_text, write
+from optassign.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from optassign.comparison import Played
+    from optassign.state import ApplicationState
+
+__all__ = ["compare"]
+
+
+def compare(arguments: Namespace) -> int:
+    """Run the command."""
+    from optassign.comparison import compare as compare_all
+
+    chosen = _chosen(arguments.assignors, arguments.kafka)
+    left_out = _without_a_jdk(chosen) if arguments.kafka else {}
+    if arguments.picture is not None:
+        from optassign.cli.pictures import check_matplotlib
+
+        check_matplotlib()
+    state = snapshot(arguments)
+    with Progress("comparing") as progress:
+
+        def ask(name: str) -> tuple[TaskAssignment, float]:
+            progress.now = f"asking {name}: {size(state)}"
+            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
+            start = time.perf_counter()
+            answer = assign(state, assignor)
+            seconds = time.perf_counter() - start
+            return answer, answer.seconds_elsewhere or seconds
+
+        def play(name: str) -> "Played":
+            progress.now = f"{name} to the end: {size(state)}"
+            return _played(state, name, arguments)
+
+        comparison = compare_all(
+            state,
+            [name for name in chosen if name not in left_out],
+            ask,
+            play=play if arguments.converge else None,
+            baselines=BASELINES,
+            left_out=left_out,
+        )
+    if arguments.picture is not None:
+        from optassign.cli.pictures import draw_comparison
+
+        draw_comparison(state, comparison, arguments.picture)
+
+    def tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.comparison_tables import comparison_tables
+
+        return comparison_tables(comparison, width)
+
+    if arguments.format == "markdown":
+        from optassign.cli.comparison_tables import comparison_markdown
+
+        write(comparison_markdown(comparison), arguments.output)
+    else:
+        give(arguments, lambda: as_json_text(comparison.as_json()), tables)
+    return BROKEN if comparison.broken else DONE
+
+
+def _chosen(given: str | None, kafka: bool) -> list[str]:
+    """The assignors to compare, each once; by default all that need no JDK, the optimising one last."""
+    if given is not None:
+        chosen = [known(name.strip(), "--assignors") for name in given.split(",")]
+    else:
+        chosen = sorted(set(names()) - NEED_A_JDK, key=lambda name: (name == "cp-sat", name))
+    return list(dict.fromkeys([*(sorted(NEED_A_JDK) if kafka else ()), *chosen]))
+
+
+def _without_a_jdk(chosen: Iterable[str]) -> dict[str, str]:
+    """Kafka's own classes, if they cannot be run here, and why not."""
+    from optassign.assignors.kafka import available
+
+    reason = available()
+    if reason is None:
+        return {}
+    print(f"optassign compare: Kafka's own classes are left out: {reason}", file=sys.stderr)
+    return {name: reason for name in chosen if name in NEED_A_JDK}
+
+
+def _played(state: "ApplicationState", name: str, arguments: Namespace) -> "Played":
+    from optassign.comparison import Played
+    from optassign.simulation.convergence import converge
+
+    result = converge(
+        state,
+        name,
+        max_rebalances=arguments.max_rebalances,
+        keep_state=arguments.keep_state,
+        time_limit=arguments.time_limit,
+    )
+    return Played(
+        rebalances=result.rebalances,
+        settled=result.settled,
+        rests=result.rests,
+        moved_active=result.moved_active,
+        restored_offsets=result.restored_offsets,
+        violations=result.violations,
+        answers=result.answers,
+        balanced=result.history[-1].measures.balanced,
+        final=result.final,
+        seconds=statistics.median(step.seconds for step in result.history),
+    )

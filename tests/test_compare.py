@@ -1,0 +1,145 @@
+"""`optassign compare`: what it shows of each assignor, in which forms, and whom its exit code holds to the rules."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from optassign import assignor as assignors
+from optassign.cli import main
+from optassign.generate import generate
+from optassign.simulation.convergence import converge
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def scale_out(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("compare") / "scale-out.json"
+    path.write_text(generate(shape="scale-out", tasks=30, clients=6, seed=4).model_dump_json())
+    return str(path)
+
+
+def given(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(list(arguments))
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, err = given(capsys, "compare", scale_out)
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert set(found["assignors"]) == {"previous", *assignors.names()} - assignors.NEED_A_JDK
+    assert not found["failures"]
+    for name in ("cp-sat", "greedy"):
+        assert found["assignors"][name]["violations"] == {}
+
+
+def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    """Sticky goes by who had a task, not by lag: with all that is cold beside it, it breaks R3 to R8 somewhere."""
+    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
+    assert code == 0
+    row = next(line for line in out.splitlines() if line.startswith("rules broken"))
+    assert "R5" in row or "R3" in row
+    assert "!" in row
+    assert "never promised" in out
+
+
+def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge")
+    found = json.loads(out)["assignors"]
+    assert code == 0
+    for name in ("greedy", "cp-sat"):
+        alone = converge(generate(shape="scale-out", tasks=30, clients=6, seed=4), name)
+        played = found[name]["converge"]
+        assert (played["rebalances"], played["moved_active"]) == (alone.rebalances, alone.moved_active)
+        assert (played["restored_offsets"], played["settled"], played["rests"]) == (alone.restored_offsets, True, True)
+    assert "converge" not in found["previous"]
+
+
+def test_one_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    arguments = ("compare", scale_out, "--assignors", "cp-sat", "--converge", "--max-rebalances", "1")
+    code, out, _ = given(capsys, *arguments)
+    assert code == 1
+    assert json.loads(out)["assignors"]["cp-sat"]["converge"]["settled"] is False
+
+
+def test_tables_of_many_are_split_to_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scale_out: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    _, out, _ = given(capsys, "compare", scale_out, "--format", "table")
+    heads = [line.split() for line in out.splitlines() if "previous" in line.split()]
+    assert len(heads) > 1
+    asked = [name for head in heads for name in head if name != "previous"]
+    assert sorted(asked) == sorted(set(assignors.names()) - assignors.NEED_A_JDK)
+    assert all(len(line) <= 90 for line in out.splitlines() if "excess" in line)
+
+
+def test_markdown_is_one_table_with_what_is_wrong_in_bold(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str
+) -> None:
+    path = tmp_path / "comparison.md"
+    arguments = ("compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "markdown", "--output", str(path))
+    assert given(capsys, *arguments)[:2] == (0, "")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert table[0] == "|  | previous | gap-sticky | cp-sat |"
+    assert {line.count("|") for line in table} == {5}
+    broken = next(line for line in table if line.startswith("| rules broken"))
+    assert "**" in broken
+    assert broken.endswith("| none |")
+    assert any(line.startswith("- proven minimum") for line in lines)
+
+
+def test_the_picture_has_a_panel_for_each(capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str) -> None:
+    pytest.importorskip("matplotlib")
+    png, svg = tmp_path / "loads.png", tmp_path / "loads.svg"
+    for path in (png, svg):
+        arguments = ("compare", scale_out, "--assignors", "greedy,gap-sticky,cp-sat", "--picture", str(path))
+        assert given(capsys, *arguments)[0] == 0
+    assert png.read_bytes().startswith(PNG)
+    drawn = [text for text in ET.parse(svg).getroot().iter() if text.tag.endswith("g") and "axes" in text.get("id", "")]
+    assert len([panel for panel in drawn if panel.get("id", "").startswith("axes_")]) == 3
+
+
+@pytest.mark.parametrize(("name", "said"), [("loads.sheep", "sheep"), ("no/such/folder/loads.png", "allowed: a file to write")])
+def test_a_picture_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, said: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = given(capsys, "compare", scale_out, "--assignors", "greedy", "--picture", str(tmp_path / name))
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_without_a_jdk_it_says_so_and_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scale_out: str
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    code, out, err = given(capsys, "compare", scale_out, "--assignors", "greedy", "--kafka")
+    found = json.loads(out)
+    assert code == 0
+    assert "Kafka's own classes are left out" in err
+    assert set(found["left_out"]) == assignors.NEED_A_JDK
+    assert list(found["assignors"]) == ["previous", "greedy"]
+
+
+@pytest.mark.parametrize(
+    ("given_name", "said"),
+    [
+        ("gap-sticky:odd", "allowed: gap-sticky, gap-sticky:gap, gap-sticky:previous-tasks"),
+        ("greedy:odd", "found 'greedy:odd'; allowed: greedy"),
+    ],
+)
+def test_unknown_variants(capsys: pytest.CaptureFixture[str], scale_out: str, given_name: str, said: str) -> None:
+    code, _, err = given(capsys, "compare", scale_out, "--assignors", given_name)
+    assert code == 2
+    assert said in err
