@@ -179,7 +179,7 @@ def test_shapes_are_those_that_can_be_generated() -> None:
         (["assign", "S", "--time-limit", "inf"], "found inf; allowed: seconds, 0 or more"),
         (["assign", "S", "--time-limit", "soon"], "invalid number value: 'soon'"),
         (["assign", "S", "--format", "xml"], "invalid choice: 'xml'"),
-        (["assign", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat, greedy, keep"),
+        (["assign", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat, gap-sticky"),
         (["compare", "S", "--assignors", "keep,best"], "--assignors: found 'best'; allowed: cold, consumer-sticky, cp-sat"),
         (["compare", "S", "--assignors", ""], "--assignors: found ''; allowed: cold, consumer-sticky, cp-sat"),
         (["converge", "S", "--max-rebalances", "0"], "found 0; allowed: 1 or more"),
