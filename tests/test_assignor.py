@@ -125,3 +125,41 @@ def test_what_the_package_shows() -> None:
     assert optassign.assign is assign
     assert optassign.ApplicationState is ApplicationState
     assert not hasattr(optassign, "other")
+
+
+class InTwoForms(AllToTheFirst):
+    VARIANTS = ("plain", "fancy")
+
+    def __init__(self, time_limit: float, variant: str = "plain") -> None:
+        super().__init__(time_limit)
+        self.variant = variant
+
+
+def test_variants_are_asked_for_behind_a_colon() -> None:
+    register("forms", InTwoForms)
+    made = [create(name) for name in ("forms", "forms:plain", "forms:fancy")]
+    assert [one.variant for one in made if isinstance(one, InTwoForms)] == ["plain", "plain", "fancy"]
+    assert registry.variants("forms") == ("plain", "fancy")
+    assert registry.variants("greedy") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("forms:odd", "unknown variant 'odd' of 'forms'; allowed: plain, fancy"),
+        ("forms:", "unknown variant '' of 'forms'; allowed: plain, fancy"),
+        ("greedy:odd", "unknown variant 'odd' of 'greedy'; allowed: none"),
+        ("odd:forms", "unknown assignor 'odd'"),
+    ],
+)
+def test_unknown_variants_are_named_with_what_is_allowed(name: str, said: str) -> None:
+    register("forms", InTwoForms)
+    with pytest.raises(ValueError) as error:
+        create(name)
+    assert said in str(error.value)
+
+
+def test_a_name_has_no_colon() -> None:
+    with pytest.raises(ValueError) as error:
+        register("forms:fancy", InTwoForms)
+    assert "colon" in str(error.value)
