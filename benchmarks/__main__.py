@@ -1,4 +1,4 @@
-"""`python -m optassign.benchmarks [rules|convergence|speed|second-passes …] [--write]`: the figures of docs/benchmarks.md."""
+"""`python -m optassign.benchmarks [NAME …] [--write]`: the figures of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from optassign.benchmarks import convergence, rules, second_passes, speed
+from optassign.benchmarks import baselines, beside_kafka, convergence, rules, second_passes, speed
 from optassign.benchmarks.tables import circumstances, put
 
 _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
@@ -15,6 +15,8 @@ _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "second-passes": second_passes.run,
     "convergence": convergence.run,
     "rules": rules.run,
+    "baselines": baselines.run,
+    "beside-kafka": beside_kafka.run,
 }
 
 

@@ -135,7 +135,7 @@ class TaskAssignment(Frozen):
     def seconds_elsewhere(self) -> float | None:
         """Seconds of the call alone, where the assignor runs in another process, or None: what it takes to get there and
         back is not the assignor's."""
-        return self.report.seconds.get("elsewhere")
+        return self.report.seconds.get("assign")
 
 
 def restore_work_bound(answer: TaskAssignment) -> int | None:
