@@ -1,7 +1,7 @@
 """Seconds of one answer beside Kafka's real high-availability class, on the same snapshots, in one run.
 
-The calls alternate, so that what else the machine does meets all alike. Ours: the whole call from snapshot to answer, validation
-and report included. Kafka's: the call inside a warmed JVM, objects made before.
+The calls alternate, so that what else the machine does meets all alike. Ours: the whole call from snapshot to answer,
+validation and report included. Kafka's: the call inside a warmed JVM, objects made before.
 """
 
 from __future__ import annotations
