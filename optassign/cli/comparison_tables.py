@@ -98,9 +98,9 @@ def _rows(comparison: Comparison) -> Iterator[_Row]:
     yield "standbys moved", plain([f"{m.standby_moves:,}" for m in measures])
     yield "restored now, offsets", plain([f"{m.restore_work:,}" for m in measures])
     yield "  and by warm-ups", plain([f"{m.warmup_work:,}" for m in measures])
-    yield "restored with the plan, offsets", plain([f"{column.planned_work:,}" for column in columns])
+    yield "restored with the plan, offsets", plain(["" if _unplanned(c) else f"{c.planned_work:,}" for c in columns])
     if bound is not None:
-        yield "  ÷ proven minimum", plain([_ratio(column, column.planned_work, bound) for column in columns])
+        yield "  ÷ proven minimum", plain(["" if _unplanned(c) else _ratio(c, c.planned_work, bound) for c in columns])
     yield "copies not caught up", plain([f"{m.cold_copies:,}" for m in measures])
     yield "active tasks not caught up", plain([f"{m.cold_actives:,}" for m in measures])
     yield "warm-ups", plain([f"{m.warmups:,}" for m in measures])
@@ -131,6 +131,11 @@ def _rows_of_play(columns: Sequence[Column], bound: int | None) -> Iterator[_Row
         yield "  ÷ proven minimum", [(ratio, False) for ratio in ratios]
     yield row("  rules broken", lambda p: (rules(p.violations) or "none", bool(p.violations)))
     yield row("  seconds a rebalance, median", lambda p: (f"{p.seconds:.3f}", False))
+
+
+def _unplanned(column: Column) -> bool:
+    """It means to go on, and does not say where: what it restores in the end is not known."""
+    return column.followup and column.answer.plan is None
 
 
 def _ratio(column: Column, work: int, bound: int) -> str:
