@@ -43,6 +43,14 @@ class Baseline(ABC):
 
     name: ClassVar[str]
     """As in `optassign/assignor.py`."""
+    variant: str = ""
+    """Which of its `VARIANTS` it is; empty for one without."""
+
+    @property
+    def full_name(self) -> str:
+        """With the variant, where that is not the default."""
+        variants: tuple[str, ...] = getattr(self, "VARIANTS", ("",))
+        return self.name if self.variant in ("", variants[0]) else f"{self.name}:{self.variant}"
 
     def __init__(self, time_limit: float = 10.0) -> None:
         self.time_limit = time_limit
@@ -70,7 +78,7 @@ class Baseline(ABC):
             notes=list(placed.notes),
             seconds={"heuristic": time.perf_counter() - start},
         )
-        return to_assignment(state, arrays, solution, self.name)
+        return to_assignment(state, arrays, solution, self.full_name)
 
     def on_assignment_computed(  # noqa: B027 - most have nothing to do
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
