@@ -1,0 +1,175 @@
+package io.github.optassign.baselines;
+
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A snapshot in Kafka's terms: task ids and process ids as Kafka's types, configs, and dense lags.
+ *
+ * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
+ */
+final class Application {
+    /** From the right, since the name of a topology may contain underscores (TaskId.parse stops at the first two). */
+    private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
+
+    /** The order of code points, in which optassign sorts; Java's own order of strings is that of UTF-16. */
+    private static final Comparator<String> BY_CODE_POINTS = (a, b) ->
+        Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
+
+    private final AssignmentConfigs configs;
+    private final SortedMap<TaskId, Snapshot.Task> tasks = new TreeMap<>();
+    private final Map<String, TaskId> ids = new HashMap<>();
+    private final SortedMap<ProcessId, Snapshot.Client> clients = new TreeMap<>();
+    private final SortedMap<TaskId, Long> fullLags = new TreeMap<>();
+    private final int unknownLags;
+
+    Application(final Snapshot snapshot) {
+        configs = configs(snapshot.configs());
+        for (final Snapshot.Task task : snapshot.tasks()) {
+            final TaskId id = taskId(task.id());
+            ids.put(task.id(), id);
+            tasks.put(id, task);
+        }
+        processIds(snapshot.clients()).forEach(clients::put);
+        tasks.forEach((id, task) -> {
+            if (task.logged()) {
+                fullLags.put(id, fullLag(task, snapshot));
+            }
+        });
+        unknownLags = (int) clients.values().stream()
+            .flatMap(client -> client.lags().entrySet().stream())
+            .filter(lag -> lag.getValue() == -3 && ids.containsKey(lag.getKey()) && fullLags.containsKey(ids.get(lag.getKey())))
+            .count();
+    }
+
+    AssignmentConfigs configs() {
+        return configs;
+    }
+
+    /** All tasks in Kafka's order. */
+    SortedMap<TaskId, Snapshot.Task> tasks() {
+        return Collections.unmodifiableSortedMap(tasks);
+    }
+
+    /** Tasks with a changelog: what StreamsPartitionAssignor calls stateful. */
+    SortedSet<TaskId> logged() {
+        return Collections.unmodifiableSortedSet(new TreeSet<>(fullLags.keySet()));
+    }
+
+    /** All clients in Kafka's order. */
+    SortedMap<ProcessId, Snapshot.Client> clients() {
+        return Collections.unmodifiableSortedMap(clients);
+    }
+
+    /** How many lags of logged tasks are -3. */
+    int unknownLags() {
+        return unknownLags;
+    }
+
+    /**
+     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A tree,
+     * as in Kafka's ClientState, so that looking one up takes as long.
+     */
+    SortedMap<TaskId, Long> lags(final Snapshot.Client client) {
+        final TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
+        client.lags().forEach((task, lag) -> {
+            final TaskId id = ids.get(task);
+            if (id != null) {
+                lags.computeIfPresent(id, (same, full) -> lag);
+            }
+        });
+        return lags;
+    }
+
+    /** Those of the given tasks that exist. */
+    SortedSet<TaskId> existing(final Collection<String> listed) {
+        final SortedSet<TaskId> found = new TreeSet<>();
+        for (final String task : listed) {
+            final TaskId id = ids.get(task);
+            if (id != null) {
+                found.add(id);
+            }
+        }
+        return found;
+    }
+
+    private static AssignmentConfigs configs(final Snapshot.Configs given) {
+        return new AssignmentConfigs(
+            given.acceptableRecoveryLag(),
+            given.maxWarmupReplicas(),
+            given.numStandbyReplicas(),
+            given.probingRebalanceIntervalMs(),
+            given.rackAwareAssignmentTags(),
+            optional(given.rackAwareTrafficCost()),
+            optional(given.rackAwareNonOverlapCost()),
+            given.rackAwareAssignmentStrategy()
+        );
+    }
+
+    private static OptionalInt optional(final Integer value) {
+        return value == null ? OptionalInt.empty() : OptionalInt.of(value);
+    }
+
+    private static TaskId taskId(final String text) {
+        final Matcher parts = TASK_ID.matcher(text);
+        if (!parts.matches()) {
+            throw new IllegalArgumentException(
+                "tasks[].id: found " + text + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
+        }
+        return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
+    }
+
+    /** UUIDs as they are where all process ids are UUIDs; else made-up ones in the order of the process ids. */
+    private static Map<ProcessId, Snapshot.Client> processIds(final List<Snapshot.Client> given) {
+        final List<Snapshot.Client> sorted = given.stream()
+            .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
+            .toList();
+        final boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
+            && sorted.stream().map(client -> UUID.fromString(client.processId())).distinct().count() == sorted.size();
+        final Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
+        for (int i = 0; i < sorted.size(); i++) {
+            final UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
+            clients.put(new ProcessId(uuid), sorted.get(i));
+        }
+        return clients;
+    }
+
+    /** With all digits, as Kafka writes them; UUID.fromString takes less. */
+    private static boolean isUuid(final String text) {
+        try {
+            return UUID.fromString(text).toString().equalsIgnoreCase(text);
+        } catch (final IllegalArgumentException e) {
+            return false;
+        }
+    }
+
+    private static long fullLag(final Snapshot.Task task, final Snapshot snapshot) {
+        if (task.changelogEndOffset() != null) {
+            return task.changelogEndOffset();
+        }
+        long most = snapshot.configs().acceptableRecoveryLag();
+        for (final Snapshot.Client client : snapshot.clients()) {
+            most = Math.max(most, client.lags().getOrDefault(task.id(), 0L));
+        }
+        return most == Long.MAX_VALUE ? most : most + 1;
+    }
+}

@@ -1,0 +1,168 @@
+package io.github.optassign.baselines;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.apache.kafka.streams.processor.assignment.TaskInfo;
+import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
+import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
+import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The public StickyTaskAssignor (KIP-924), called as StreamsPartitionAssignor calls it.
+ *
+ * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash code, so
+ * there the order, and with it the answer, differs from run to run; here a task's hash code is its place among all tasks,
+ * which makes it the order of task ids: one of those that can happen, and always the same.
+ */
+final class Sticky implements Baseline {
+    @Override
+    public Rebalance prepare(final Application application) {
+        final Map<TaskId, TaskInfo> tasks = new HashMap<>();
+        application.tasks().forEach((id, task) -> tasks.put(id, new Task(id, tasks.size(), task, partitions(id, task))));
+        final Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
+        application.clients().forEach((id, client) -> clients.put(id, state(application, id, client)));
+        final State state = new State(application.configs(), tasks, clients);
+        return new Rebalance() {
+            private Collection<KafkaStreamsAssignment> assigned = List.of();
+
+            @Override
+            public void assign() {
+                final TaskAssignment answer = new StickyTaskAssignor().assign(state);
+                assigned = answer.assignment();
+            }
+
+            @Override
+            public Answer answer() {
+                final List<Answer.Assigned> answered = new ArrayList<>();
+                boolean followup = false;
+                for (final KafkaStreamsAssignment client : assigned) {
+                    followup |= client.followupRebalanceDeadline().isPresent();
+                    answered.add(Answer.Assigned.of(
+                        application.clients().get(client.processId()),
+                        ofType(client, AssignedTask.Type.ACTIVE),
+                        ofType(client, AssignedTask.Type.STANDBY),
+                        List.of()
+                    ));
+                }
+                return new Answer(answered, followup);
+            }
+        };
+    }
+
+    @Override
+    public List<String> notes(final Application application) {
+        final List<String> notes = new ArrayList<>();
+        notes.add("lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
+        if (!"none".equals(application.configs().rackAwareAssignmentStrategy())) {
+            RackAware.missing(application).or(() -> missing(application))
+                .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
+        }
+        return notes;
+    }
+
+    /** What this class asks for beyond RackAware: costs, and the racks of changelogs even without standbys. */
+    private static Optional<String> missing(final Application application) {
+        final AssignmentConfigs configs = application.configs();
+        if (configs.rackAwareTrafficCost().isEmpty() || configs.rackAwareNonOverlapCost().isEmpty()) {
+            return Optional.of("this class wants both rack_aware_traffic_cost and rack_aware_non_overlap_cost to be configured");
+        }
+        return application.tasks().entrySet().stream()
+            .filter(task -> partitions(task.getKey(), task.getValue()).stream().anyMatch(p -> p.rackIds().isEmpty()))
+            .map(task -> "no racks are given for the changelog of task " + task.getKey())
+            .findFirst();
+    }
+
+    private static KafkaStreamsState state(final Application application, final ProcessId id, final Snapshot.Client client) {
+        final SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
+        client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.existing(tasks)));
+        return new DefaultKafkaStreamsState(
+            id,
+            client.threads(),
+            client.tags(),
+            application.existing(client.previousActive()),
+            application.existing(client.previousStandby()),
+            consumers,
+            Optional.empty(),
+            Optional.of(Map.of()),  // lags: this class asks for states without them
+            Optional.ofNullable(client.rack())
+        );
+    }
+
+    /** The partitions of a task; a logged one has a changelog, named or not, since only such tasks get standbys. */
+    private static Set<TaskTopicPartition> partitions(final TaskId id, final Snapshot.Task task) {
+        final Set<TaskTopicPartition> partitions = new HashSet<>();
+        boolean hasChangelog = !task.logged();
+        for (int i = 0; i < task.partitions().size(); i++) {
+            final Snapshot.Partition partition = task.partitions().get(i);
+            final boolean changelog = task.logged() && partition.changelog();
+            hasChangelog |= changelog;
+            final Optional<Set<String>> racks = partition.racks().isEmpty() ? Optional.empty() : Optional.of(partition.racks());
+            partitions.add(new Partition(RackAware.named(id, i, partition), partition.source(), changelog, racks));
+        }
+        if (!hasChangelog) {
+            final Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
+            final TopicPartition name = RackAware.named(id, task.partitions().size(), unnamed);
+            partitions.add(new Partition(name, false, true, Optional.empty()));
+        }
+        return partitions;
+    }
+
+    private static List<TaskId> ofType(final KafkaStreamsAssignment client, final AssignedTask.Type type) {
+        return client.tasks().values().stream().filter(task -> task.type() == type).map(AssignedTask::id).toList();
+    }
+
+    private record State(
+        AssignmentConfigs assignmentConfigs,
+        Map<TaskId, TaskInfo> allTasks,
+        Map<ProcessId, KafkaStreamsState> clients
+    ) implements ApplicationState {
+        @Override
+        public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(final boolean computeTaskLags) {
+            return clients;
+        }
+    }
+
+    private record Partition(TopicPartition topicPartition, boolean isSource, boolean isChangelog, Optional<Set<String>> rackIds)
+        implements TaskTopicPartition {
+    }
+
+    private record Task(TaskId id, int place, Snapshot.Task task, Set<TaskTopicPartition> topicPartitions) implements TaskInfo {
+        @Override
+        public boolean isStateful() {
+            return task.stateful();
+        }
+
+        @Override
+        public Set<String> stateStoreNames() {
+            return task.stateful() ? Set.of("store") : Set.of();
+        }
+
+        @Override
+        public boolean equals(final Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return place;
+        }
+    }
+}

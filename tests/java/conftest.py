@@ -1,0 +1,13 @@
+"""Tests that run Kafka's own classes need a JDK, and Maven where they are not built yet."""
+
+import pytest
+
+from optassign.assignors.kafka import available
+
+
+@pytest.fixture(autouse=True, scope="session")
+def jdk() -> None:
+    """Skip where Kafka's classes cannot be run; with CI set, a skip is a failure (tests/conftest.py)."""
+    missing = available()
+    if missing is not None:
+        pytest.skip(missing)
