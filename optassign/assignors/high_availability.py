@@ -61,9 +61,9 @@ class HighAvailabilityAssignor(Baseline):
 
         warming_up = warmups.of_actives | warmups.of_standbys
         position = np.array(order, dtype=np.int64)
-        C = len(clients)
+        active = position[np.array(copies.active, dtype=np.int64)]
         return Placed(
-            placement(position[np.array(copies.active, dtype=np.int64)], _keys(copies.standby_copies() - warming_up, position), C),
+            placement(active, _keys(copies.standby_copies() - warming_up, position), len(clients)),
             _keys(warming_up, position),
             followup=moved > 0,
             notes=_notes(state),

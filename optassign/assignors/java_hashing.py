@@ -38,17 +38,17 @@ def process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
     halves = [(_signed(number >> 64, 64), _signed(number & _ones(64), 64)) for number in numbers]
     order = sorted(range(len(ids)), key=halves.__getitem__)
     codes = [high ^ low for high, low in halves]
-    return order, [_spread(codes[i] >> 32 ^ codes[i]) for i in order]
+    return order, [hash_of(codes[i] >> 32 ^ codes[i]) for i in order]
 
 
 def task_hash(task: TaskId) -> int:
     """Hash of a task's id."""
-    return _spread(31 * (31 * (31 + task.subtopology) + task.partition) + _string_hash(task.name))
+    return hash_of(31 * (31 * (31 + task.subtopology) + task.partition) + _string_hash(task.name))
 
 
 def subtopology_hash(subtopology: tuple[str, int]) -> int:
     """Hash of a (name, number), by which Kafka keys its maps of subtopologies."""
-    return _spread(31 * (31 + subtopology[1]) + _string_hash(subtopology[0]))
+    return hash_of(31 * (31 + subtopology[1]) + _string_hash(subtopology[0]))
 
 
 def capacity_of_copy(size: int) -> int:
@@ -162,7 +162,8 @@ def capacity_for(size: int) -> int:
     return capacity
 
 
-def _spread(code: int) -> int:
+def hash_of(code: int) -> int:
+    """The hash of an object with that hash code."""
     code &= _ones(32)
     return code ^ code >> 16
 

@@ -5,9 +5,9 @@ a client's load falls while it waits in the queue, and another client is put bac
 and until it has been emptied once may name a client that is not the least loaded. To answer as Kafka does, the heap is played
 here move by move, but only when its layout can matter.
 
-Disorder is confined. If it began while loads changed between a and b, then in all that follows a client may stand above a
-lesser one only where both are in [a, b): adding and removing compare along one path of the heap, and what they newly put above
-a lesser one lies between two that stood so before. So a lesser candidate can be passed over only for another one in [a, b).
+Disorder is confined. If it began as a load fell from b to a, then in all that follows a client may stand above a lesser one
+only where both are in [a, b): adding and removing compare along one path of the heap, and what they newly put above a lesser
+one lies between two that stood so before. So a lesser candidate can be passed over only for another one in [a, b).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class LeastLoaded:
         self._copies = copies
         self._hashes = hashes
         self._keys: list[Key] = [(copies.load(client), client) for client in range(len(hashes))]
-        self._disorder: tuple[Key, Key] | None = None
-        """[a, b) as above; None: the heap is in order."""
+        self._disorder: list[tuple[Key, Key]] = []
+        """The [a, b) as above, apart from each other; none: the heap is in order."""
         self._taken = False
         self._heap: _Heap | None = _Heap(self._keys, range(len(hashes)), hashes)
         """The heap as it was before `_later`; None: as it is when clients with `_filled_with` are put back by load."""
@@ -47,10 +47,11 @@ class LeastLoaded:
             return None
         self._taken = True
         client = min(candidates, key=self._keys.__getitem__)
-        if self._is_in_disorder(client) and sum(map(self._is_in_disorder, candidates)) > 1:
+        unsure = self._disorder_around(self._keys[client])
+        if unsure is not None and any(self._keys[client] < self._keys[other] < unsure[1] for other in candidates):
             heap = self._played_out()
             if heap.is_in_order():
-                self._disorder = None
+                self._disorder.clear()
             return heap.take(candidates)
         self._later.append(client)
         return client
@@ -61,35 +62,44 @@ class LeastLoaded:
         for client in (source, destination):
             self._keys[client] = (self._copies.load(client), client)
         if self._keys[destination] < before:
-            self._disorder = self._disorder_after(source, destination, before)
+            self._note_disorder(source, destination, before)
         self._taken = False
         self._later.append((self._keys[source], self._keys[destination]))
 
-    def _disorder_after(self, source: int, destination: int, before: Key) -> tuple[Key, Key] | None:
-        """What disorder there may be when the destination is lighter than `before`, by which it stands in the heap."""
+    def _note_disorder(self, source: int, destination: int, before: Key) -> None:
+        """Where there may be disorder, when the destination is lighter than `before`, by which it stands in the heap."""
         put_back, after = self._keys[source], self._keys[destination]
-        if self._disorder is not None:
-            return min(self._disorder[0], after), max(self._disorder[1], before)
         # A source that was taken is only put back: it may come to stand below the destination, though it is lighter than
         # what is above both. Taken out of the middle, it may have had anybody compared with the destination.
-        least = put_back if self._taken else after
         if self._taken and not after < put_back < before:
-            return None
-        return (least, before) if any(least < key < before for key in self._keys) else None
+            return
+        least, end = put_back if self._taken else after, before
+        if self._disorder_around(before) is None and not any(least < key < before for key in self._keys):
+            return
+        apart = []
+        for start, stop in self._disorder:
+            if start <= end and least <= stop:
+                least, end = min(least, start), max(end, stop)
+            else:
+                apart.append((start, stop))
+        self._disorder = [*apart, (least, end)]
 
-    def _is_in_disorder(self, client: int) -> bool:
-        return self._disorder is not None and self._disorder[0] <= self._keys[client] < self._disorder[1]
+    def _disorder_around(self, key: Key) -> tuple[Key, Key] | None:
+        return next(((start, stop) for start, stop in self._disorder if start <= key < stop), None)
 
     def _empty_and_fill(self) -> None:
         """All clients are taken, and put back in the order of a HashSet: within a bucket, as they came."""
         mask = capacity_for(len(self._keys)) - 1
-        unsure = [self._hashes[client] & mask for client in range(len(self._keys)) if self._is_in_disorder(client)]
-        if len(set(unsure)) == len(unsure):
+        unsure = [
+            [self._hashes[client] & mask for _, client in self._keys if start <= self._keys[client] < stop]
+            for start, stop in self._disorder
+        ]
+        if all(len(set(buckets)) == len(buckets) for buckets in unsure):
             self._heap, self._filled_with = None, list(self._keys)
             self._later.clear()
         else:
             self._later.append(None)
-        self._disorder = None
+        self._disorder.clear()
 
     def _played_out(self) -> _Heap:
         if self._heap is None:

@@ -14,12 +14,10 @@ _IN_TRANSIT = -2
 def surviving(arrays: Arrays) -> Placement:
     """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
 
-    Where the whole assignment of before is known, it is that. Else a task that several clients claim is with the one that
-    lags least, then of least id; and of more standbys than are wanted (without memory, Kafka lists every task directory on
-    disk) those that lag least stay.
+    A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client
+    that the remembered answer gave it to. Of more standbys than are wanted (without memory, Kafka lists every task directory
+    on disk) those that lag least stay.
     """
-    if arrays.previous is not None:
-        return arrays.previous
     problem = arrays.problem
     T, C = problem.T, problem.C
     order = np.lexsort((problem.col_client, problem.col_lag, problem.col_task))

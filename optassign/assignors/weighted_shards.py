@@ -89,10 +89,11 @@ class _Move:
     target: int
 
 
-class _Weights:
+class Weights:
     """How many copies each client has, and what it weighs for each subtopology."""
 
     def __init__(self, problem: Problem, shares: FloatArray) -> None:
+        """`shares`: (C,) of all copies, summing to 1."""
         self._group = problem.group
         sizes = np.bincount(problem.group, minlength=problem.G) * np.where(problem.kind == LOGGED, problem.standbys + 1, 1)
         self._copies = np.zeros(problem.C, dtype=np.int64)
@@ -101,19 +102,21 @@ class _Weights:
         self._group_average = sizes[:, None] * shares[None, :]
 
     def add(self, task: int, client: int, number: int) -> None:
+        """So many copies more."""
         self._copies[client] += number
         self._group_copies[self._group[task], client] += number
 
     def move(self, move: _Move) -> None:
+        """One copy."""
         self.add(move.task, move.source, -1)
         self.add(move.task, move.target, 1)
 
     def of_group(self, group: int) -> FloatArray:
-        """(C,)"""
+        """(C,) what each client weighs for a subtopology."""
         return self._sum(self._copies - self._average, self._group_copies[group] - self._group_average[group])
 
     def of_all(self) -> FloatArray:
-        """(G, C)"""
+        """(G, C) the same for all."""
         return self._sum((self._copies - self._average)[None, :], self._group_copies - self._group_average)
 
     def improves(self, move: _Move) -> bool:
@@ -143,7 +146,7 @@ class _Routing:
         self.may_receive: BoolArray = ~problem.draining if not problem.draining.all() else ~np.zeros(problem.C, dtype=np.bool_)
         units = np.where(self.may_receive, problem.units, 0)
         self.shares: FloatArray = units / units.sum()
-        self.weights = _Weights(problem, self.shares)
+        self.weights = Weights(problem, self.shares)
         for task in range(problem.T):
             for client in self.clients_of(task):
                 self.weights.add(task, client, 1)
@@ -207,7 +210,7 @@ class _Moves:
         """Moves that have not taken effect."""
         self.left = False
         """Moves off draining clients found no slot."""
-        self._weights = _Weights(problem, routing.shares)
+        self._weights = Weights(problem, routing.shares)
         self._movable: dict[tuple[int, int], set[int]] = {}  # (subtopology, client) → tasks
         self._number = np.zeros((problem.G, problem.C), dtype=np.int64)  # of those
         self._targets: dict[int, set[int]] = {}  # task → targets of moves begun
