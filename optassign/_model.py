@@ -48,9 +48,9 @@ class Frozen(BaseModel):
         if not isinstance(data, dict):
             return data
         if not data.keys() <= cls._fields:
-            for name in data:
-                if name not in cls._fields and not (isinstance(name, str) and name.startswith("x_")):
-                    raise PydanticCustomError("unknown_field", "unknown field {name}", {"name": str(name)})
+            names = [n for n in data if n not in cls._fields and not (isinstance(n, str) and n.startswith("x_"))]
+            if names:
+                raise PydanticCustomError("unknown_field", "unknown field {name}", {"name": str(names[0]), "names": names})
         if None in data.values():
             return {k: v for k, v in data.items() if v is not None or k in cls._required or k not in cls._fields}
         return data

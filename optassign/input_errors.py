@@ -59,7 +59,7 @@ def _own_errors(error: ValidationError) -> list[ErrorDetails]:
 def unknown_fields(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
     """(path of the object, name) of each unknown field that `error` tells of."""
     errors = error.errors(include_url=False, include_input=False)
-    return [(e["loc"], e["ctx"]["name"]) for e in errors if e["type"] == "unknown_field"]
+    return [(e["loc"], name) for e in errors if e["type"] == "unknown_field" for name in e["ctx"]["names"]]
 
 
 def show_value(value: Any) -> str:

@@ -16,7 +16,7 @@ from optassign.assignment import TaskAssignment
 from optassign.input_errors import InputError, find_path, from_validation, shorten, show_value, unknown_fields
 from optassign.state import ApplicationState
 
-__all__ = ["InputError", "Source", "read_assignment", "read_state"]
+__all__ = ["InputError", "Source", "read_assignment", "read_state", "read_value", "to_model"]
 
 Source = str | os.PathLike[str] | bytes
 """A path, `-` for standard input, or the JSON itself as bytes."""
@@ -42,40 +42,46 @@ def read_assignment(source: Source, *, unknown: Literal["refuse", "ignore"] = "r
     return _read(source, TaskAssignment, unknown)
 
 
-def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
-    name, content = _content(source)
+def read_value(content: bytes, name: str = "input") -> Any:
+    """The JSON value in `content`, its fields not looked at yet. InputError, about `name`, if it is no JSON."""
     with _no_garbage_collection():
-        data = _parse(content, name)
-        if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
-            # First of all: under another format everything else may be different.
-            found = show_value(data["format"]) if "format" in data else "nothing"
-            raise InputError(name, "format", found, "1, the only version of the format there is")
-        try:
-            return model.model_validate(data)
-        except ValidationError as error:
-            if unknown == "refuse" or not unknown_fields(error):
-                raise from_validation(error, data, model, name) from None
-        return _read_ignoring_unknown(data, model, name)
+        return _parse(content, name)
 
 
-def _read_ignoring_unknown(data: Any, model: type[_Model], name: str) -> _Model:
+def to_model(
+    data: Any, model: type[_Model], name: str = "input", *, unknown: Literal["refuse", "ignore"] = "refuse"
+) -> tuple[_Model, tuple[str, ...]]:
+    """`data` as one of the formats, and the unknown fields that were ignored, sorted, such as `tasks[].colour`.
+
+    With `unknown="ignore"` these are deleted from `data`. InputError for everything else that is wrong with it.
+    """
+    if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
+        # First of all: under another format everything else may be different.
+        found = show_value(data["format"]) if "format" in data else "nothing"
+        raise InputError(name, "format", found, "1, the only version of the format there is")
     ignored: set[str] = set()
-    while True:
-        try:
-            result = model.model_validate(data)
-        except ValidationError as error:
-            fields = unknown_fields(error)
-            if not fields:
-                raise from_validation(error, data, model, name) from None
-            for path, field in fields:  # one per object in each round: an object stops at its first unknown field
+    with _no_garbage_collection():
+        while True:
+            try:
+                return model.model_validate(data), tuple(sorted(ignored))
+            except ValidationError as error:
+                fields = [] if unknown == "refuse" else unknown_fields(error)
+                if not fields:
+                    raise from_validation(error, data, model, name) from None
+            for path, field in fields:  # what is in an object is looked at when its own fields are known
                 holder = data
                 for step in path:
                     holder = holder[step]
                 del holder[field]
                 ignored.add("".join("[]" if isinstance(step, int) else f".{step}" for step in (*path, field))[1:])
-        else:
-            _log.warning("%s: unknown fields ignored: %s", name, ", ".join(sorted(ignored)))
-            return result
+
+
+def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
+    name, content = _content(source)
+    result, ignored = to_model(read_value(content, name), model, name, unknown=unknown)
+    if ignored:
+        _log.warning("%s: unknown fields ignored: %s", name, ", ".join(ignored))
+    return result
 
 
 def _content(source: Source) -> tuple[str, bytes]:

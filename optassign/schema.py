@@ -3,18 +3,24 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
 from optassign.assignment import TaskAssignment
+from optassign.recordings import Recording
 from optassign.state import ApplicationState
 
-_TYPES: dict[str, type[BaseModel]] = {"state": ApplicationState, "assignment": TaskAssignment}
+_TYPES: dict[str, type[BaseModel]] = {
+    "state": ApplicationState,
+    "assignment": TaskAssignment,
+    "recording": Recording,
+}
+Which = Literal["state", "assignment", "recording"]
 
 
-def json_schema(which: Literal["state", "assignment"]) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a snapshot or of an answer.
+def json_schema(which: Which) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a snapshot, an answer or a recording.
 
     What it cannot say, and reading checks all the same: ids are unique, a client does not list a task twice, a
     subtopology is of one kind, 2.0 is no integer. KeyError for any other name.
@@ -41,16 +47,16 @@ def _as_it_is_read(node: dict[str, Any]) -> None:
             node["properties"][name] = {"anyOf": [*options, {"type": "null"}], **about}
 
 
-def text(which: Literal["state", "assignment"]) -> str:
+def text(which: Which) -> str:
     """The schema as it is written to a file."""
     return json.dumps(json_schema(which), indent=1, ensure_ascii=False) + "\n"
 
 
 def write(folder: Path) -> None:
-    """Write `state.json` and `assignment.json`."""
+    """Write one file for each format."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "state.json").write_text(text("state"), encoding="utf-8")
-    (folder / "assignment.json").write_text(text("assignment"), encoding="utf-8")
+    for which in get_args(Which):
+        (folder / f"{which}.json").write_text(text(which), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,14 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jsonschema
 import pytest
 
 from optassign.assignment import GoalReport, KafkaStreamsAssignment, PlannedAssignment, Report, TaskAssignment, Waiting
 from optassign.reading import InputError, read_assignment, read_state
-from optassign.schema import json_schema, text, write
+from optassign.schema import Which, json_schema, text, write
 
 DATA = Path(__file__).parent / "data"
 RECORDINGS = sorted((DATA / "kafka-4.3.1").glob("*.json"))
@@ -68,15 +68,15 @@ ANSWER = TaskAssignment(
 )
 
 
-def validator(which: Literal["state", "assignment"]) -> Any:
+def validator(which: Which) -> Any:
     schema = json_schema(which)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("which", ["state", "assignment"])
-def test_the_committed_copies_are_current(which: Literal["state", "assignment"], tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["state", "assignment", "recording"])
+def test_the_committed_copies_are_current(which: Which, tmp_path: Path) -> None:
     committed = Path(__file__).resolve().parents[1] / "docs" / "schema" / f"{which}.json"
     assert committed.read_text(encoding="utf-8") == text(which), "python -m optassign.schema docs/schema"
     write(tmp_path)

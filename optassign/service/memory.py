@@ -1,0 +1,53 @@
+"""The last answer of each application, for the next one (R10, R11)."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+__all__ = ["Memory", "Remembered"]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """An answer that went out."""
+
+    at: int
+    """Optassign-Answered-At, milliseconds since 1970."""
+    answer: bytes
+    """JSON of the TaskAssignment."""
+    order: int
+    """Of the request among all: one that came earlier and was answered later must not replace it."""
+
+
+class Memory:
+    """Application -> last answer, of the applications that were asked for last. Used by the event loop only."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._last: OrderedDict[str, Remembered] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def get(self, application: str | None) -> Remembered | None:
+        """The last answer, if it is still known."""
+        if application is None or application not in self._last:
+            return None
+        self._last.move_to_end(application)
+        return self._last[application]
+
+    def next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
+        """Optassign-Answered-At of an answer: after everything that was known when it was made.
+
+        So an answer counts as newer than what it is built on, whatever the clocks of the machines say.
+        """
+        last = self.get(application)
+        return max(now, 0 if last is None else last.at + 1, 0 if remembered_at is None else remembered_at + 1)
+
+    def put(self, application: str, remembered: Remembered) -> None:
+        """Remember an answer; forget the application not asked for the longest, if there are too many."""
+        last = self._last.get(application)
+        if last is None or last.order < remembered.order:
+            self._last[application] = remembered
+        self._last.move_to_end(application)
+        while len(self._last) > self._most:
+            self._last.popitem(last=False)

@@ -1,0 +1,90 @@
+"""What Prometheus can scrape. The only labels with names from outside are those of applications, and they are bounded."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from optassign.recordings import Summary
+
+__all__ = ["Metrics"]
+
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """All metrics of one service; docs/operations.md lists them."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, version: str, most_applications: int) -> None:
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        Info("optassign", "The service", registry=registry).info({"version": version})
+        self.requests = Counter("optassign_requests", "Requests by page and status", ["endpoint", "status"], registry=registry)
+        self.request_seconds = Histogram(
+            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_SECONDS, registry=registry
+        )
+        self.rebalances = Counter(
+            "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
+        )
+        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_SECONDS, registry=registry)
+        self.queue_seconds = Histogram(
+            "optassign_queue_seconds", "Until a worker was free", buckets=_SECONDS, registry=registry
+        )
+        self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
+        self.recorded = Counter("optassign_recordings_written", "Recordings written", registry=registry)
+        self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
+        self.recording = Gauge("optassign_recording", "1: recordings are written; 0: off, or not possible", registry=registry)
+        self.recordings_bytes = Gauge("optassign_recordings_bytes", "Bytes of all recordings", registry=registry)
+        self._applications: OrderedDict[str, None] = OrderedDict()
+        self._most_applications = most_applications
+        about = {
+            "tasks": "Tasks in the last snapshot",
+            "clients": "Clients in the last snapshot",
+            "moved_active_tasks": "Active tasks that the last answer moves",
+            "restore_work_offsets": "Offsets that the last answer and its plan have to restore",
+            "restore_work_gap_offsets": "Of these, offsets above the proven lower bound; NaN: no bound known",
+            "warmups": "Warm-ups in the last answer",
+            "waiting_copies": "Copies that the follow-up waits for",
+            "stalled": "1: no warm-up makes progress",
+            "balanced": "1: the last answer is balanced",
+        }
+        self._of_last = {
+            name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
+            for name, text in about.items()
+        }
+
+    def watch(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """A gauge whose value is asked for when it is scraped."""
+        Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
+
+    def answered(self, application: str | None, summary: Summary) -> None:
+        """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""
+        if application is None:
+            return
+        self._applications[application] = None
+        self._applications.move_to_end(application)
+        while len(self._applications) > self._most_applications:
+            gone, _ = self._applications.popitem(last=False)
+            for gauge in self._of_last.values():
+                gauge.remove(gone)
+        work, bound = summary.restore_work, summary.restore_work_bound
+        values: dict[str, float | None] = {
+            "tasks": summary.tasks,
+            "clients": summary.clients,
+            "moved_active_tasks": summary.moved_active,
+            "restore_work_offsets": work,
+            "restore_work_gap_offsets": None if work is None or bound is None else work - bound,
+            "warmups": summary.warmups,
+            "waiting_copies": summary.waiting,
+            "stalled": summary.stalled,
+            "balanced": summary.balanced,
+        }
+        for name, value in values.items():
+            self._of_last[name].labels(application).set(float("nan") if value is None else value)
+
+    def text(self) -> bytes:
+        """All of them, as Prometheus reads them."""
+        return generate_latest(self._registry)

@@ -1,0 +1,41 @@
+"""What a request is refused with: a status and a JSON object with `error`, `where`, `found`, `allowed`."""
+
+import json
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no answer; `status` is HTTP's. A plain value, so that worker processes can send it."""
+
+    status: int
+    error: str
+    where: str | None = None
+    found: str | None = None
+    allowed: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def body(self) -> bytes:
+        """The JSON object; only `error` is always there."""
+        parts = {"error": self.error, "where": self.where, "found": self.found, "allowed": self.allowed}
+        return json.dumps({name: text for name, text in parts.items() if text is not None}, ensure_ascii=False).encode()
+
+
+class RequestRefusedError(Exception):
+    """Raised wherever it turns out that a request gets no answer."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.error)
+        self.refusal = refusal
+
+
+def refused(
+    status: int, error: str, where: str | None = None, found: str | None = None, allowed: str | None = None
+) -> RequestRefusedError:
+    """The exception to raise."""
+    return RequestRefusedError(Refusal(status, error, where, found, allowed))
+
+
+def unavailable(error: str, seconds: int) -> RequestRefusedError:
+    """503: try again after so many seconds."""
+    return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}))

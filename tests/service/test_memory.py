@@ -1,0 +1,185 @@
+"""What is remembered between answers (R10, R11): the plug-in's memory, the service's, which one is newer, restarts."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+from serving import Service, eventually, files, serving
+
+from optassign import ApplicationState, TaskAssignment, assign
+from optassign.generate import generate
+from optassign.reading import read_state
+from optassign.service.memory import Memory, Remembered
+from optassign.simulation.successors import after_restoration, second_pass
+from optassign.validation import validate
+
+DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
+FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"
+
+
+def named(application: str, path: Path) -> ApplicationState:
+    """A recorded rebalance of an application, without memory."""
+    return read_state(path).model_copy(update={"application": application, "remembered": None})
+
+
+def answer_of(response: httpx.Response) -> TaskAssignment:
+    assert response.status_code == 200, response.text
+    return TaskAssignment.model_validate_json(response.content)
+
+
+def memory_of(service: Service, application: str, count: int = 1) -> str:
+    """Whose memory the application's newest rebalance had."""
+    return str(service.wait_for("rebalance", count, application=application)["memory"])
+
+
+def same(answer: TaskAssignment, other: TaskAssignment) -> bool:
+    return answer.without_times() == other.without_times()
+
+
+def test_a_new_leader_has_no_memory_so_the_services_is_used(service: Service) -> None:
+    first = generate("scale-out", 24, 4, 1, seed=2).model_copy(update={"application": "new-leader"})
+    given = answer_of(service.assign(first))
+    second = second_pass(first, given).model_copy(update={"remembered": None})
+    again = answer_of(service.assign(second))
+    assert memory_of(service, "new-leader", 2) == "service"
+    assert same(again, assign(second.model_copy(update={"remembered": given})))
+    assert (again.report.termination.reason, again.clients) == ("confirmed", given.clients)  # R10
+    assert assign(second).report.termination.reason != "confirmed"
+
+
+def test_the_plug_ins_memory_is_used_where_it_is_the_services_own_answer(service: Service) -> None:
+    first, second = named("same-leader", FIRST), named("same-leader", SECOND)
+    response = service.assign(first)
+    given = answer_of(response)
+    with_memory = second.model_copy(update={"remembered": given})
+    again = service.assign(with_memory, optassign_remembered_at=response.headers["optassign-answered-at"])
+    assert memory_of(service, "same-leader", 2) == "plug-in"
+    assert same(answer_of(again), assign(with_memory))
+
+
+@pytest.mark.parametrize(("later", "used"), [(-1, "service"), (1, "plug-in")])
+def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> None:
+    name = f"newer-is-{used}"
+    first, second = named(name, FIRST), named(name, SECOND)
+    response = service.assign(first)
+    other = assign(first, "greedy").model_copy(update={"assignor": "fallback-of-the-plug-in"})
+    at = int(response.headers["optassign-answered-at"]) + later
+    again = service.assign(second.model_copy(update={"remembered": other}), optassign_remembered_at=str(at))
+    assert memory_of(service, name, 2) == used
+    remembered = answer_of(response) if used == "service" else other
+    assert same(answer_of(again), assign(second.model_copy(update={"remembered": remembered})))
+    assert int(again.headers["optassign-answered-at"]) > at  # newer than all it is built on, whatever the clocks say
+
+
+def test_an_undated_memory_is_the_plug_ins(service: Service) -> None:
+    first, second = named("undated", FIRST), named("undated", SECOND)
+    given = answer_of(service.assign(first))
+    service.assign(second.model_copy(update={"remembered": given}))
+    assert memory_of(service, "undated", 2) == "plug-in"
+
+
+def test_a_shadow_neither_reads_nor_writes_the_memory(service: Service) -> None:
+    first, second = named("shadowed", FIRST), named("shadowed", SECOND)
+    service.assign(first, optassign_mode="shadow")
+    given = answer_of(service.assign(first))
+    assert memory_of(service, "shadowed", 2) == "none"
+    in_shadow = answer_of(service.assign(second, optassign_mode="shadow"))
+    assert memory_of(service, "shadowed", 3) == "none"
+    assert same(in_shadow, assign(second))
+    assert same(answer_of(service.assign(second)), assign(second.model_copy(update={"remembered": given})))
+    assert memory_of(service, "shadowed", 4) == "service"
+
+
+def test_applications_do_not_share_a_memory(service: Service) -> None:
+    service.assign(named("mine", FIRST))
+    service.assign(named("yours", SECOND))
+    assert memory_of(service, "yours") == "none"
+
+
+def test_a_snapshot_that_names_no_application_has_no_memory(service: Service) -> None:
+    state = generate("steady", 17, 3, 1, seed=9).model_copy(update={"application": None})
+    for count in (1, 2):
+        service.assign(state)
+        assert service.wait_for("rebalance", count, application=None, tasks=17)["memory"] == "none"
+
+
+def test_an_application_named_last_is_found_too(service: Service) -> None:
+    first = json.loads(named("named-last", FIRST).model_dump_json())
+    body = json.dumps({**{key: value for key, value in first.items() if key != "application"}, "application": "named-last"})
+    for _ in range(2):
+        service.assign(body.encode())
+    assert memory_of(service, "named-last", 2) == "service"
+
+
+def test_an_answer_that_comes_too_late_is_not_remembered(service: Service) -> None:
+    state = named("late", FIRST)
+    late = answer_of(service.assign(state, optassign_deadline_ms="1"))
+    assert validate(state, late) == []
+    line = service.wait_for("rebalance", application="late")
+    assert (line["in_time"], line["assignor"]) == (False, "greedy")
+    service.assign(state)
+    assert memory_of(service, "late", 2) == "none"
+
+
+def test_a_whole_scale_out_without_the_plug_ins_memory_settles(service: Service) -> None:
+    state = generate("scale-out", 24, 4, 1, seed=4).model_copy(update={"application": "settles"})
+    for _ in range(30):
+        answer = answer_of(service.assign(state))
+        assert validate(state, answer) == []
+        if all(client.followup_rebalance_ms is None for client in answer.clients):
+            break
+        state = after_restoration(state, answer).model_copy(update={"remembered": None})
+    else:
+        pytest.fail("it did not settle")
+    assert answer.report.balanced
+
+
+def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
+    first, second = named("restarted", FIRST), named("restarted", SECOND)
+    options = ("--workers", "1", "--recordings", str(tmp_path))
+    with serving(*options) as service:
+        response = service.assign(first)
+        service.assign(generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
+        service.assign(second, optassign_mode="shadow")  # newer, but nobody's memory
+        service.wait_for("rebalance", 2, application="restarted")
+    newest = files(tmp_path / "restarted")
+    assert len(newest) == 2
+    (newest[0].parent / "235959.999-0.json.gz").write_bytes(b"damaged")
+    with serving(*options) as service:
+        assert service.wait_for("memory_restored")["applications"] == 2
+        again = service.assign(second)
+        assert memory_of(service, "restarted") == "service"
+        assert same(answer_of(again), assign(second.model_copy(update={"remembered": answer_of(response)})))
+        assert int(again.headers["optassign-answered-at"]) > int(response.headers["optassign-answered-at"])
+        eventually(lambda: len(files(tmp_path / "restarted")) == 4)
+
+
+def remembered(at: int, order: int = 0) -> Remembered:
+    return Remembered(at, b"{}", order)
+
+
+def test_the_application_not_asked_for_the_longest_is_forgotten() -> None:
+    memory = Memory(2)
+    memory.put("a", remembered(1))
+    memory.put("b", remembered(2))
+    assert memory.get("a") == remembered(1)
+    memory.put("c", remembered(3))
+    assert [memory.get(name) for name in "abc"] == [remembered(1), None, remembered(3)]
+    assert len(memory) == 2
+
+
+def test_an_earlier_request_answered_later_replaces_nothing() -> None:
+    memory = Memory(2)
+    memory.put("a", remembered(5, order=2))
+    memory.put("a", remembered(6, order=1))
+    assert memory.get("a") == remembered(5, order=2)
+
+
+def test_times_of_answers_only_grow() -> None:
+    memory = Memory(2)
+    memory.put("a", remembered(100))
+    assert memory.next_time("a", now=50, remembered_at=None) == 101
+    assert memory.next_time("a", now=500, remembered_at=None) == 500
+    assert memory.next_time("a", now=50, remembered_at=700) == 701
+    assert memory.next_time(None, now=50, remembered_at=None) == 50

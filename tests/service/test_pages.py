@@ -1,0 +1,130 @@
+"""The other pages: health, metrics, the comparison, the description."""
+
+import json
+import math
+import re
+
+import jsonschema
+import pytest
+from serving import HEADERS, Service
+
+from optassign import __version__
+from optassign.comparison import compare
+from optassign.generate import generate
+from optassign.recordings import Summary
+from optassign.service.app import PAGES
+from optassign.service.metrics import Metrics
+
+
+def test_health(service: Service) -> None:
+    assert service.client.get("/healthz").json() == {"status": "alive"}
+    assert service.client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_metrics_of_requests(service: Service) -> None:
+    def counts() -> list[float]:
+        labels = [("/v1/assign", "200"), ("/v1/assign", "400"), ("other", "404")]
+        return [service.metric("optassign_requests_total", endpoint=e, status=s) or 0 for e, s in labels]
+
+    before = counts()
+    solved = service.metric("optassign_solve_seconds_count") or 0
+    service.assign(generate("steady", 12, 3, 1, seed=1).model_copy(update={"application": "counted"}))
+    service.wait_for("rebalance", application="counted")
+    service.assign(b"{}")
+    service.client.get("/no/such/page")
+    assert counts() == [number + 1 for number in before]
+    assert service.metric("optassign_solve_seconds_count") == solved + 1
+    assert service.metric("optassign_queue_length") == 0
+    assert service.metric("optassign_in_flight") == 0
+    assert service.metric("optassign_info", version=__version__) == 1
+    text = service.client.get("/metrics")
+    assert text.headers["content-type"].startswith("text/plain; version=")
+    assert "/no/such/page" not in text.text
+
+
+def test_metrics_of_an_application(service: Service) -> None:
+    state = generate("scale-out", 60, 6, 1, seed=5).model_copy(update={"application": "measured"})
+    report = service.assign(state).json()["report"]
+    service.wait_for("rebalance", application="measured")
+    (goal,) = [g for g in report["goals"] if (g["stage"], g["name"]) == ("plan", "restore_work")]
+    expected = {
+        "tasks": 60,
+        "clients": 6,
+        "restore_work_offsets": goal["value"],
+        "restore_work_gap_offsets": goal["value"] - goal["bound"],
+        "waiting_copies": len(report["waiting"]),
+        "balanced": 0,
+        "stalled": 0,
+    }
+    found = {name: service.metric(f"optassign_application_{name}", application="measured") for name in expected}
+    assert found == expected
+
+
+def test_labels_are_bounded() -> None:
+    metrics = Metrics("test", most_applications=2)
+    summary = Summary(
+        tasks=1, clients=1, reason="rest", found_by="", moved_active=0, warmups=0, waiting=0, stalled=False, balanced=True
+    )
+    for name in ("a", "b", "a", "c"):
+        metrics.answered(name, summary)
+    text = metrics.text().decode()
+    assert set(re.findall(r'application="(\w+)"', text)) == {"a", "c"}
+    gap = re.search(r'restore_work_gap_offsets\{application="a"\} (\S+)', text)
+    assert gap is not None
+    assert math.isnan(float(gap[1]))
+
+
+def test_compare(service: Service) -> None:
+    state = generate("scale-out", 30, 4, 1, seed=2)
+    response = service.client.post(
+        "/v1/compare?assignors=greedy,cp-sat", content=state.model_dump_json().encode(), headers=HEADERS
+    )
+    assert response.status_code == 200, response.text
+    found = response.json()
+    from optassign import assign
+
+    expected = json.loads(json.dumps(compare(state, ["greedy", "cp-sat"], lambda name: (assign(state, name), 0.0)).as_json()))
+    for comparison in (found, expected):
+        for column in comparison["assignors"].values():
+            column["seconds"] = None
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "where"),
+    [("?assignors=best", b"{}", "assignors"), ("?assignors=", b"{}", "assignors"), ("", b"{}", "format")],
+)
+def test_compare_refuses(service: Service, query: str, body: bytes, where: str) -> None:
+    response = service.client.post(f"/v1/compare{query}", content=body, headers=HEADERS)
+    assert (response.status_code, response.json()["where"]) == (400, where)
+
+
+def test_the_description_is_right(service: Service) -> None:
+    description = service.client.get("/openapi.json").json()
+    assert set(description["paths"]) == PAGES - {"/openapi.json"}
+    assert description["info"]["version"] == __version__
+    names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(description)))
+    assert names <= set(description["components"]["schemas"])
+    assert "$defs" not in json.dumps(description)
+    operation = description["paths"]["/v1/assign"]["post"]
+    assert {p["name"] for p in operation["parameters"] if p["required"]} == {"Optassign-Protocol"}
+    assert set(operation["responses"]) == {"200", "400", "401", "408", "413", "415", "500", "503"}
+
+
+def test_the_examples_of_the_description_are_right(service: Service) -> None:
+    description = service.client.get("/openapi.json").json()
+
+    def check(name: str, value: object) -> None:
+        schema = {"$ref": f"#/components/schemas/{name}", "components": description["components"]}
+        jsonschema.Draft202012Validator(schema).validate(value)
+
+    operation = description["paths"]["/v1/assign"]["post"]
+    request = operation["requestBody"]["content"]["application/json"]["example"]
+    check("ApplicationState", request)
+    response = service.assign(json.dumps(request).encode(), optassign_mode="shadow")
+    check("TaskAssignment", response.json())
+    example = operation["responses"]["200"]["content"]["application/json"]["example"]
+    check("TaskAssignment", example)
+    assert [c["active"] for c in response.json()["clients"]] == [c["active"] for c in example["clients"]]
+    refused = service.assign(json.dumps({**request, "tasks": [{"id": 7}]}).encode())
+    check("Error", refused.json())

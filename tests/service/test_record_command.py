@@ -1,0 +1,133 @@
+"""`optassign record`: list, show, export."""
+
+import json
+from pathlib import Path
+
+import pytest
+from serving import Service, eventually, files
+
+from optassign import assign
+from optassign.cli import main
+from optassign.generate import generate
+from optassign.recording_files import folder_of
+from optassign.recordings import read_recording
+
+NAME = "for the command line"
+
+
+@pytest.fixture(scope="module")
+def path(service: Service, recordings: Path) -> Path:
+    """A recording."""
+    state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": NAME})
+    assert service.assign(state).status_code == 200
+    folder = recordings / folder_of(NAME)
+    eventually(lambda: files(folder))
+    return files(folder)[0]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["record", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def id_of(path: Path) -> str:
+    return "/".join(path.parts[-3:]).removesuffix(".json.gz")
+
+
+def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    options = ("ls", "--recordings", str(recordings), "--application", NAME)
+    code, out, err = run(capsys, *options)
+    assert (code, err) == (0, "")
+    (row,) = json.loads(out)
+    assert (row["id"], row["application"], row["summary"]["tasks"]) == (id_of(path), NAME, 24)
+    code, out, _ = run(capsys, *options, "--format", "table")
+    assert code == 0
+    assert "24 × 4" in out
+    assert "moved, " in out
+    assert "follow-up in 600 s" in out
+
+
+def test_ls_lists_all_the_oldest_first_and_since(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path) -> None:
+    _, out, _ = run(capsys, "ls", "--recordings", str(recordings))
+    rows = json.loads(out)
+    assert id_of(path) in [row["id"] for row in rows]
+    times = [row["recorded_at"] for row in rows]
+    assert times == sorted(times)
+    at = read_recording(path).recorded_at
+    for since, there in (("1h", True), ("7d", True), ("2000-01-01", True), (at, True), ("2999-01-01", False)):
+        _, out, _ = run(capsys, "ls", "--recordings", str(recordings), "--since", since)
+        assert (id_of(path) in [row["id"] for row in json.loads(out)]) is there, since
+
+
+def test_ls_passes_by_what_is_damaged(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
+    day = tmp_path / "a" / "2026-01-01"
+    day.mkdir(parents=True)
+    (day / "000000.000-0.json.gz").write_bytes(b"damaged")
+    (day / "000001.000-0.json.gz").write_bytes(path.read_bytes())
+    code, out, err = run(capsys, "ls", "--recordings", str(tmp_path))
+    assert code == 0
+    assert [row["id"] for row in json.loads(out)] == ["a/2026-01-01/000001.000-0"]
+    assert err.count("\n") == 1
+    assert "000000.000-0.json.gz: found no gzip" in err
+
+
+def test_show_as_tables(
+    capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(recordings))
+    for name in (str(path), id_of(path)):
+        code, out, err = run(capsys, "show", name, "--format", "table")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"{NAME} at 2")
+        assert "cp-sat: 24 tasks on 4 clients" in out
+    assert json.loads(run(capsys, "show", id_of(path))[1])["summary"]["clients"] == 4
+
+
+def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
+    snapshot, answer = str(tmp_path / "snapshot.json"), str(tmp_path / "answer.json")
+    assert run(capsys, "export", str(path), "--output", snapshot) == (0, "", "")
+    assert run(capsys, "export", str(path), "--answer", "--output", answer) == (0, "", "")
+    assert main(["validate", snapshot, answer]) == 0
+    capsys.readouterr()
+    assert main(["assign", snapshot]) == 0
+    again = json.loads(capsys.readouterr().out)
+    given = json.loads(Path(answer).read_text(encoding="utf-8"))
+    again["report"]["seconds"] = given["report"]["seconds"] = {}
+    assert again == given
+    assert read_recording(path).assignment.without_times() == assign(read_recording(path).snapshot).without_times()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ls", "--recordings", "no/such"], "--recordings: found no/such, which is no folder"),
+        (["ls", "--recordings", ".", "--since", "soon"], "--since: found 'soon'; allowed: a time as in ISO 8601"),
+        (["show", "a/b", "--recordings", "."], "a/b.json.gz: found that it cannot be read (No such file or directory)"),
+        (["show", "no.json.gz"], "no.json.gz: found that it cannot be read"),
+        (["show", "text"], "text: found that it cannot be read (Not a gzipped file"),
+        (["show", "cut"], "cut: found that it is cut short or damaged"),
+        (["show", "other"], "other: format: found nothing"),
+        (["export", "other"], "other: format: found nothing"),
+        (["export", "odd"], 'odd: mode: found "test"; allowed: "active", "shadow"'),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input(
+    capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], said: str,
+) -> None:  # fmt: skip
+    import gzip
+
+    monkeypatch.chdir(tmp_path)
+    whole = gzip.decompress(path.read_bytes())
+    Path("text").write_bytes(whole)
+    Path("cut").write_bytes(path.read_bytes()[:-20])
+    Path("other").write_bytes(gzip.compress(b"{}"))
+    Path("odd").write_bytes(gzip.compress(whole.replace(b'"mode":"active"', b'"mode":"test"')))
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("optassign record: error: ")
+    assert err.count("\n") == 1
+    assert said in err

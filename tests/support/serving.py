@@ -1,0 +1,137 @@
+"""`optassign serve` as a process of its own, and a client that speaks to it as the plug-in does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from optassign.state import ApplicationState
+
+PATIENCE = 60.0
+"""Seconds after which what is waited for will not come."""
+MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
+"""Limits of the service that most tests share."""
+HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "30000"}
+
+
+class Service:
+    """A running service; `log` has its lines so far."""
+
+    def __init__(self, *options: str, limit_files: int | None = None, verify: Any = True, **environment: str) -> None:
+        def limited() -> None:
+            import resource
+
+            if limit_files is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
+
+        self.log: list[dict[str, Any]] = []
+        self._news = threading.Condition()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=limited,
+            env={**{k: v for k, v in os.environ.items() if k != "OPTASSIGN_TOKEN"}, **environment},
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
+        self.client = httpx.Client(base_url=url, timeout=PATIENCE, verify=verify)
+        eventually(lambda: self.client.get("/readyz").status_code == 200)
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._news:
+                self.log.append(json.loads(line))  # a line that is no JSON ends the reading, and so the test
+                self._news.notify_all()
+
+    def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
+        """The events of that name with those fields, the oldest first."""
+        with self._news:
+            return [e for e in self.log if e["event"] == name and all(e.get(key) == value for key, value in fields.items())]
+
+    def wait_for(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
+        """The newest of the events of that name, once there are so many."""
+        with self._news:
+            self._news.wait_for(lambda: len(self.events(name, **fields)) >= count, PATIENCE)
+        found = self.events(name, **fields)
+        assert len(found) >= count, "\n".join(str(event) for event in self.log[-20:])
+        return found[-1]
+
+    def assign(self, state: ApplicationState | bytes, **headers: str | None) -> httpx.Response:
+        """POST /v1/assign; headers in Python's spelling, None takes one away."""
+        named = {("-".join(part.capitalize() for part in key.split("_"))): value for key, value in headers.items()}
+        given = {key: value for key, value in {**HEADERS, **named}.items() if value is not None}
+        content = state if isinstance(state, bytes) else state.model_dump_json().encode()
+        return self.client.post("/v1/assign", content=content, headers=given)
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        """The value of a metric with exactly these labels; None if it is not there."""
+        inside = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
+        full = f"{name}{{{inside}}}" if labels else name
+        found = re.search(rf"^{re.escape(full)} (\S+)$", self.client.get("/metrics").text, re.MULTILINE)
+        return float(found[1]) if found else None
+
+    def worker_pids(self, crew: str = "solvers") -> list[int]:
+        """The processes that were started last for a crew, the newest last."""
+        gone = {event["pid"] for event in self.events("worker_died")}
+        return [event["pid"] for event in self.events("worker_ready", crew=crew) if event["pid"] not in gone]
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+
+@contextmanager
+def serving(*options: str, **settings: Any) -> Iterator[Service]:
+    """A service for as long as the context lasts."""
+    service = Service(*options, **settings)
+    try:
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.stop()
+
+
+def eventually(condition: Callable[[], Any]) -> Any:
+    """What the condition gives, once that is true."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+    return found
+
+
+@contextmanager
+def stopped(*pids: int) -> Iterator[None]:
+    """The processes stand still, so that whatever they have to do is in the middle."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def files(folder: Path) -> list[Path]:
+    """All files below a folder that are not hidden, sorted."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
