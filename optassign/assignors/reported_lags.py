@@ -10,9 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from optassign.state import RUNNING, ApplicationState, KafkaStreamsState
 
-_NO_LIMIT = (1 << 63) - 1
-"""The acceptable_recovery_lag at which every client is caught up, whatever its lag."""
-
 
 class ReportedLags:
     """Lags of the logged tasks."""
@@ -66,4 +63,5 @@ class ReportedLags:
         return [client for client in near if self.is_caught_up(task, client)]
 
     def _near_enough(self, lag: int) -> bool:
-        return lag == RUNNING or self._acceptable == _NO_LIMIT or 0 <= lag <= self._acceptable
+        # Where any lag is acceptable, Kafka takes one that is not known for near enough too; but then nothing has to move.
+        return lag == RUNNING or 0 <= lag <= self._acceptable

@@ -13,7 +13,7 @@ it is the order of ids. In any order: a logged task has min(num_standby_replicas
 is; and if a standby goes to a client that had nothing of the task, the previous owner is no better choice: it has the active,
 or another standby, or at least one task per thread.
 
-Rack strategies are not ported. From 46,342 tasks on Kafka's class fails (an int overflows); this one goes on.
+Rack strategies are not ported. From 46,342 to 65,536 tasks Kafka's class fails (an int overflows); this one does not.
 """
 
 from __future__ import annotations

@@ -45,6 +45,11 @@ def test_a_standby_moves_to_the_caught_up_client_and_warms_up_where_it_shall_be(
     assert given(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
+def test_a_standby_stays_where_nobody_without_a_copy_lags_less() -> None:
+    state = snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 60}}, num_standby_replicas=1)
+    assert given(state) == {"a": "0_0", "b": " | 0_0", "c": ""}
+
+
 def test_when_warmups_are_used_up_copies_move_and_leave_nothing() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100)
     state = snapshot(tasks, {"a": dict.fromkeys(tasks, -2), "b": {}, "c": {}, "d": {}}, max_warmup_replicas=1)
@@ -74,15 +79,23 @@ def test_lags_compare_as_they_are_reported() -> None:
     # Not known (−3) counts as less than any lag, and is no reason to move away.
     assert given(snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": -3}})) == {"a": " |  | 0_0!", "b": "0_0"}
     assert given(snapshot({"0_0": 100}, {"a": {"0_0": -3}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
+    # But such a client is not caught up.
+    assert given(snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}, "c": {"0_0": 0}})) == {
+        "a": " |  | 0_0!",
+        "b": "",
+        "c": "0_0",
+    }
     # No lag is the whole changelog, here less than what a reports, and an empty client of a tiny one is caught up.
     assert given(snapshot({"0_0": 100}, {"a": {"0_0": 150}, "b": {}})) == {"a": " |  | 0_0!", "b": "0_0"}
     assert given(snapshot({"0_0": 10}, {"a": {}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
+    state = snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": 200}, "c": {"0_0": 150}}, num_standby_replicas=1)
+    assert given(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
 def test_an_acceptable_lag_without_limit_means_everybody_is_caught_up() -> None:
-    clients = {"a": {"0_0": -2, "0_1": -2}, "b": {}}
-    state = snapshot({"0_0": 100, "0_1": 100}, clients, acceptable_recovery_lag=EVERYBODY)
-    assert given(state) == {"a": "0_0", "b": "0_1"}
+    clients = {"a": {"0_0": -2, "0_1": -2}, "b": {"0_1": -3}, "c": {}}
+    state = snapshot(dict.fromkeys(("0_0", "0_1", "0_2"), EVERYBODY), clients, acceptable_recovery_lag=EVERYBODY)
+    assert given(state) == {"a": "0_0", "b": "0_1", "c": "0_2"}
 
 
 def test_loads_are_per_thread_and_the_first_tasks_move() -> None:

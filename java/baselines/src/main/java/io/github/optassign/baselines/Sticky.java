@@ -12,12 +12,15 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 import org.apache.kafka.streams.processor.assignment.TaskInfo;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
+import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology;
 import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,14 +32,19 @@ import java.util.TreeMap;
  * The public StickyTaskAssignor (KIP-924), called as StreamsPartitionAssignor calls it.
  *
  * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash code, so
- * there the order, and with it the answer, differs from run to run; here a task's hash code is its place among all tasks,
- * which makes it the order of task ids: one of those that can happen, and always the same.
+ * there the order, and with it the answer, differs from run to run; here a task's hash code is its place among those that get
+ * standbys, which makes it the order of task ids: one of those that can happen, and always the same.
  */
 final class Sticky implements Baseline {
     @Override
     public Rebalance prepare(final Application application) {
         final Map<TaskId, TaskInfo> tasks = new HashMap<>();
-        application.tasks().forEach((id, task) -> tasks.put(id, new Task(id, tasks.size(), task, partitions(id, task))));
+        final List<TaskId> logged = List.copyOf(application.logged());
+        for (final TaskId id : asKafkaListsThem(application.tasks().keySet())) {
+            final Snapshot.Task task = application.tasks().get(id);
+            final int place = Math.max(0, Collections.binarySearch(logged, id));  // 0 for those that get none
+            tasks.put(id, new Task(id, place, task, partitions(id, task)));
+        }
         final Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
         application.clients().forEach((id, client) -> clients.put(id, state(application, id, client)));
         final State state = new State(application.configs(), tasks, clients);
@@ -76,6 +84,24 @@ final class Sticky implements Baseline {
                 .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
         }
         return notes;
+    }
+
+    /**
+     * Task ids in the order in which StreamsPartitionAssignor puts them into its map: out of another one, which was filled
+     * subtopology by subtopology. The order remains where ids fall into the same bucket, and decides who keeps a task.
+     */
+    private static Set<TaskId> asKafkaListsThem(final Collection<TaskId> sorted) {
+        final Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
+        for (final TaskId id : sorted) {
+            bySubtopology.computeIfAbsent(new Subtopology(id.subtopology(), id.topologyName()), key -> new ArrayList<>()).add(id);
+        }
+        final Map<Subtopology, List<TaskId>> topicGroups = new HashMap<>();
+        topicGroups.putAll(bySubtopology);
+        final Map<Subtopology, List<TaskId>> sourceTopics = new HashMap<>();
+        topicGroups.forEach(sourceTopics::put);
+        final Set<TaskId> partitioned = new HashSet<>();
+        sourceTopics.values().forEach(partitioned::addAll);
+        return partitioned;
     }
 
     /** What this class asks for beyond RackAware: costs, and the racks of changelogs even without standbys. */

@@ -1,0 +1,113 @@
+package io.github.optassign;
+
+import java.time.Instant;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.streams.GroupProtocol;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A Kafka Streams task assignor (KIP-924) that asks the optassign service for each assignment.
+ *
+ * <pre>
+ * task.assignor.class=io.github.optassign.OptassignTaskAssignor
+ * optassign.url=http://optassign:8080
+ * </pre>
+ *
+ * <p>Whatever goes wrong on our side, the application keeps running: where the service gives no answer that may be applied, or
+ * the configuration is bad, the plug-in answers by itself ({@link Fallback}) and says why in one line of level WARN. Nothing is
+ * thrown out of {@link #configure} or {@link #assign}, since Kafka would end the group leader's thread, and then that of
+ * the next leader; only what leaves the JVM unusable (an OutOfMemoryError and the like) goes on.
+ *
+ * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
+ */
+public final class OptassignTaskAssignor implements TaskAssignor {
+    private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    /** Configuration errors already logged as such: a new assignor is configured for every rebalance. */
+    private static final Set<String> REPORTED = ConcurrentHashMap.newKeySet();
+
+    private PluginConfig config;
+    private String problem = "found no configuration; allowed: configure, then assign";
+    private String application = "unknown";
+    private Memory.Applied pending;
+
+    /** Called by Kafka. */
+    public OptassignTaskAssignor() {
+    }
+
+    /**
+     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside a
+     * rebalance.
+     *
+     * @param configs the application's Streams configuration
+     * @throws ConfigException with the key, what was found and what is allowed
+     */
+    public static void check(Map<String, ?> configs) {
+        PluginConfig.of(configs);
+        Object protocol = configs.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
+        if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
+            throw new ConfigException(StreamsConfig.GROUP_PROTOCOL_CONFIG, protocol,
+                "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
+        }
+    }
+
+    /** Takes the application's configuration. A bad one is logged once, and the fallback answers. Never throws. */
+    @Override
+    public void configure(Map<String, ?> configs) {
+        try {
+            application = PluginConfig.applicationOf(configs);
+            config = PluginConfig.of(configs);
+            problem = null;
+        } catch (Throwable e) {
+            passOnFatal(e);
+            config = null;
+            problem = "configuration: " + ServiceFailure.oneLine(e.getMessage() == null ? e.toString() : e.getMessage());
+            if (REPORTED.add(problem)) {
+                LOG.error("optassign: application={} {}; the service is not asked until this is mended", application, problem);
+            }
+        }
+    }
+
+    /** Answers one rebalance: by the service, else by the fallback. Every task is active on one client. */
+    @Override
+    public TaskAssignment assign(ApplicationState state) {
+        pending = null;
+        try {
+            Rebalance rebalance = new Rebalance(state, application, config, Memory.of(application));
+            TaskAssignment assignment = rebalance.assign(problem);
+            pending = rebalance.toRemember();
+            return assignment;
+        } catch (Throwable e) {
+            passOnFatal(e);
+            LOG.warn("optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
+                + "where its state may be, without standbys", application, e);
+            return LastResort.assign(state, Instant.now());
+        }
+    }
+
+    /** Remembers the answer, now that Kafka has taken it. */
+    @Override
+    public void onAssignmentComputed(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+        if (error == AssignmentError.NONE && pending != null) {
+            Memory.of(application).applied(pending);
+        } else if (error != AssignmentError.NONE) {
+            LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
+        }
+        pending = null;
+    }
+
+    /** Goes on with what leaves the JVM unusable; a stack that was too deep does not. */
+    static void passOnFatal(Throwable e) {
+        if (e instanceof VirtualMachineError fatal && !(e instanceof StackOverflowError)) {
+            throw fatal;
+        }
+    }
+}

@@ -1,0 +1,199 @@
+package io.github.optassign;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Importance;
+import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.streams.StreamsConfig;
+
+/** The plug-in's configuration, read from an application's Streams configuration and checked. */
+final class PluginConfig {
+    static final String URL = "optassign.url";
+    static final String TIMEOUT_MS = "optassign.timeout.ms";
+    static final String TOKEN = "optassign.token";
+    static final String TOKEN_FILE = "optassign.token.file";
+    static final String APPLICATION = "optassign.application";
+    static final String MODE = "optassign.mode";
+
+    /** The first call to a service takes up to 50 ms on either side, so that a shorter time-out would trip on it. */
+    static final int LEAST_TIMEOUT_MS = 200;
+    static final int DEFAULT_TIMEOUT_MS = 2_000;
+    static final int GREATEST_TIMEOUT_MS = 60_000;
+
+    /** What the plug-in does with the service's answers. */
+    enum Mode {
+        /** They are applied. */
+        ACTIVE,
+        /** They are compared with the fallback's, which are applied. */
+        SHADOW
+    }
+
+    static final ConfigDef DEFINITION = new ConfigDef()
+        .define(URL, Type.STRING, ConfigDef.NO_DEFAULT_VALUE,
+            ConfigDef.LambdaValidator.with(PluginConfig::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
+            Importance.HIGH, "Where the optassign service listens, without /v1/assign.")
+        .define(TIMEOUT_MS, Type.INT, DEFAULT_TIMEOUT_MS, ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
+            Importance.MEDIUM, "Milliseconds from the start of an assignment until the fallback answers instead of the "
+                + "service. The group leader's thread waits that long, so at most a quarter of max.poll.interval.ms is "
+                + "allowed.")
+        .define(TOKEN, Type.PASSWORD, null, Importance.MEDIUM, "The service's token, where it has one. Never logged.")
+        .define(TOKEN_FILE, Type.STRING, null, Importance.MEDIUM,
+            "A file that holds the token, instead of " + TOKEN + ". It is read in every rebalance, so the token may change.")
+        .define(APPLICATION, Type.STRING, null, ConfigDef.LambdaValidator.with(PluginConfig::checkApplication,
+                () -> "not empty"), Importance.LOW, "The application's name towards the service; default: application.id.")
+        .define(MODE, Type.STRING, "active", ConfigDef.ValidString.in("active", "shadow"), Importance.MEDIUM,
+            "active: the service's answers are applied. shadow: they are only logged in comparison with the fallback's, "
+                + "which are applied.");
+
+    /** RFC 6750: what a bearer token is made of. Anything else would not survive a header. */
+    private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
+    private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
+
+    private final URI assignUri;
+    private final int timeoutMs;
+    private final Password token;
+    private final String application;
+    private final Mode mode;
+
+    private PluginConfig(Map<String, ?> configs) {
+        Map<String, Object> ours = new TreeMap<>();
+        configs.forEach((name, value) -> {
+            if (name.startsWith("optassign.")) {
+                ours.put(name, value);
+            }
+        });
+        TreeSet<String> unknown = new TreeSet<>(ours.keySet());
+        unknown.removeAll(DEFINITION.names());
+        if (!unknown.isEmpty()) {
+            throw new ConfigException("Unknown configuration " + String.join(", ", unknown) + "; allowed: "
+                + String.join(", ", new TreeSet<>(DEFINITION.names())));
+        }
+        Map<String, Object> parsed = DEFINITION.parse(ours);
+        String url = (String) parsed.get(URL);
+        assignUri = URI.create((url.endsWith("/") ? url.substring(0, url.length() - 1) : url) + "/v1/assign");
+        timeoutMs = (Integer) parsed.get(TIMEOUT_MS);
+        int quarter = maxPollIntervalMs(configs) / 4;
+        if (timeoutMs > quarter) {
+            throw new ConfigException(TIMEOUT_MS, timeoutMs, "allowed: at most " + quarter
+                + ", a quarter of " + ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG);
+        }
+        token = token((Password) parsed.get(TOKEN), (String) parsed.get(TOKEN_FILE));
+        mode = Mode.valueOf(((String) parsed.get(MODE)).toUpperCase(Locale.ROOT));
+        application = applicationOf(configs);
+    }
+
+    /**
+     * Reads and checks a configuration.
+     *
+     * @param configs all configs of the application: ours, {@code application.id}, {@code max.poll.interval.ms}
+     * @throws ConfigException with the key, what was found and what is allowed
+     */
+    static PluginConfig of(Map<String, ?> configs) {
+        return new PluginConfig(configs);
+    }
+
+    /** The application's name, also where the configuration is otherwise bad. */
+    static String applicationOf(Map<String, ?> configs) {
+        Object name = configs.get(APPLICATION);
+        if (name == null || name.toString().isBlank()) {
+            name = configs.get(StreamsConfig.APPLICATION_ID_CONFIG);
+        }
+        return name == null || name.toString().isBlank() ? "unknown" : name.toString().strip();
+    }
+
+    URI assignUri() {
+        return assignUri;
+    }
+
+    int timeoutMs() {
+        return timeoutMs;
+    }
+
+    /** The token; null: none. Its {@code toString} does not show it. */
+    Password token() {
+        return token;
+    }
+
+    String application() {
+        return application;
+    }
+
+    Mode mode() {
+        return mode;
+    }
+
+    private static void checkUrl(String name, Object value) {
+        String url = (String) value;
+        if (url == null) {
+            throw new ConfigException(name, null, "allowed: http://host:port or https://host:port");
+        }
+        URI uri;
+        try {
+            uri = new URI(url);
+        } catch (URISyntaxException e) {
+            throw new ConfigException(name, url, "allowed: http://host:port or https://host:port");
+        }
+        if (uri.getRawUserInfo() != null) {
+            throw new ConfigException(name, "[hidden]", "allowed: no user or password; use " + TOKEN);
+        }
+        boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+        if (!http || uri.getHost() == null || uri.getPort() > 65_535 || uri.getPort() == 0) {
+            throw new ConfigException(name, url, "allowed: http://host:port or https://host:port");
+        }
+        if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
+            throw new ConfigException(name, url, "allowed: no query and no fragment");
+        }
+    }
+
+    private static void checkApplication(String name, Object value) {
+        if (value != null && ((String) value).isBlank()) {
+            throw new ConfigException(name, value, "allowed: not empty");
+        }
+    }
+
+    private static Password token(Password given, String file) {
+        if (file == null) {
+            return given == null ? null : checkedToken(TOKEN, given.value());
+        }
+        if (given != null) {
+            throw new ConfigException("Both " + TOKEN + " and " + TOKEN_FILE + " are set; allowed: one of them");
+        }
+        try {
+            return checkedToken(TOKEN_FILE, Files.readString(Path.of(file), StandardCharsets.UTF_8).strip());
+        } catch (IOException | InvalidPathException e) {
+            throw new ConfigException(TOKEN_FILE, file, "allowed: a readable file; found " + e);
+        }
+    }
+
+    private static Password checkedToken(String name, String token) {
+        if (!TOKEN_TEXT.matcher(token).matches()) {
+            throw new ConfigException(name, "[hidden]", "allowed: a token of letters, digits and -._~+/ , at its end =");
+        }
+        return new Password(token);
+    }
+
+    /** As the consumer has it, or as a Streams configuration may set it for the consumer. */
+    private static int maxPollIntervalMs(Map<String, ?> configs) {
+        String name = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
+        for (String key : new String[] {StreamsConfig.mainConsumerPrefix(name), StreamsConfig.consumerPrefix(name), name}) {
+            if (configs.get(key) != null) {
+                return (Integer) ConfigDef.parseType(key, configs.get(key), Type.INT);
+            }
+        }
+        return DEFAULT_MAX_POLL_INTERVAL_MS;
+    }
+}

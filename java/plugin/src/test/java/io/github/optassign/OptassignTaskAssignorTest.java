@@ -1,0 +1,264 @@
+package io.github.optassign;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.streams.errors.TaskAssignmentException;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.apache.kafka.streams.processor.assignment.TaskInfo;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The assignor as Kafka uses it: a new instance for every rebalance, against a real HTTP server. */
+class OptassignTaskAssignorTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String VALID = ServiceFailuresTest.VALID;
+
+    private FakeService service;
+    private final LogLines log = new LogLines();
+
+    @BeforeEach
+    void open() throws IOException {
+        Memory.clearAll();
+        service = new FakeService();
+        service.behaviour = (exchange, body) -> VALID;
+    }
+
+    @AfterEach
+    void close() {
+        service.close();
+        log.close();
+    }
+
+    private static TestGroup group() {
+        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        return group.runs(0, "0_0").runs(1, "0_1", "1_0");
+    }
+
+    /** One rebalance, with an instance of its own. */
+    private TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
+        Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", service.url()));
+        configs.putAll(more);
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        assignor.configure(configs);
+        TaskAssignment assignment = assignor.assign(group.state());
+        assignor.onAssignmentComputed(new GroupAssignment(Map.of()), new GroupSubscription(Map.of()), outcome);
+        return assignment;
+    }
+
+    private JsonNode sent(int call) throws IOException {
+        return JSON.readTree(service.bodies.get(call));
+    }
+
+    @Test
+    void headersAreThoseOfTheProtocol() throws IOException {
+        rebalance(group(), Map.of("optassign.token", "s3cr.et=", "optassign.timeout.ms", 1_000), AssignmentError.NONE);
+        var headers = service.headers.get(0);
+        assertEquals("/v1/assign", headers.getFirst("Test-Path"));
+        assertEquals("application/json", headers.getFirst("Content-Type"));
+        assertEquals("1", headers.getFirst("Optassign-Protocol"));
+        assertEquals("active", headers.getFirst("Optassign-Mode"));
+        assertEquals("0.1.0", headers.getFirst("Optassign-Plugin"));
+        assertEquals("Bearer s3cr.et=", headers.getFirst("Authorization"));
+        assertNull(headers.getFirst("Optassign-Remembered-At"));
+        long deadline = Long.parseLong(headers.getFirst("Optassign-Deadline-Ms"));
+        assertTrue(deadline > 0 && deadline <= 900, "a tenth is kept back: " + deadline);
+        assertEquals("orders", sent(0).get("application").asText());
+    }
+
+    @Test
+    void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(0).has("remembered"));
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertTrue(service.bodies.get(1).contains(VALID), "the text as it was");
+        assertEquals("1780000000000", service.headers.get(1).getFirst("Optassign-Remembered-At"));
+        assertEquals(JSON.readTree(VALID), sent(1).get("remembered"));
+    }
+
+    @Test
+    void refusedAnswerIsNotRemembered() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.UNKNOWN_TASK_ID);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(1).has("remembered"));
+        assertEquals(1, log.of(Level.ERROR).size());
+    }
+
+    @Test
+    void fallbacksAnswerIsRememberedToo() throws IOException {
+        service.behaviour = (exchange, body) -> "{}";
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        JsonNode remembered = sent(1).get("remembered");
+        assertEquals("fallback", remembered.get("assignor").asText());
+        assertEquals("0_0", remembered.get("clients").get(0).get("active").get(0).asText());
+        assertTrue(Long.parseLong(service.headers.get(1).getFirst("Optassign-Remembered-At")) > 0);
+    }
+
+    @Test
+    void applicationsHaveMemoriesOfTheirOwn() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of("optassign.application", "payments"), AssignmentError.NONE);
+        assertFalse(sent(1).has("remembered"));
+        assertEquals("payments", sent(1).get("application").asText());
+    }
+
+    @Test
+    void fallbackGoesOnFromTheServicesPlan() {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        service.close();
+        TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment));
+    }
+
+    @Test
+    void followupIsAnInstantOnTheClientThatAsks() {
+        Instant before = Instant.now();
+        TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);
+        for (KafkaStreamsAssignment client : assignment.assignment()) {
+            Optional<Instant> deadline = client.followupRebalanceDeadline();
+            if (client.processId().equals(group().client(0).id)) {
+                Duration delay = Duration.between(before, deadline.orElseThrow());
+                assertFalse(delay.compareTo(Duration.ofMillis(7_000)) < 0, delay.toString());
+            } else {
+                assertEquals(Optional.empty(), deadline);
+            }
+        }
+        assertEquals(1_000, AnswerCheck.withinLimits(0), "no endless rebalances");
+        assertTrue(Instant.now().plusMillis(AnswerCheck.withinLimits(Long.MAX_VALUE)).toEpochMilli() > 0, "no overflow");
+    }
+
+    @Test
+    void shadowModeAppliesTheFallbackAndComparesInOneLine() throws IOException {
+        TaskAssignment assignment = rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+        assertEquals("shadow", service.headers.get(0).getFirst("Optassign-Mode"));
+        assertEquals(1, log.all().size());
+        String line = log.infos().get(0);
+        assertTrue(line.contains("application=orders shadow: tasks=3 clients=2 service (cp-sat): active_moved=3 "
+            + "not_caught_up=0 restore_offsets=0 warmups=1 active_excess=0; applied (fallback): active_moved=0 "
+            + "not_caught_up=0 restore_offsets=0 warmups=0 active_excess=0; total_ms="), line);
+        rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
+        assertEquals("fallback", sent(1).get("remembered").get("assignor").asText(), "what was applied");
+    }
+
+    @Test
+    void shadowModeSaysWhyTheServiceGaveNothing() {
+        service.close();
+        rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
+        assertEquals(1, log.all().size());
+        assertEquals(1, log.warnings().size());
+    }
+
+    @Test
+    void badConfigurationIsReportedOnceAndAnsweredByTheFallback() {
+        Map<String, Object> bad = Map.of("optassign.timeout.ms", 77);
+        for (int i = 1; i <= 2; i++) {
+            TaskAssignment assignment = rebalance(group(), bad, AssignmentError.NONE);
+            assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+            assertEquals(i, log.warnings().size());
+        }
+        assertEquals(1, log.of(Level.ERROR).size());
+        assertTrue(log.of(Level.ERROR).get(0).contains("Invalid value 77 for configuration optassign.timeout.ms: Value must "
+            + "be at least 200"), log.of(Level.ERROR).get(0));
+        assertTrue(log.warnings().get(0).contains("fallback: configuration: Invalid value 77"), log.warnings().get(0));
+        assertEquals(0, service.bodies.size());
+    }
+
+    @Test
+    void neverConfiguredIsNoReasonToFail() {
+        assertEquals(3, Assignments.owners(new OptassignTaskAssignor().assign(group().state())).size());
+    }
+
+    @Test
+    void tokenIsNeverLogged(@TempDir Path folder) throws IOException {
+        service.behaviour = (exchange, body) -> {
+            FakeService.reply(exchange, 401, "{\"error\": \"the token is wrong\"}");
+            return null;
+        };
+        Path file = Files.writeString(folder.resolve("token"), "from-a-file\n");
+        rebalance(group(), Map.of("optassign.token", new Password("very-secret")), AssignmentError.NONE);
+        rebalance(group(), Map.of("optassign.token.file", file.toString()), AssignmentError.NONE);
+        rebalance(group(), Map.of("optassign.token", "very-secret with a space"), AssignmentError.NONE);
+        rebalance(group(), Map.of("optassign.url", "http://user:very-secret@host"), AssignmentError.NONE);
+        assertEquals("Bearer from-a-file", service.headers.get(1).getFirst("Authorization"));
+        assertEquals(2, service.bodies.size());
+        for (String line : log.all()) {
+            assertFalse(line.contains("very-secret") || line.contains("from-a-file"), line);
+        }
+    }
+
+    @Test
+    void threadsOfTheHttpClientDoNotKeepTheJvmAlive() {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
+            .filter(thread -> thread.getName().startsWith("HttpClient")).toList();
+        assertFalse(threads.isEmpty());
+        threads.forEach(thread -> assertTrue(thread.isDaemon(), thread.getName()));
+    }
+
+    /** Kafka may fail to compute lags; then everything stays where it is. */
+    @Test
+    void stateThatCannotBeReadLeavesTasksWhereTheyAre() {
+        TestGroup group = group();
+        group.tasks(2, 1, TestGroup.Kind.LOGGED, 100).holds(1, "2_0", 7);
+        ApplicationState state = group.state();
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        TaskAssignment assignment = assignor.assign(new ApplicationState() {
+            @Override
+            public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
+                if (computeTaskLags) {
+                    throw new TaskAssignmentException("no lags");
+                }
+                return state.kafkaStreamsStates(false);
+            }
+
+            @Override
+            public AssignmentConfigs assignmentConfigs() {
+                return state.assignmentConfigs();
+            }
+
+            @Override
+            public Map<TaskId, TaskInfo> allTasks() {
+                return state.allTasks();
+            }
+        });
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
+        assertEquals(2, assignment.assignment().size());
+        assertEquals(1, log.warnings().size());
+    }
+
+    @Test
+    void errorsThatLeaveTheJvmUnusableGoOn() {
+        assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.passOnFatal(new OutOfMemoryError()));
+        OptassignTaskAssignor.passOnFatal(new StackOverflowError());
+        OptassignTaskAssignor.passOnFatal(new NoClassDefFoundError());
+    }
+}

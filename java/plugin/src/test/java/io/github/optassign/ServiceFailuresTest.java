@@ -1,0 +1,325 @@
+package io.github.optassign;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** Whatever the service does, Kafka gets an assignment it accepts, every task once, and one line says why. */
+class ServiceFailuresTest {
+    private FakeService service;
+    private final LogLines log = new LogLines();
+
+    @BeforeEach
+    void open() throws IOException {
+        Memory.clearAll();
+        service = new FakeService();
+    }
+
+    @AfterEach
+    void close() {
+        service.close();
+        log.close();
+    }
+
+    private static TestGroup group() {
+        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        return group.runs(0, "0_0").runs(1, "0_1", "1_0");
+    }
+
+    /** A valid answer, but other than the fallback's: its tasks are swapped. */
+    static final String VALID = """
+        {"format": 1, "assignor": "cp-sat", "clients": [
+         {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_1", "1_0"], "standby": [], "warmup": ["0_0"],
+          "followup_rebalance_ms": 7000},
+         {"process_id": "00000000-0000-0000-0000-000000000002", "active": ["0_0"], "standby": [], "warmup": [],
+          "followup_rebalance_ms": null}], "plan": null, "x_new": [1, {"a": 2}],
+         "report": {"goals": [{"stage": "plan"}], "warmup_progress": []}}""";
+
+    private OptassignTaskAssignor assignor(Map<String, ?> more) {
+        Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", service.url()));
+        configs.putAll(more);
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        assignor.configure(configs);
+        return assignor;
+    }
+
+    /** Asserts what must hold of every answer, and that it is the fallback's: nothing moves here. */
+    private void assertFallsBack(Map<String, ?> configs, String why) {
+        TestGroup group = group();
+        TaskAssignment assignment = assignor(configs).assign(group.state());
+        assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+        assertEquals(1, log.warnings().size(), log.all().toString());
+        String line = log.warnings().get(0);
+        assertTrue(line.contains(why), line);
+        assertTrue(line.contains("application=orders fallback: "), line);
+        assertTrue(line.contains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=none"), line);
+        assertFalse(line.contains("\n"), line);
+    }
+
+    @Test
+    void validAnswerIsApplied() {
+        service.behaviour = (exchange, body) -> VALID;
+        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+        assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment));
+        assertEquals(List.of(), log.warnings());
+        assertEquals(1, log.infos().size());
+        String line = log.infos().get(0);
+        assertTrue(line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
+    }
+
+    /** Name of the case, how the valid answer is spoilt, what the log says. */
+    private record Spoilt(UnaryOperator<String> how, String why) {
+    }
+
+    @TestFactory
+    Stream<DynamicTest> answersThatMustNotReachKafka() {
+        Map<String, Spoilt> cases = new LinkedHashMap<>();
+        cases.put("no JSON", new Spoilt(a -> "<html>busy</html>", "found an answer that is no JSON"));
+        cases.put("nothing", new Spoilt(a -> "", "the answer: found nothing"));
+        cases.put("half", new Spoilt(a -> a.substring(0, a.length() / 2), "found an answer that is no JSON"));
+        cases.put("two", new Spoilt(a -> a + a, "found text after the answer"));
+        cases.put("array", new Spoilt(a -> "[]", "the answer: found START_ARRAY; allowed: an object"));
+        cases.put("format", new Spoilt(a -> a.replace("\"format\": 1", "\"format\": 2"), "format: found 2; allowed: 1"));
+        cases.put("no format", new Spoilt(a -> a.replace("\"format\": 1,", ""), "format: found null; allowed: 1"));
+        cases.put("no clients", new Spoilt(a -> a.replace("\"clients\"", "\"klients\""), "clients: found nothing"));
+        cases.put("number as task", new Spoilt(a -> a.replace("\"0_1\"", "7"), "clients[0].active: found VALUE_NUMBER_INT"));
+        cases.put("text as delay", new Spoilt(a -> a.replace("7000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
+        cases.put("delay of 80 bits", new Spoilt(a -> a.replace("7000", "99999999999999999999"), "allowed: an integer of 64"));
+        cases.put("negative delay", new Spoilt(a -> a.replace("7000", "-1"), "found a follow-up in -1 ms"));
+        cases.put("task left out", new Spoilt(a -> a.replace("[\"0_1\", \"1_0\"]", "[\"0_1\"]"),
+            "found task 1_0 active nowhere"));
+        cases.put("active twice", new Spoilt(a -> a.replace("[\"0_0\"], \"standby\"", "[\"0_0\", \"1_0\"], \"standby\""),
+            "found task 1_0 active on "));
+        cases.put("active twice on one client", new Spoilt(a -> a.replace("\"0_1\", \"1_0\"", "\"0_1\", \"1_0\", \"1_0\""),
+            "found task 1_0 twice on "));
+        cases.put("both roles on one client", new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_1\"]"),
+            "found task 0_1 twice on "));
+        cases.put("standby of an unlogged task", new Spoilt(
+            a -> a.replace("\"active\": [\"0_0\"], \"standby\": []", "\"active\": [\"0_0\"], \"standby\": [\"1_0\"]"),
+            "found a standby of task 1_0; allowed: none, it has no changelog"));
+        cases.put("unknown task", new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_9\"]"),
+            "found task 0_9;"));
+        cases.put("unknown client", new Spoilt(a -> a.replace("000000000002", "000000000003"),
+            "found client 00000000-0000-0000-0000-000000000003; allowed: clients of the snapshot"));
+        cases.put("client twice", new Spoilt(a -> a.replace("000000000002", "000000000001"), "a second time"));
+        cases.put("missing client", new Spoilt(a -> """
+            {"format": 1, "assignor": "cp-sat", "clients": [
+             {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""",
+            "found no client 00000000-0000-0000-0000-000000000002"));
+        return cases.entrySet().stream().map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
+            String spoilt = entry.getValue().how().apply(VALID);
+            assertFalse(spoilt.equals(VALID), "the case spoils nothing");
+            service.behaviour = (exchange, body) -> spoilt;
+            try (LogLines own = new LogLines()) {
+                TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+                assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+                assertEquals(1, own.warnings().size(), own.all().toString());
+                assertTrue(own.warnings().get(0).contains(entry.getValue().why()), own.warnings().get(0));
+            }
+        }));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> statuses() {
+        return Stream.of(204, 302, 400, 401, 413, 500, 503).map(status -> DynamicTest.dynamicTest("status " + status, () -> {
+            service.behaviour = (exchange, body) -> {
+                exchange.getResponseHeaders().set("Location", service.url() + "/elsewhere");
+                if (status == 204) {
+                    exchange.sendResponseHeaders(204, -1);
+                } else {
+                    FakeService.reply(exchange, status, "{\"error\": \"no\nluck\"}");
+                }
+                return null;
+            };
+            int calls = service.bodies.size();
+            try (LogLines own = new LogLines()) {
+                TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+                assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+                String text = status == 204 ? "status 204" : "status " + status + " {\"error\": \"no luck\"}";
+                assertTrue(own.warnings().get(0).contains(text), own.all().toString());
+            }
+            assertEquals(calls + 1, service.bodies.size(), "neither redirected nor asked again");
+        }));
+    }
+
+    @Test
+    void otherProtocol() {
+        service.behaviour = (exchange, body) -> {
+            exchange.getResponseHeaders().set("Optassign-Protocol", "2");
+            return VALID;
+        };
+        assertFallsBack(Map.of(), "found protocol 2 in the answer; allowed: 1");
+    }
+
+    @Test
+    void notUtf8() {
+        service.behaviour = (exchange, body) -> {
+            exchange.sendResponseHeaders(200, 2);
+            exchange.getResponseBody().write(new byte[] {(byte) 0xff, (byte) 0xfe});
+            return null;
+        };
+        assertFallsBack(Map.of(), "found an answer that is not UTF-8");
+    }
+
+    @Test
+    void serviceIsDown() {
+        service.close();
+        assertFallsBack(Map.of(), service.url() + "/v1/assign no connection: ");
+    }
+
+    @Test
+    void hostDoesNotExist() {
+        assertFallsBack(Map.of("optassign.url", "http://no-such-host.invalid:1"), "host name not resolved");
+    }
+
+    @Test
+    void slowService() {
+        service.behaviour = (exchange, body) -> {
+            await();
+            return VALID;
+        };
+        assertFallsBack(Map.of("optassign.timeout.ms", "200"), "no answer within 200 ms");
+    }
+
+    @Test
+    void bodyThatNeverEnds() {
+        service.behaviour = (exchange, body) -> {
+            exchange.sendResponseHeaders(200, 0);
+            exchange.getResponseBody().write('{');
+            exchange.getResponseBody().flush();
+            await();
+            return null;
+        };
+        assertFallsBack(Map.of("optassign.timeout.ms", "300"), "no answer within 300 ms");
+    }
+
+    @Test
+    void bodyOfAnySize() {
+        service.behaviour = (exchange, body) -> {
+            exchange.sendResponseHeaders(200, 0);
+            byte[] chunk = new byte[1 << 20];
+            for (int i = 0; i < 70; i++) {
+                exchange.getResponseBody().write(chunk);
+            }
+            return null;
+        };
+        assertFallsBack(Map.of("optassign.timeout.ms", "20000"), "found more than 67108864 bytes");
+    }
+
+    private void await() {
+        try {
+            service.closing.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The connection is closed in the middle of the answer, both times the plug-in asks. */
+    @Test
+    void truncatedAnswer() {
+        service.behaviour = (exchange, body) -> {
+            exchange.sendResponseHeaders(200, VALID.length() + 100);
+            OutputStream out = exchange.getResponseBody();
+            out.write(VALID.getBytes(StandardCharsets.UTF_8));
+            out.flush();
+            throw new IOException("cut");
+        };
+        assertFallsBack(Map.of(), "connection broke twice: ");
+        assertEquals(2, service.bodies.size());
+    }
+
+    /** A kept connection that the other side closed is no reason to fall back. */
+    @Test
+    void brokenConnectionIsTriedOnceMore() throws IOException {
+        try (ServerSocket closesAtOnce = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            Thread server = new Thread(() -> {
+                for (int call = 0; call < 2; call++) {
+                    try (var socket = closesAtOnce.accept()) {
+                        socket.getInputStream().read();
+                        if (call == 1) {
+                            String head = "HTTP/1.1 200 OK\r\nOptassign-Protocol: 1\r\nContent-Length: " + VALID.length()
+                                + "\r\n\r\n";
+                            socket.getOutputStream().write((head + VALID).getBytes(StandardCharsets.UTF_8));
+                            socket.shutdownOutput();
+                            socket.getInputStream().readAllBytes();
+                        }
+                    } catch (IOException e) {
+                        return;
+                    }
+                }
+            });
+            server.setDaemon(true);
+            server.start();
+            String url = "http://127.0.0.1:" + closesAtOnce.getLocalPort();
+            TaskAssignment assignment = assignor(Map.of("optassign.url", url)).assign(group().state());
+            assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment), log.all().toString());
+        }
+    }
+
+    @Test
+    void garbageInsteadOfHttp() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            Thread server = new Thread(() -> {
+                while (true) {
+                    try (var client = socket.accept()) {
+                        client.getInputStream().read();
+                        client.getOutputStream().write("SSH-2.0-OpenSSH\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+                    } catch (IOException e) {
+                        return;
+                    }
+                }
+            });
+            server.setDaemon(true);
+            server.start();
+            assertFallsBack(Map.of("optassign.url", "http://127.0.0.1:" + socket.getLocalPort()), "connection broke");
+        }
+    }
+
+    /** Random damage to the valid answer: never an exception, never a task without an active, nothing Kafka refuses. */
+    @Test
+    void nothingIsEverThrown() {
+        int applied = 0;
+        for (int seed = 0; seed < 1_000; seed++) {
+            Random random = new Random(seed);
+            StringBuilder text = new StringBuilder(VALID);
+            for (int i = 0; i <= random.nextInt(3); i++) {
+                int at = random.nextInt(text.length());
+                switch (random.nextInt(3)) {
+                    case 0 -> text.setCharAt(at, (char) (32 + random.nextInt(95)));
+                    case 1 -> text.deleteCharAt(at);
+                    default -> text.insert(at, text.charAt(random.nextInt(text.length())));
+                }
+            }
+            service.behaviour = (exchange, body) -> text.toString();
+            TestGroup group = group();
+            int before = log.warnings().size();
+            TaskAssignment assignment = assignor(Map.of()).assign(group.state());
+            assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
+            assertEquals(3, Assignments.owners(assignment).size(), "seed " + seed);
+            applied += log.warnings().size() == before ? 1 : 0;
+        }
+        assertTrue(applied > 50 && applied < 950, "the damage is all or nothing: " + applied);
+    }
+}

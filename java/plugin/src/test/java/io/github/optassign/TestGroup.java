@@ -1,0 +1,267 @@
+package io.github.optassign;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskInfo;
+import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
+import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
+import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskInfo;
+import org.apache.kafka.streams.state.HostInfo;
+
+/** A group of clients that a test sets up and plays with; its state comes in Kafka's own classes. */
+final class TestGroup {
+    enum Kind { STATELESS, UNLOGGED, LOGGED }
+
+    /** One client: what it lists, and the lags of tasks it has state of (others show the whole changelog). */
+    static final class Client {
+        final ProcessId id;
+        int threads = 1;
+        final Set<TaskId> active = new TreeSet<>();
+        final Set<TaskId> standby = new TreeSet<>();
+        final Map<TaskId, Long> lags = new TreeMap<>();
+        Map<String, String> tags = Map.of();
+        Optional<String> rack = Optional.empty();
+        Optional<HostInfo> host = Optional.empty();
+
+        Client(int number) {
+            id = new ProcessId(new UUID(0, number));
+        }
+
+        boolean lists(TaskId task) {
+            return active.contains(task) || standby.contains(task);
+        }
+
+        String name() {
+            return id.toString();
+        }
+    }
+
+    long acceptableLag = 10_000;
+    int warmups = 2;
+    int standbys;
+    long probingMs = 600_000;
+    String rackStrategy = "none";
+    List<String> rackTags = List.of();
+    final Map<TaskId, Kind> tasks = new TreeMap<>();
+    final Map<TaskId, Long> ends = new TreeMap<>();
+    final Map<TaskId, Set<TaskTopicPartition>> partitions = new HashMap<>();
+    final List<Client> clients = new ArrayList<>();
+
+    static TestGroup of(int clients) {
+        TestGroup group = new TestGroup();
+        for (int i = 1; i <= clients; i++) {
+            group.clients.add(new Client(i));
+        }
+        return group;
+    }
+
+    TestGroup tasks(int subtopology, int partitionCount, Kind kind, long end) {
+        for (int partition = 0; partition < partitionCount; partition++) {
+            TaskId task = new TaskId(subtopology, partition);
+            tasks.put(task, kind);
+            if (kind == Kind.LOGGED) {
+                ends.put(task, end);
+            }
+        }
+        return this;
+    }
+
+    Client client(int index) {
+        return clients.get(index);
+    }
+
+    static TaskId task(String id) {
+        return TaskId.parse(id);
+    }
+
+    /** The client runs the task. */
+    TestGroup runs(int index, String... ids) {
+        for (String id : ids) {
+            client(index).active.add(task(id));
+            if (tasks.get(task(id)) == Kind.LOGGED) {
+                client(index).lags.put(task(id), -2L);
+            }
+        }
+        return this;
+    }
+
+    /** The client has a directory of the task with this lag. */
+    TestGroup holds(int index, String id, long lag) {
+        client(index).standby.add(task(id));
+        client(index).lags.put(task(id), lag);
+        return this;
+    }
+
+    /** What Kafka computes: for every logged task a lag, the whole changelog where there is no state. */
+    Map<TaskId, Long> kafkaLags(Client client) {
+        Map<TaskId, Long> lags = new TreeMap<>();
+        ends.forEach((task, end) -> lags.put(task, client.lags.getOrDefault(task, end)));
+        return lags;
+    }
+
+    ApplicationState state() {
+        return state(new Random(0));
+    }
+
+    /** The group as Kafka hands it over, its maps in an order that depends on the random numbers. */
+    ApplicationState state(Random order) {
+        AssignmentConfigs configs = new AssignmentConfigs(acceptableLag, warmups, standbys, probingMs, rackTags,
+            OptionalInt.empty(), OptionalInt.empty(), rackStrategy);
+        Map<TaskId, TaskInfo> infos = new LinkedHashMap<>();
+        for (TaskId task : shuffled(tasks.keySet(), order)) {
+            infos.put(task, new DefaultTaskInfo(task, tasks.get(task) != Kind.STATELESS,
+                tasks.get(task) == Kind.STATELESS ? Set.of() : Set.of("store"), partitions.getOrDefault(task, Set.of())));
+        }
+        Map<Boolean, Map<ProcessId, KafkaStreamsState>> states = new HashMap<>();
+        for (boolean withLags : new boolean[] {false, true}) {
+            Map<ProcessId, KafkaStreamsState> byId = new LinkedHashMap<>();
+            for (Client client : shuffled(clients, order)) {
+                byId.put(client.id, new DefaultKafkaStreamsState(client.id, client.threads, client.tags,
+                    new TreeSet<>(client.active), new TreeSet<>(client.standby), new TreeMap<>(), client.host,
+                    withLags ? Optional.of(kafkaLags(client)) : Optional.empty(), client.rack));
+            }
+            states.put(withLags, byId);
+        }
+        return new ApplicationState() {
+            @Override
+            public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
+                return states.get(computeTaskLags);
+            }
+
+            @Override
+            public AssignmentConfigs assignmentConfigs() {
+                return configs;
+            }
+
+            @Override
+            public Map<TaskId, TaskInfo> allTasks() {
+                return infos;
+            }
+        };
+    }
+
+    private static <T> List<T> shuffled(Iterable<T> items, Random order) {
+        List<T> list = new ArrayList<>();
+        items.forEach(list::add);
+        Collections.shuffle(list, order);
+        return list;
+    }
+
+    Snapshot snapshot() {
+        return Snapshot.of(state(), new ChangelogEnds());
+    }
+
+    /** What is remembered of an answer of the fallback once it is applied. */
+    Memory.Applied remembered(Fallback.Result result) {
+        Map<String, Integer> threads = new HashMap<>();
+        clients.forEach(client -> threads.put(client.name(), client.threads));
+        return new Memory.Applied("{}", 1, Fallback.named(snapshot(), result), threads);
+    }
+
+    /** The answer is applied and everything restored: actives run, other copies lag 0, other state is deleted or kept. */
+    void settle(Answer answer, boolean keepState) {
+        for (Answer.Client given : answer.clients()) {
+            Client client = clients.stream().filter(c -> c.name().equals(given.processId())).findFirst().orElseThrow();
+            Set<TaskId> dropped = new HashSet<>(client.lags.keySet());
+            client.active.clear();
+            client.standby.clear();
+            if (!keepState) {
+                client.lags.clear();
+            }
+            given.active().forEach(id -> runs(clients.indexOf(client), id));
+            List<String> passive = new ArrayList<>(given.standby());
+            passive.addAll(given.warmup());
+            passive.forEach(id -> holds(clients.indexOf(client), id, 0));
+            dropped.removeIf(client::lists);
+            if (keepState) {
+                dropped.forEach(task -> {
+                    long old = Math.max(0, client.lags.get(task));
+                    holds(clients.indexOf(client), task.toString(), Math.min(ends.get(task), old + 100));
+                });
+            }
+        }
+    }
+
+    /** What Kafka shows between the two passes of an answer: tasks that change hands are active nowhere. */
+    void firstPass(Answer answer) {
+        Map<String, String> owners = new HashMap<>();
+        answer.clients().forEach(given -> given.active().forEach(id -> owners.put(id, given.processId())));
+        for (Client client : clients) {
+            for (TaskId task : new ArrayList<>(client.active)) {
+                if (!client.name().equals(owners.get(task.toString()))) {
+                    client.active.remove(task);
+                    if (tasks.get(task) == Kind.LOGGED) {
+                        holds(clients.indexOf(client), task.toString(), 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /** A group of random size, topology, limits and history. */
+    static TestGroup random(Random random) {
+        TestGroup group = of(1 + random.nextInt(7));
+        group.standbys = random.nextInt(3);
+        group.warmups = 1 + random.nextInt(4);
+        group.acceptableLag = new long[] {0, 10, 10_000, Long.MAX_VALUE}[random.nextInt(4)];
+        boolean sameSize = random.nextBoolean();
+        for (Client client : group.clients) {
+            client.threads = sameSize ? 2 : 1 + random.nextInt(4);
+        }
+        int subtopologies = 1 + random.nextInt(4);
+        for (int g = 0; g < subtopologies; g++) {
+            Kind kind = Kind.values()[Math.min(2, random.nextInt(5))];
+            group.tasks(g, 1 + random.nextInt(9), kind, new long[] {0, 8, 500, 1_000_000}[random.nextInt(4)]);
+        }
+        boolean empty = random.nextInt(6) == 0;
+        boolean unknown = random.nextInt(6) == 0;
+        for (TaskId task : group.tasks.keySet()) {
+            int owner = empty || random.nextInt(8) == 0 ? -1 : random.nextInt(1 + random.nextInt(group.clients.size()));
+            for (int c = 0; c < group.clients.size() && !empty; c++) {
+                boolean logged = group.tasks.get(task) == Kind.LOGGED;
+                if (c == owner) {
+                    group.runs(c, task.toString());
+                    if (logged && random.nextInt(6) == 0) {
+                        group.client(c).lags.put(task, (long) random.nextInt(20_000)); // restoring, as after a restart
+                    }
+                } else if (logged && random.nextInt(3) == 0) {
+                    long lag = random.nextInt(3) == 0 ? 0 : (long) (random.nextDouble() * group.ends.get(task));
+                    group.holds(c, task.toString(), lag);
+                }
+                if (logged && unknown && group.client(c).lags.getOrDefault(task, 0L) != -2) {
+                    group.client(c).lags.put(task, -3L);
+                }
+            }
+        }
+        return group;
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        text.append("acceptable ").append(acceptableLag).append(", warm-ups ").append(warmups).append(", standbys ")
+            .append(standbys).append("\ntasks ").append(tasks).append("\nends ").append(ends);
+        for (Client client : clients) {
+            text.append('\n').append(client.name()).append(" x").append(client.threads).append(" active ")
+                .append(client.active).append(" standby ").append(client.standby).append(" lags ").append(client.lags);
+        }
+        return text.toString();
+    }
+}
