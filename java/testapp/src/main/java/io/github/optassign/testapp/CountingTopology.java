@@ -1,0 +1,91 @@
+package io.github.optassign.testapp;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyDescription;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
+
+/**
+ * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with none.
+ *
+ * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same key, and
+ * the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted. Where values are
+ * numbered from 1 per key, a value that differs from its count shows state that was lost or counted twice.
+ */
+final class CountingTopology {
+    private static final String STORE = "counts";
+
+    private CountingTopology() {}
+
+    static Topology build(final String application) {
+        final Topology topology = new Topology();
+        add(topology, application, "logged", true);
+        topology.addStateStore(store("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
+        add(topology, application, "unlogged", true);
+        topology.addStateStore(store("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
+        add(topology, application, "stateless", false);
+        return topology;
+    }
+
+    /** Source topic to number of its subtopology, the first half of a task's id. */
+    static Map<String, Integer> subtopologies(final Topology topology) {
+        final Map<String, Integer> numbers = new LinkedHashMap<>();
+        for (final var subtopology : topology.describe().subtopologies()) {
+            for (final var node : subtopology.nodes()) {
+                if (node instanceof TopologyDescription.Source source) {
+                    source.topicSet().forEach(topic -> numbers.put(topic, subtopology.id()));
+                }
+            }
+        }
+        return numbers;
+    }
+
+    private static void add(final Topology topology, final String application, final String kind, final boolean counts) {
+        final String topic = application + "-" + kind;
+        topology.addSource(kind + "-in", topic + "-in");
+        topology.addProcessor(kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
+        topology.addSink(kind + "-out", topic + "-out", kind);
+    }
+
+    private static StoreBuilder<KeyValueStore<String, Long>> store(final String name) {
+        return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
+    }
+
+    /** Counts records per key, if it has a store, and hands each on. */
+    private static final class Counter implements Processor<String, String, String, String> {
+        private final String storeName;
+        private final boolean tells;
+        private ProcessorContext<String, String> context;
+        private KeyValueStore<String, Long> counts;
+
+        Counter(final String storeName, final boolean tells) {
+            this.storeName = storeName;
+            this.tells = tells;
+        }
+
+        @Override
+        public void init(final ProcessorContext<String, String> context) {
+            this.context = context;
+            counts = storeName == null ? null : context.getStateStore(storeName);
+        }
+
+        @Override
+        public void process(final Record<String, String> record) {
+            String value = record.value();
+            if (counts != null) {
+                final Long before = counts.get(record.key());
+                final long count = before == null ? 1 : before + 1;
+                counts.put(record.key(), count);
+                value = tells ? value + ":" + count : value;
+            }
+            context.forward(record.withValue(value));
+        }
+    }
+}

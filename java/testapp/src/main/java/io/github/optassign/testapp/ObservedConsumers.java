@@ -1,0 +1,85 @@
+package io.github.optassign.testapp;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
+
+/**
+ * Kafka's own consumers, which also tell every assignment they get, and rebalance when told to.
+ *
+ * <p>The second is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms} of a minute.
+ */
+final class ObservedConsumers extends DefaultKafkaClientSupplier {
+    private final Map<String, Integer> subtopologies;
+    private final Collection<Observed> consumers = new ConcurrentLinkedQueue<>();
+
+    /** @param subtopologies source topic to number of its subtopology */
+    ObservedConsumers(final Map<String, Integer> subtopologies) {
+        this.subtopologies = subtopologies;
+    }
+
+    /** Makes one member of the group ask for a rebalance, at its next poll. */
+    void rebalance() {
+        consumers.stream().findFirst().ifPresent(consumer -> consumer.rebalance.set(true));
+    }
+
+    @Override
+    public Consumer<byte[], byte[]> getConsumer(final Map<String, Object> config) {
+        final var consumer = new Observed(config);
+        consumers.add(consumer);
+        return consumer;
+    }
+
+    private final class Observed extends KafkaConsumer<byte[], byte[]> {
+        private final AtomicBoolean rebalance = new AtomicBoolean();
+        private final String name;
+        private int generation = -1;
+        private Set<TopicPartition> assigned = Set.of();
+
+        Observed(final Map<String, Object> config) {
+            super(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            name = String.valueOf(config.get(ConsumerConfig.CLIENT_ID_CONFIG));
+        }
+
+        @Override
+        public ConsumerRecords<byte[], byte[]> poll(final Duration timeout) {
+            if (rebalance.getAndSet(false)) {
+                enforceRebalance("the test asks for it");
+            }
+            final var records = super.poll(timeout);
+            final int now = groupMetadata().generationId();
+            if (now != generation || !assignment().equals(assigned)) {
+                generation = now;
+                assigned = Set.copyOf(assignment());
+                Events.print("assigned", Map.of("consumer", name, "generation", generation, "active", tasks()));
+            }
+            return records;
+        }
+
+        @Override
+        public void close(final org.apache.kafka.clients.consumer.CloseOptions options) {
+            consumers.remove(this);
+            super.close(options);
+        }
+
+        private List<String> tasks() {
+            return assigned.stream()
+                    .map(source -> new TaskId(subtopologies.get(source.topic()), source.partition()))
+                    .sorted()
+                    .map(TaskId::toString)
+                    .toList();
+        }
+    }
+}

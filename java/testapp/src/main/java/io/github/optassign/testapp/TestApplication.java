@@ -1,0 +1,102 @@
+package io.github.optassign.testapp;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.apache.kafka.streams.CloseOptions;
+import org.apache.kafka.streams.CloseOptions.GroupMembershipOperation;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.TaskMetadata;
+import org.apache.kafka.streams.ThreadMetadata;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
+
+/**
+ * One process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
+ *
+ * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records; {@code rebalance} asks the
+ * group for a rebalance; {@code stop} closes as Kafka Streams does by default, without leaving the group; {@code leave} closes and
+ * leaves it. At the end of the input the process halts, so that none outlives who started it. Events: see {@link Events}.
+ */
+public final class TestApplication {
+    private final KafkaStreams streams;
+    private final ObservedConsumers consumers;
+    private final RestoredRecords restored = new RestoredRecords();
+
+    private TestApplication(final Properties properties) {
+        final Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
+        consumers = new ObservedConsumers(CountingTopology.subtopologies(topology));
+        streams = new KafkaStreams(topology, properties, consumers);
+        streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
+        streams.setGlobalStateRestoreListener(restored);
+        streams.setStandbyUpdateListener(restored);
+        streams.setUncaughtExceptionHandler(exception -> {
+            Events.print("death", Map.of("exception", exception.toString(), "thread", Thread.currentThread().getName()));
+            return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+        });
+    }
+
+    /** Runs until told to stop. */
+    public static void main(final String[] arguments) throws IOException {
+        final Properties properties = new Properties();
+        try (var reader = Files.newBufferedReader(Path.of(arguments[0]))) {
+            properties.load(reader);
+        }
+        final var application = new TestApplication(properties);
+        application.streams.start();
+        final var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String command = input.readLine(); command != null; command = input.readLine()) {
+            if (!application.obeys(command)) {
+                return;
+            }
+        }
+        Runtime.getRuntime().halt(1);
+    }
+
+    /** Whether the application still runs after this command. */
+    private boolean obeys(final String command) {
+        switch (command) {
+            case "status" -> Events.print("status", status());
+            case "rebalance" -> consumers.rebalance();
+            case "stop" -> streams.close();
+            case "leave" -> streams.close(CloseOptions.groupMembershipOperation(GroupMembershipOperation.LEAVE_GROUP));
+            default -> throw new IllegalArgumentException(command + ": status, rebalance, stop and leave are known");
+        }
+        return !command.equals("stop") && !command.equals("leave");
+    }
+
+    private Map<String, Object> status() {
+        final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
+        return Map.of(
+                "state", streams.state().name(),
+                "threads", threads.stream().map(ThreadMetadata::threadState).sorted().toList(),
+                "active", ids(threads.stream().map(ThreadMetadata::activeTasks)),
+                "standby", ids(threads.stream().map(ThreadMetadata::standbyTasks)),
+                "lags", lags(),
+                "restored_active", restored.active(),
+                "restored_standby", restored.standby());
+    }
+
+    private static List<String> ids(final Stream<? extends Collection<TaskMetadata>> tasks) {
+        return tasks.flatMap(Collection::stream).map(TaskMetadata::taskId).sorted().map(Object::toString).toList();
+    }
+
+    /** Store and partition to the offsets that the copy here, of whatever role, has still to read. */
+    private Map<String, Long> lags() {
+        final Map<String, Long> lags = new TreeMap<>();
+        streams.allLocalStorePartitionLags()
+                .forEach((store, partitions) -> partitions.forEach(
+                        (partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
+        return lags;
+    }
+}
