@@ -6,7 +6,7 @@ SHELL := bash
 .NOTPARALLEL:  # test must end with pytest's own closing line
 
 PYTHON ?= python3
-EXTRAS ?= dev
+EXTRAS ?= dev,service,plots,spark
 DEMO := tests/data/kafka-4.3.1/third-instance-joins.json
 BENCH_ARGS ?=
 
@@ -19,7 +19,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format bench clean
+.PHONY: help setup demo test test-wheel lint format java bench clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -56,7 +56,7 @@ test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the cor
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
 	@cp -R pyproject.toml tests $(WHEEL)/run
-	@rm -rf $(WHEEL)/run/tests/{kafka,spark,java}
+	@rm -rf $(WHEEL)/run/tests/{kafka,spark,java,service}
 	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest -n 2 -m 'not (slow or source)'
 
 $(WHEEL)/venv/.ready: pyproject.toml constraints.txt
@@ -74,6 +74,11 @@ lint: $(READY)  ## ruff and mypy
 format: $(READY)  ## put the sources into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The stamp tells optassign/jvm.py that it need not build again.
+java:  ## the Java modules; needs a JDK 17 or later and Maven
+	@mvn -q -B -f java/pom.xml package
+	@touch java/baselines/target/.built
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)

@@ -10,6 +10,25 @@ from collections.abc import Callable
 from optassign.benchmarks import baselines, beside_kafka, convergence, rules, second_passes, speed
 from optassign.benchmarks.tables import circumstances, put
 
+
+def _plugin_scale_out() -> tuple[str, list[str]]:
+    from optassign.benchmarks import plugin_scale_out  # the only one that needs a Kafka client
+
+    return plugin_scale_out.run()
+
+
+def _spark_overhead() -> tuple[str, list[str]]:
+    from optassign.benchmarks.spark import overhead  # needs Spark, as the next one does
+
+    return overhead.run()
+
+
+def _replay_throughput() -> tuple[str, list[str]]:
+    from optassign.benchmarks.spark import throughput
+
+    return throughput.run()
+
+
 _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "speed": speed.run,
     "second-passes": second_passes.run,
@@ -17,6 +36,9 @@ _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "rules": rules.run,
     "baselines": baselines.run,
     "beside-kafka": beside_kafka.run,
+    "plugin-scale-out": _plugin_scale_out,
+    "spark-overhead": _spark_overhead,
+    "replay-throughput": _replay_throughput,
 }
 
 

@@ -27,7 +27,8 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.assignors": CORE | {"ortools"},
     "optassign.cli.pictures": CORE | {"matplotlib"},
     "optassign.models": {"numpy", "ortools"},
-    "optassign.service": CORE | {"fastapi", "starlette", "uvicorn"},
+    "optassign.service": CORE | {"fastapi", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }
 OUTER = {"optassign.service", "optassign.simulation", "optassign.benchmarks"}

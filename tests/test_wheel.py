@@ -13,7 +13,18 @@ import pytest
 DIST = os.environ.get("OPTASSIGN_DIST")
 pytestmark = [pytest.mark.wheel, pytest.mark.skipif(DIST is None, reason="make test-wheel runs it")]
 
-PACKAGES = ["optassign", "optassign.assignors", "optassign.benchmarks", "optassign.models", "optassign.simulation"]
+PACKAGES = [
+    "optassign",
+    "optassign.assignors",
+    "optassign.assignors.as_in_kafka",
+    "optassign.assignors.chain",
+    "optassign.benchmarks",
+    "optassign.benchmarks.kafka",
+    "optassign.benchmarks.spark",
+    "optassign.models",
+    "optassign.service",
+    "optassign.simulation",
+]
 
 
 def built(pattern: str) -> Path:
@@ -54,6 +65,14 @@ def test_packages_come_from_the_wheel(package: str) -> None:
     code = f"import {package}; print({package}.__file__)"
     result = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert Path(result.stdout.strip()).is_relative_to(sysconfig.get_path("purelib"))
+
+
+def test_serve_without_its_extra_says_what_to_install() -> None:
+    command = Path(sysconfig.get_path("scripts"), "optassign")
+    result = subprocess.run([command, "serve"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("optassign serve: error: it needs ")
+    assert result.stderr.endswith("which is not installed: pip install 'optassign[service]'\n")
 
 
 def test_the_command_is_installed() -> None:

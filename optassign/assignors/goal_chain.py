@@ -26,9 +26,9 @@ import numpy as np
 from optassign.arrays import Arrays, to_arrays
 from optassign.assignment import TaskAssignment
 from optassign.assignors.answering import to_assignment
-from optassign.assignors.goal_chain_balance import BalanceGoal
-from optassign.assignors.goal_chain_costs import Costs
-from optassign.assignors.goal_chain_goals import (
+from optassign.assignors.chain.balance import BalanceGoal
+from optassign.assignors.chain.costs import Costs
+from optassign.assignors.chain.goals import (
     ActiveMovesGoal,
     ColdActivesGoal,
     ColdCopiesGoal,
@@ -40,7 +40,7 @@ from optassign.assignors.goal_chain_goals import (
     StandbyMovesGoal,
     TaskGoal,
 )
-from optassign.assignors.goal_chain_model import Draft
+from optassign.assignors.chain.model import Draft
 from optassign.assignors.stages import is_balanced, solve
 from optassign.assignors.surviving import surviving
 from optassign.configs import AssignmentConfigs

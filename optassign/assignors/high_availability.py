@@ -22,11 +22,11 @@ from typing import ClassVar
 import numpy as np
 
 from optassign.arrays import Arrays
-from optassign.assignors.assigned_copies import AssignedCopies, balance_over_threads
+from optassign.assignors.as_in_kafka.assigned_copies import AssignedCopies, balance_over_threads
+from optassign.assignors.as_in_kafka.java_hashing import process_ids
+from optassign.assignors.as_in_kafka.reported_lags import ReportedLags
+from optassign.assignors.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
 from optassign.assignors.baseline import Baseline, Placed
-from optassign.assignors.java_hashing import process_ids
-from optassign.assignors.reported_lags import ReportedLags
-from optassign.assignors.task_movement import Warmups, move_actives, move_standbys
 from optassign.models.problem import IntArray, placement
 from optassign.state import ApplicationState
 

@@ -24,8 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from optassign.arrays import Arrays
-from optassign.assignors.baseline import Baseline, Placed
-from optassign.assignors.java_hashing import (
+from optassign.assignors.as_in_kafka.java_hashing import (
     HashTable,
     bucket_order,
     capacity_for,
@@ -36,6 +35,7 @@ from optassign.assignors.java_hashing import (
     subtopology_hash,
     task_hash,
 )
+from optassign.assignors.baseline import Baseline, Placed
 from optassign.models.problem import IntArray, placement
 from optassign.state import ApplicationState, KafkaStreamsState
 

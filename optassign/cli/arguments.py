@@ -4,6 +4,9 @@ import argparse
 import math
 from typing import Any, NoReturn
 
+from optassign.cli.benchmark_commands import add_benchmark_commands
+from optassign.cli.service_commands import add_service_commands
+
 SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
 """As in `optassign.generate`, which is not imported for the sake of a help text."""
 
@@ -76,6 +79,9 @@ def parser() -> argparse.ArgumentParser:
     anonymise = _command(commands, "anonymise", "the same problem without names, for a bug report")
     _snapshot(anonymise)
     _file(anonymise)
+
+    add_service_commands(_command, commands)
+    add_benchmark_commands(_command, commands)
     return main
 
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from optassign.assignment import TaskAssignment
 from optassign.assignor import AssignorError
 from optassign.assignor import assign as assign_with
+from optassign.cli.benchmark_commands import benchmark, replay
 from optassign.cli.common import BROKEN, DONE, USAGE, UsageError, give, known, size, snapshot
 from optassign.cli.compare_command import compare
 from optassign.cli.output import as_json_text, write
 from optassign.cli.progress import Progress
+from optassign.cli.service_commands import record, serve
 from optassign.reading import InputError, read_assignment
 from optassign.state import ApplicationState
 from optassign.validation import validate as validate_answer
@@ -165,6 +167,10 @@ _COMMANDS: dict[str, Callable[[Namespace], int]] = {
     "validate": _validate,
     "generate": _generate,
     "anonymise": _anonymise,
+    "serve": serve,
+    "record": record,
+    "benchmark": benchmark,
+    "replay": replay,
 }
 
 

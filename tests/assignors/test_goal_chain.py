@@ -13,17 +13,17 @@ from judging import answer, snapshot
 from optassign.arrays import to_arrays
 from optassign.assignment import TaskAssignment
 from optassign.assignor import assign
-from optassign.assignors.goal_chain import GoalChainMethod, balance_goals, plan_goals
-from optassign.assignors.goal_chain_balance import BalanceGoal
-from optassign.assignors.goal_chain_costs import Costs
-from optassign.assignors.goal_chain_goals import (
+from optassign.assignors.chain.balance import BalanceGoal
+from optassign.assignors.chain.costs import Costs
+from optassign.assignors.chain.goals import (
     CompleteGoal,
     Goal,
     MostCaughtUpGoal,
     OneCopyPerClientGoal,
     RestoreWorkGoal,
 )
-from optassign.assignors.goal_chain_model import ACTIVE, STATEFUL, Action, Draft, Move
+from optassign.assignors.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
+from optassign.assignors.goal_chain import GoalChainMethod, balance_goals, plan_goals
 from optassign.assignors.surviving import surviving
 from optassign.generate import SHAPES, generate
 from optassign.goals import ORDERED, goal_order

@@ -10,10 +10,10 @@ import pytest
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.assigned_copies import AssignedCopies
-from optassign.assignors.java_hashing import hash_order
-from optassign.assignors.java_heap import JavaHeap
-from optassign.assignors.least_loaded import LeastLoaded
+from optassign.assignors.as_in_kafka.assigned_copies import AssignedCopies
+from optassign.assignors.as_in_kafka.java_hashing import hash_order
+from optassign.assignors.as_in_kafka.java_heap import JavaHeap
+from optassign.assignors.as_in_kafka.least_loaded import LeastLoaded
 from optassign.benchmarks.grid import Spec
 from optassign.state import ApplicationState
 from optassign.validation import validate

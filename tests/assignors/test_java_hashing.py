@@ -2,7 +2,7 @@
 
 import pytest
 
-from optassign.assignors.java_hashing import HashTable, hash_of, hash_order, process_ids, task_hash
+from optassign.assignors.as_in_kafka.java_hashing import HashTable, hash_of, hash_order, process_ids, task_hash
 from optassign.task_id import TaskId
 
 STEPS = list(range(12))

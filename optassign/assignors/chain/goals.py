@@ -1,6 +1,6 @@
 """The goals of `goal-chain`: what each measures, which actions it wants, and which of later goals it vetoes.
 
-Hard goals, and goals that are sums over tasks; those of balance are in `goal_chain_balance.py`.
+Hard goals, and goals that are sums over tasks; those of balance are in `balance.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from optassign.assignors.goal_chain_costs import Costs
-from optassign.assignors.goal_chain_model import ACTIVE, COPIES, Action, Draft, Move
+from optassign.assignors.chain.costs import Costs
+from optassign.assignors.chain.model import ACTIVE, COPIES, Action, Draft, Move
 from optassign.models.problem import Placement
 
 _BATCH = 50

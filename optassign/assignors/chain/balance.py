@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.goal_chain_costs import Costs
-from optassign.assignors.goal_chain_goals import Goal
-from optassign.assignors.goal_chain_model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
+from optassign.assignors.chain.costs import Costs
+from optassign.assignors.chain.goals import Goal
+from optassign.assignors.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
 from optassign.models.windows import Window
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")

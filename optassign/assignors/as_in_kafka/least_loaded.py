@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Sequence
 
-from optassign.assignors.assigned_copies import AssignedCopies
-from optassign.assignors.java_hashing import capacity_for, hash_order
-from optassign.assignors.java_heap import JavaHeap
+from optassign.assignors.as_in_kafka.assigned_copies import AssignedCopies
+from optassign.assignors.as_in_kafka.java_hashing import capacity_for, hash_order
+from optassign.assignors.as_in_kafka.java_heap import JavaHeap
 
 Key = tuple[float, int]
 """What clients are ordered by: load, number."""

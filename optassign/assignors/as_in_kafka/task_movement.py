@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from optassign.assignors.assigned_copies import AssignedCopies
-from optassign.assignors.java_heap import JavaHeap
-from optassign.assignors.least_loaded import LeastLoaded
-from optassign.assignors.reported_lags import ReportedLags
+from optassign.assignors.as_in_kafka.assigned_copies import AssignedCopies
+from optassign.assignors.as_in_kafka.java_heap import JavaHeap
+from optassign.assignors.as_in_kafka.least_loaded import LeastLoaded
+from optassign.assignors.as_in_kafka.reported_lags import ReportedLags
 
 _Copy = tuple[int, int]
 """(task, client)."""

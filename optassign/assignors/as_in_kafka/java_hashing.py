@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from optassign.assignors.java_tree_bin import TreeBin
+from optassign.assignors.as_in_kafka.java_tree_bin import TreeBin
 from optassign.task_id import TaskId
 
 DEFAULT_CAPACITY = 16

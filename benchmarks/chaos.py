@@ -1,0 +1,173 @@
+"""A real application under load while instances and the service come, go and misbehave at random, for as long as told.
+
+`python -m optassign.benchmarks.chaos --minutes 30 --seed 1` prints what it does on standard error and a summary as JSON on
+standard output; exit code 1 if a record was lost or counted twice, a thread died, or the application did not settle.
+The seed fixes what is tried, and in which order; how far the application has come at each step is up to the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.faults import Fault, FaultyFront
+from optassign.benchmarks.kafka.group import PRELOAD, Group
+from optassign.benchmarks.kafka.recorded import faults_of_recordings
+from optassign.benchmarks.kafka.service import Service
+
+_NAMES = ("a", "b", "c", "d")
+_LEAST_INSTANCES = 1
+_TIMEOUT_MS = 1000
+_PAUSE_SECONDS = (1.0, 12.0)
+"""Between two actions: from in the middle of a rebalance to long after it."""
+
+
+class Chaos:
+    """Random actions on an application and its service."""
+
+    def __init__(self, group: Group, service: Service, front: FaultyFront, seed: int) -> None:
+        self.history: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self._group = group
+        self._service = service
+        self._front = front
+        self._random = random.Random(seed)
+        self._start = time.monotonic()
+        self._ailing = False
+
+    def act(self) -> None:
+        """Do one thing that is possible now."""
+        running = sorted(self._group.instances)
+        stopped = [name for name in _NAMES if name not in running]
+        expendable = running if len(running) > _LEAST_INSTANCES else []
+        actions: list[tuple[str, list[str], Callable[[str], None], int]] = [
+            ("start", stopped, self._group.start, 6),
+            ("kill", expendable, self._group.kill, 2),
+            ("leave", expendable, self._group.leave, 2),
+            ("restart", running, self._restart, 2),
+            ("rebalance", running, lambda name: self._group.instances[name].rebalance(), 1),
+            ("service", [] if self._ailing else ["kill", "stop", "pause"], self._hurt_service, 2),
+            ("fault", [] if self._ailing else [each.value for each in Fault if each is not Fault.NONE], self._set_fault, 3),
+            ("heal", ["service"] if self._ailing else [], lambda _: self._heal(), 4),
+        ]
+        possible = [each for each in actions if each[1]]
+        verb, targets, do, _ = self._random.choices(possible, [weight for *_, weight in possible])[0]
+        target = self._random.choice(targets)
+        self._tell(f"{verb} {target}")
+        self.counts[verb] += 1
+        do(target)
+
+    def pause(self) -> None:
+        """Let things happen for a random time."""
+        time.sleep(self._random.uniform(*_PAUSE_SECONDS))
+
+    def end(self) -> None:
+        """Service and answers as they should be, and at least two instances."""
+        self._tell("heal service")
+        self._heal()
+        for name in [name for name in _NAMES if name not in self._group.instances][: 2 - len(self._group.instances)]:
+            self._group.start(name)
+
+    def _restart(self, name: str) -> None:
+        self._group.stop(name)
+        self._group.start(name)
+
+    def _hurt_service(self, how: str) -> None:
+        self._ailing = True
+        getattr(self._service, how)()
+
+    def _set_fault(self, value: str) -> None:
+        self._ailing = True
+        self._front.fault = Fault(value)
+
+    def _heal(self) -> None:
+        self._ailing = False
+        self._front.fault = Fault.NONE
+        self._service.resume()
+        self._service.start()
+
+    def _tell(self, action: str) -> None:
+        line = f"{time.monotonic() - self._start:7.1f} s  {action}"
+        self.history.append(line)
+        print(line, file=sys.stderr, flush=True)
+
+
+def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
+    """Play, let it settle, and account for everything; the summary. `problems` is empty where all is well."""
+    problems: list[str] = []
+    with ExitStack() as stack:
+        broker = stack.enter_context(Broker(folder / "broker"))
+        service = stack.enter_context(Service(folder / "service"))
+        front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * _TIMEOUT_MS / 1000))
+        configs = {"optassign_url": front.url, "optassign_timeout_ms": _TIMEOUT_MS, "max_warmup_replicas": 4}
+        group = stack.enter_context(Group(broker, "chaos", folder, **configs))
+        group.load.write(PRELOAD)
+        group.load.run(rate)
+        group.start("a", "b")
+        group.await_complete()
+        chaos = Chaos(group, service, front, seed)
+        end = time.monotonic() + 60 * minutes
+        probes: int | None = None
+        recordings: int | None = None
+        try:
+            while time.monotonic() < end:
+                chaos.act()
+                chaos.pause()
+                group.assert_nothing_died()
+                group.load.check()
+            chaos.end()
+            group.await_complete()
+            group.mark()
+            probes = group.settle()
+            group.await_complete().assert_balanced(standbys=1)
+            group.load.await_accounted()
+            recordings, faults = faults_of_recordings(service.recordings)
+            problems += faults
+        except AssertionError as error:
+            problems.append(str(error))
+        return {
+            "seed": seed,
+            "minutes": minutes,
+            "actions": dict(sorted(chaos.counts.items())),
+            "requests_by_fault": {fault.value: number for fault, number in sorted(front.requests.items())},
+            "rebalances": group.generation,
+            "answered_by": dict(sorted(Counter(each.assignor for each in group.rebalances).items())),
+            "recordings_checked": recordings,
+            "follow_ups_until_settled": probes,
+            "records_written": group.load.written,
+            "records_read": group.load.read,
+            "records_lost_or_counted_twice": len(group.load.faults),
+            "threads_died": len(group.deaths),
+            "problems": problems,
+            "history": chaos.history,
+        }
+
+
+def main() -> int:
+    """The command line; 0 where nothing was lost."""
+    parser = argparse.ArgumentParser(
+        prog="python -m optassign.benchmarks.chaos", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the actions (%(default)s)")
+    parser.add_argument("--rate", type=float, default=300.0, help="records per second into each application (%(default)s)")
+    parser.add_argument("--folder", type=Path, help="where logs and recordings stay; default: a new temporary folder")
+    arguments = parser.parse_args()
+    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="optassign-chaos-"))
+    print(f"seed {arguments.seed}; logs and recordings in {folder}", file=sys.stderr, flush=True)
+    summary = run(arguments.minutes, arguments.seed, arguments.rate, folder)
+    print(json.dumps(summary, indent=2))
+    return 1 if summary["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""One KRaft broker and controller in one JVM."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from optassign.benchmarks.kafka.load import CRITICAL
+from optassign.benchmarks.kafka.processes import ChildProcess, free_ports, java
+from optassign.benchmarks.kafka.waiting import await_condition
+
+_READY = "Kafka Server started"
+_CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them
+
+
+class Broker:
+    """A broker in a folder of its own; a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        port, controller_port = free_ports(2)
+        self.address = f"127.0.0.1:{port}"
+        folder.mkdir(parents=True)
+        properties = folder / "server.properties"
+        properties.write_text(_properties(port, controller_port, folder / "logs"), encoding="utf-8")
+        # StorageTool prints to standard output only what it did; a failure is an exit code and a text.
+        formatting = java(
+            "kafka.tools.StorageTool",
+            ["format", "-t", _CLUSTER_ID, "-c", str(properties)],
+            heap_mb=128,
+            temporary=folder / "tmp",
+        )
+        done = subprocess.run(formatting, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
+        command = java("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
+        self.process = ChildProcess(command, folder / "broker.log")
+        await_condition("broker started", self._ready, logs=lambda: [self.log])
+
+    @property
+    def log(self) -> Path:
+        """What it wrote."""
+        return self.process.log
+
+    def create_topics(self, names: Iterable[str], partitions: int) -> None:
+        """Create topics; KafkaException if one is there already."""
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
+        for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
+            future.result(timeout=60)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.process.kill()  # nothing of it is needed any more
+
+    def _ready(self) -> bool:
+        if not self.process.alive:
+            raise RuntimeError(f"the broker ended:\n{self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}")
+        return _READY in self.log.read_text(encoding="utf-8", errors="replace")
+
+
+def _properties(port: int, controller_port: int, data: Path) -> str:
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": data,
+        "broker.rack": "r1",
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": 0,
+        "group.min.session.timeout.ms": 1000,
+        "offsets.topic.num.partitions": 3,
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.num.partitions": 3,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        # A killed process leaves transactions open, and their records unread, until the broker aborts them.
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

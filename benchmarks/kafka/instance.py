@@ -1,0 +1,158 @@
+"""One process of the test application, and what it tells."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from optassign.benchmarks.kafka.processes import ChildProcess, java
+from optassign.benchmarks.kafka.waiting import await_condition
+
+_MAIN = "io.github.optassign.testapp.TestApplication"
+_LOGGED = re.compile(
+    r"(?:optassign: .*(?:answered_by=|applied \()(?P<assignor>[\w.-]+))"  # the second in shadow mode
+    r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
+    r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
+)
+"""What a leader logs in every rebalance, in this order: the plug-in, Kafka Streams, the consumer."""
+_ORDER = itertools.count()
+
+
+class Status(BaseModel, frozen=True):
+    """What an instance answers to `status`."""
+
+    state: str = "CREATED"
+    threads: tuple[str, ...] = ()
+    """Their states."""
+    active: tuple[str, ...] = ()
+    """Ids of tasks."""
+    standby: tuple[str, ...] = ()
+    """Ids of tasks; standbys and warm-ups are one to Kafka."""
+    lags: Mapping[str, int] = {}
+    """Store/partition -> offsets still to read, of every copy here."""
+    restored_active: int = 0
+    """Records read from changelogs by actives before they ran, since the process started."""
+    restored_standby: int = 0
+    """Likewise by standbys and warm-ups, without end while they follow."""
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """The active tasks of one consumer, from this generation of the group on."""
+
+    order: int
+    """Greater is later, among the events of all instances."""
+    consumer: str
+    generation: int
+    active: tuple[str, ...]
+
+
+@dataclass(frozen=True, order=True)
+class Led:
+    """A rebalance that a process led: it computed the assignment."""
+
+    generation: int
+    stable: bool
+    """No further rebalance is asked for, neither at once nor as a follow-up."""
+    assignor: str
+    """Who answered, as the plug-in says: an assignor of the service, or `fallback`; empty where there is no plug-in."""
+
+
+class Instance:
+    """A running process. It keeps its folder, so starting another one there is a restart of the same client."""
+
+    def __init__(self, name: str, folder: Path, properties: Mapping[str, object]) -> None:
+        self.name = name
+        self.folder = folder
+        self.state = "CREATED"
+        self.assigned: list[Assigned] = []
+        self.deaths: list[str] = []
+        self._status = Status()
+        self._answers = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "streams.properties"
+        settings = {**properties, "state.dir": folder / "state", "client.id": name}
+        file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
+        log = folder / f"{name}.log"
+        self._log_start = log.stat().st_size if log.exists() else 0
+        command = java(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp")
+        self.process = ChildProcess(command, log, reader=self._read)
+
+    @property
+    def log(self) -> Path:
+        """What it logged, restarts included."""
+        return self.process.log
+
+    @property
+    def process_id(self) -> str:
+        """Kafka's id of the process, kept in its state folder over restarts."""
+        (file,) = (self.folder / "state").glob("*/kafka-streams-process-metadata")
+        return str(json.loads(file.read_text(encoding="utf-8"))["processId"])
+
+    @property
+    def generation(self) -> int:
+        """The last generation of the group that all its consumers are known to be in; −1 before the first."""
+        latest = {each.consumer: each.generation for each in tuple(self.assigned)}
+        return min(latest.values(), default=-1)
+
+    def led(self) -> list[Led]:
+        """The rebalances that this process led."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            text = log.read().decode(errors="replace")
+        found: list[Led] = []
+        assignor, stable = "", False
+        for line in _LOGGED.finditer(text):
+            if line["assignor"]:
+                assignor = line["assignor"]
+            elif line["generation"]:
+                found.append(Led(int(line["generation"]), stable, assignor))
+            else:
+                stable = not line["unstable"]
+        return found
+
+    def status(self) -> Status:
+        """Ask and wait for the answer; what it last said, if it ends meanwhile."""
+        before = self._answers
+        self.process.tell("status")
+        await_condition(
+            f"{self.name} answers", lambda: self._answers > before or not self.process.alive, logs=lambda: [self.log]
+        )
+        return self._status
+
+    def rebalance(self) -> None:
+        """Ask the group for a rebalance, as a follow-up does."""
+        self.process.tell("rebalance")
+
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+        self.process.kill()
+
+    def stop(self) -> None:
+        """Close as Kafka Streams does by default: the group waits for it to come back until its session times out."""
+        self.process.tell("stop")
+        self.process.await_end()
+
+    def leave(self) -> None:
+        """Close and leave the group."""
+        self.process.tell("leave")
+        self.process.await_end()
+
+    def _read(self, line: str) -> None:
+        event = json.loads(line)
+        match event["event"]:
+            case "state":
+                self.state = event["state"]
+            case "death":
+                self.deaths.append(f"{self.name}: {event['thread']}: {event['exception']}")
+            case "assigned":
+                self.assigned.append(Assigned(next(_ORDER), event["consumer"], event["generation"], tuple(event["active"])))
+            case "status":
+                self._status = Status.model_validate(event)
+                self._answers += 1

@@ -1,0 +1,61 @@
+"""The jars that the cluster needs, built by Maven from java/ when they are older than their sources."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+JAVA = Path(__file__).resolve().parents[2] / "java"
+PLUGIN_CLASS = "io.github.optassign.OptassignTaskAssignor"
+_VERSION = "0.1.0"
+
+
+class ToolMissingError(RuntimeError):
+    """A JDK or Maven is not on the path."""
+
+
+@cache
+def classpath() -> str:
+    """Where broker, application and plug-in are; the same for every process.
+
+    Raises ToolMissingError, or RuntimeError with Maven's output if a build fails.
+    """
+    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+    if missing:
+        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
+    # Copies: a JVM that runs loads classes as it needs them, and breaks when its jar is built anew under it.
+    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    built = [_built("testapp", "optassign-testapp"), _built("plugin", "optassign-streams")]
+    jars = [shutil.copy2(jar, copies) for jar in built]
+    return os.pathsep.join([*map(str, jars), str(JAVA / "testapp" / "target" / "lib" / "*")])
+
+
+def _built(module: str, artifact: str) -> Path:
+    """The jar of a module of java/, built if it is older than what it is made from."""
+    folder = JAVA / module
+    jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
+    sources = [JAVA / "pom.xml", folder / "pom.xml", *(path for path in (folder / "src" / "main").rglob("*") if path.is_file())]
+    # Another process may be building the same module: the second waits, and finds it done.
+    with (folder / "pom.xml").open("rb") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        if not jar.exists() or jar.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+            _build(folder)
+            jar.touch()  # Maven leaves what did not change as old as it was
+    return jar
+
+
+def _build(folder: Path) -> None:
+    """Package one module by itself: what is wrong with others is no reason for the cluster not to start."""
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"]
+    for mode in (["--offline"], []):
+        done = subprocess.run([*command, *mode], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+    raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")

@@ -1,0 +1,21 @@
+"""What the service recorded of real rebalances, judged afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from optassign.recording_files import entries
+from optassign.recordings import read_recording, replay
+from optassign.validation import validate
+
+
+def faults_of_recordings(folder: Path) -> tuple[int, list[str]]:
+    """How many recordings there are, and what is wrong with them: broken rules, answers that a replay does not give again."""
+    faults: list[str] = []
+    files = sorted(entries(folder))
+    for entry in files:
+        recording = read_recording(entry.path)
+        faults += [f"{entry.id}: {violation}" for violation in validate(recording.snapshot, recording.assignment)]
+        if replay(recording).without_times() != recording.assignment.without_times():
+            faults.append(f"{entry.id}: a replay gives another answer")
+    return len(files), faults

@@ -1,0 +1,89 @@
+"""`optassign serve` as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.request import urlopen
+
+from optassign.benchmarks.kafka.processes import ChildProcess, free_ports
+from optassign.benchmarks.kafka.waiting import await_condition
+
+
+class Service:
+    """The service on a port that stays the same over restarts; a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.recordings = folder / "recordings"
+        self._log = folder / "service.log"
+        (port,) = free_ports(1)
+        self._port = port
+        self._process: ChildProcess | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """Where the plug-in finds it."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def log(self) -> Path:
+        """What it logged, restarts included."""
+        return self._log
+
+    def start(self) -> None:
+        """Start it, if it does not run, and wait until it is ready to answer."""
+        if self._process is not None and self._process.alive:
+            return
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        serve = [
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self._port),
+            "--recordings",
+            str(self.recordings),
+            "--workers",
+            "1",
+        ]
+        self._process = process = ChildProcess([sys.executable, "-m", "optassign.cli", *serve], self._log)
+
+        def ready() -> bool:
+            if not process.alive:
+                raise RuntimeError(f"the service ended:\n{self._log.read_text(encoding='utf-8')[-4000:]}")
+            try:
+                with urlopen(f"{self.url}/readyz", timeout=5):
+                    return True
+            except OSError:  # no connection yet, or 503 until its solvers have started
+                return False
+
+        await_condition("the service is ready", ready, logs=lambda: [self._log])
+
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """End it by SIGTERM."""
+        if self._process is not None:
+            self._process.stop()
+
+    def pause(self) -> None:
+        """Connections are taken, and nothing is answered."""
+        if self._process is not None:
+            self._process.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._process is not None:
+            self._process.resume()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.kill()

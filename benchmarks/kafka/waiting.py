@@ -1,0 +1,45 @@
+"""Waiting for conditions of other processes, and what to show if they do not come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+TIMEOUT = 120.0
+"""Seconds until a condition counts as not reached: generous, since the machine may be busy."""
+_INTERVAL = 0.05
+_SHOWN_LINES = 40
+
+
+class NotReachedError(AssertionError):
+    """A condition did not come in time; the text says which, what was there instead, and ends with the logs."""
+
+
+def await_condition(
+    what: str,
+    reached: Callable[[], object],
+    *,
+    timeout: float = TIMEOUT,
+    found: Callable[[], object] = lambda: "",
+    logs: Callable[[], Iterable[Path]] = tuple,
+) -> float:
+    """Wait until `reached()` is true; the seconds it took.
+
+    `found` tells what is there instead, and `logs` names the files whose ends are shown, if it does not come in time.
+    """
+    start = time.monotonic()
+    while not reached():
+        if time.monotonic() - start > timeout:
+            raise NotReachedError("\n".join([f"not within {timeout:.0f} s: {what}", f"found: {found()}", *ends(logs())]))
+        time.sleep(_INTERVAL)
+    return time.monotonic() - start
+
+
+def ends(logs: Iterable[Path]) -> list[str]:
+    """The last lines of each file, under its path."""
+    shown: list[str] = []
+    for path in logs:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ["(no such file)"]
+        shown += [f"--- {path}", *lines[-_SHOWN_LINES:]]
+    return shown

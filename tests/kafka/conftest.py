@@ -1,0 +1,68 @@
+"""A real broker and a real service, shared by these tests; each test has an application of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from sound import RATE
+
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.group import PRELOAD, Group
+from optassign.benchmarks.kafka.jars import ToolMissingError, classpath
+from optassign.benchmarks.kafka.service import Service
+from optassign.benchmarks.kafka.waiting import ends
+
+NewGroup = Callable[..., Group]
+_SHOWN = pytest.StashKey[list[Callable[[], list[Path]]]]()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where everything of these tests is, logs included. pytest keeps it for the last three runs."""
+    return tmp_path_factory.mktemp("kafka")
+
+
+@pytest.fixture(scope="session")
+def broker(folder: Path) -> Iterator[Broker]:
+    try:
+        classpath()
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    with Broker(folder / "broker") as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def service(folder: Path) -> Iterator[Service]:
+    with Service(folder / "service") as service:
+        yield service
+
+
+@pytest.fixture
+def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, folder: Path) -> Iterator[NewGroup]:
+    """Makes applications, with records in their topics, that end with the test; `url` is the common service's."""
+    shown = request.node.stash.setdefault(_SHOWN, [lambda: [service.log]])
+    with ExitStack() as stack:
+
+        def make(name: str, **properties: object) -> Group:
+            # On a busy machine the service may take its time; where it must not, the test says so.
+            settings = {"optassign_url": service.url, "optassign_timeout_ms": 20_000, **properties}
+            group = stack.enter_context(Group(broker, name, folder, **settings))
+            shown.append(group.logs)
+            group.load.write(PRELOAD)
+            group.load.run(RATE)
+            return group
+
+        yield make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        for logs in item.stash.get(_SHOWN, []):
+            report.sections.append(("logs", "\n".join(ends(logs()))))
+    return report

@@ -1,0 +1,32 @@
+"""Instances that come: at the start all together, then one by one under load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sound import assert_sound
+
+from optassign.benchmarks.kafka.group import Group
+
+_PROBES = 2
+"""A probe moves what has been warmed up, and a second may move what had to wait for the first."""
+
+
+def test_three_instances_start_together(new_group: Callable[..., Group]) -> None:
+    group = new_group("cold-start")
+    group.start("a", "b", "c")
+    assert_sound(group, most_probes=_PROBES)
+    assert {each.assignor for each in group.rebalances} == {"cp-sat"}
+
+
+def test_a_second_and_a_third_instance_join(new_group: Callable[..., Group]) -> None:
+    group = new_group("joining")
+    group.start("a")
+    group.await_complete()
+    for name in ("b", "c"):
+        before = group.generation
+        group.start(name)
+        placement = group.await_complete(after=before)
+        assert not any(task.startswith("0_") for task in placement.active[name]), "it has no state yet"
+        assert_sound(group, most_probes=_PROBES)
+    assert {each.assignor for each in group.rebalances} == {"cp-sat"}

@@ -1,0 +1,42 @@
+"""Two applications share a service: one is rolled over while the other waits for its follow-up, as in production."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sound import assert_sound
+
+from optassign.benchmarks.kafka.group import Group
+from optassign.benchmarks.kafka.waiting import await_condition
+
+_INTERVAL_MS = 60_000  # the least that Kafka allows
+_PROBES = 3
+
+
+def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., Group]) -> None:
+    waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS)
+    waiting.start("a")
+    waiting.await_complete()
+    first = waiting.generation
+    waiting.start("b")
+    waiting.await_complete(after=first)
+    assert not waiting.at_rest
+    asked = waiting.generation
+
+    rolled = new_group("rolled")
+    rolled.start("a", "b", "c")
+    assert_sound(rolled, most_probes=_PROBES)
+    for name in ("a", "b", "c"):
+        before = rolled.generation
+        rolled.stop(name)
+        rolled.start(name)
+        rolled.await_complete(after=before)
+    rolled.mark()
+    assert_sound(rolled, most_probes=_PROBES)
+
+    def came_to_rest() -> bool:
+        waiting.await_complete()
+        return waiting.generation > asked and waiting.at_rest
+
+    await_condition("the follow-up comes by itself", came_to_rest, logs=waiting.logs)
+    assert_sound(waiting, most_probes=0)
