@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from optassign.benchmarks import baselines, beside_kafka, convergence, rules, second_passes, speed
+from optassign.benchmarks import baselines, beside_kafka, convergence, own_arrangement, rules, second_passes, speed
 from optassign.benchmarks.tables import circumstances, put
 
 
@@ -35,6 +35,7 @@ _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "convergence": convergence.run,
     "rules": rules.run,
     "baselines": baselines.run,
+    "own-arrangement": own_arrangement.run,
     "beside-kafka": beside_kafka.run,
     "plugin-scale-out": _plugin_scale_out,
     "spark-overhead": _spark_overhead,
