@@ -1,0 +1,95 @@
+"""What is asked of the process that solves, and what it says while it works; both are pickled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from optassign.benchmarks.grid import Spec
+
+__all__ = ["Done", "Failed", "Job", "Limits", "Message", "Phase", "Ready", "Row", "Unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one answer."""
+
+    time_limit: float = 10.0
+    """Seconds of solving, which an assignor keeps itself."""
+    answer_limit: float = 60.0
+    """Seconds after which the process is killed while it answers."""
+    convergence_limit: float = 60.0
+    """Seconds after which it is killed while it plays a convergence."""
+    memory_limit: int = 4096
+    """MiB of address space; 0: unlimited. Assignors that run in a JVM are not limited by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A snapshot, to be generated or read, and who is to answer it."""
+
+    source: Spec | bytes
+    """Arguments of the generator, or the content of a recording."""
+    assignors: tuple[str, ...]
+    limits: Limits
+    answer: bool = True
+    """Measure the first answer."""
+    converge: bool = False
+    """Play on until it rests."""
+    recorded: bool = False
+    """Measure what was answered then, too, as an assignor of the name `recorded`."""
+    scale: int = 1
+    """Times the recorded size."""
+    registered: tuple[tuple[str, str], ...] = ()
+    """(name, "module:attribute") of assignors that are not optassign's own."""
+    threads: int = 1
+    """What numerical libraries may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The snapshot is there; what is known of it, as columns."""
+
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """From now on the assignor does something that may take so many seconds."""
+
+    assignor: str
+    what: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Columns that are known by now."""
+
+    assignor: str
+    columns: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The assignor has failed; the process goes on with the next."""
+
+    assignor: str
+    status: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """There is no snapshot: the recording is none, or the generator cannot make one."""
+
+    reason: str
+    status: str = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """All of the job is done."""
+
+
+Message = Ready | Phase | Row | Failed | Unreadable | Done

@@ -1,0 +1,93 @@
+"""`python -m optassign.benchmarks.spark.make_recordings FOLDER`: recordings of any number, as the service writes them.
+
+Applications live through rebalance after rebalance, from seeded snapshots on: an answer, everything restored, the follow-up.
+When a group rests, something happens to it: the next snapshot. Each application has the same number of recordings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from optassign.assignment import TaskAssignment
+from optassign.assignor import assign
+from optassign.benchmarks.grid import Spec
+from optassign.generate import Shape
+from optassign.recording_files import relative_path
+from optassign.recordings import RecordingHead, encode, summarise
+from optassign.simulation.convergence import after_restoration
+from optassign.state import ApplicationState
+
+__all__ = ["make"]
+
+_BEGIN = datetime(2026, 7, 1, tzinfo=UTC)
+_SHAPES: tuple[Shape, ...] = ("scale-out", "restart", "scale-in", "steady")
+
+
+def make(
+    folder: Path, number: int, tasks: int = 100, clients: int = 10, applications: int = 4, assignor: str = "high-availability"
+) -> list[Path]:
+    """Write recordings and return their paths; the same each time. `assignor`: who answered them."""
+    paths = []
+    for i in range(applications):
+        application = f"application-{i + 1}"
+        share = number // applications + (i < number % applications)
+        for n, (at, state, answer) in enumerate(islice(_life(application, tasks, clients, i, assignor), share)):
+            path = folder / relative_path(application, at, n)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content(state, answer, at))
+            paths.append(path)
+    return paths
+
+
+def content(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
+    """A recording as the service would have written it."""
+    head = RecordingHead(
+        format=1,
+        application=state.application,
+        recorded_at=at.isoformat().replace("+00:00", "Z"),
+        answered_at=int(at.timestamp() * 1000),
+        assignor=answer.assignor,
+        time_limit=10.0,
+        summary=summarise(state, answer),
+    )
+    return encode(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_defaults=True).encode())
+
+
+def _life(
+    application: str, tasks: int, clients: int, seed: int, assignor: str
+) -> Iterator[tuple[datetime, ApplicationState, TaskAssignment]]:
+    """Rebalance after rebalance, ten minutes apart."""
+    at = _BEGIN
+    for event in range(1 << 30):
+        spec = Spec(_SHAPES[event % len(_SHAPES)], tasks, clients, warmups=max(2, clients // 10), seed=1000 * seed + event)
+        state = spec.generate().model_copy(update={"application": application})
+        while True:
+            answer = assign(state, assignor)
+            yield at, state, answer.model_copy(update={"report": answer.report.without_times()})
+            at += timedelta(minutes=10)
+            if all(client.followup_rebalance_ms is None for client in answer.clients):
+                break
+            state = after_restoration(state, answer)
+        at += timedelta(hours=5)
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.spark.make_recordings", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    for name, default in (("number", 1000), ("tasks", 100), ("clients", 10), ("applications", 4)):
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help="default: %(default)s")
+    parser.add_argument("--assignor", default="high-availability", metavar="NAME", help="who answered (default: %(default)s)")
+    arguments = parser.parse_args()
+    paths = make(**vars(arguments))
+    print(f"{len(paths):,} recordings in {arguments.folder}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

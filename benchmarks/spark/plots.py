@@ -1,0 +1,210 @@
+"""The pictures of the report, as SVG that takes its text colour from the page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["PICTURES", "Rows"]
+
+Rows = Sequence[dict[str, Any]]
+"""The rows of the table below the picture: column -> value."""
+
+_TEXT = "#010203"
+"""Stands for the colour of the page's text."""
+_COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#7f7f7f")
+_MARKS = "osD^vPX*<>"
+
+
+def _seconds(rows: Rows) -> str:
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for i, name in enumerate(_names(rows)):
+            mine = sorted((row for row in rows if row["assignor"] == name), key=lambda row: row["tasks"])
+            x = [row["tasks"] for row in mine]
+            axes.plot(x, [row["median"] for row in mine], marker=_MARKS[i % 10], color=_COLOURS[i % 10], label=name, ms=5)
+            axes.fill_between(
+                x, [r["least"] for r in mine], [r["most"] for r in mine], color=_COLOURS[i % 10], alpha=0.12, lw=0
+            )
+        axes.set(xscale="log", yscale="log", xlabel="tasks", ylabel="seconds; line: median, band: least to most")
+        _sizes(axes, rows)
+        axes.yaxis.set_major_formatter(_plain)
+        figure.legend(loc="outside right upper", frameon=False)
+
+    return _svg(draw, 8.6, 4.6)
+
+
+def _restored(rows: Rows) -> str:
+    drawn = [row for row in rows if row["median"] is not None]
+    return _dots(drawn, "median", "most", "restored ÷ proven minimum; dot: median, line: to the most", least=1.0)
+
+
+def _rebalances(rows: Rows) -> str:
+    by: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        by.setdefault((row["shape"], row["assignor"]), []).append((row["rebalances, median"], row["most"]))
+    merged = [
+        {"shape": shape, "assignor": name, "median": max(m for m, _ in values), "most": max(most for _, most in values)}
+        for (shape, name), values in sorted(by.items())
+    ]
+    return _dots(merged, "median", "most", "rebalances; dot: median of the slowest size, line: to the most", least=1.0)
+
+
+def _gaps(rows: Rows) -> str:
+    bounded = [row for row in rows if row["gap, most"] is not None]
+    if not bounded:
+        return ""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        keys = sorted({(row["assignor"], row["stage"], row["goal"]) for row in bounded if row["gap, most"] > 0})
+        for i, key in enumerate(keys):
+            mine = sorted((r for r in bounded if (r["assignor"], r["stage"], r["goal"]) == key), key=lambda row: row["tasks"])
+            style = {"marker": _MARKS[i % 10], "color": _COLOURS[i % 10], "ls": "-" if i < 10 else "--", "ms": 5}
+            axes.plot([r["tasks"] for r in mine], [r["gap, most"] for r in mine], label=f"{key[0]}: {key[1]} {key[2]}", **style)
+        axes.set_yscale("symlog", linthresh=1e-3)
+        axes.set(xscale="log", xlabel="tasks", ylabel="greatest gap, as a share (0: all proven)", ylim=(0, None))
+        _sizes(axes, rows)
+        axes.yaxis.set_major_formatter(_plain)
+        if keys:
+            figure.legend(loc="outside right upper", frameon=False)
+
+    return _svg(draw, 9.6, 4.2)
+
+
+def _savings(rows: Rows) -> str:
+    return _bars(rows, "restored then", "restored now", "offsets restored")
+
+
+def _episodes(rows: Rows) -> str:
+    return _bars(rows, "rebalances then", "rebalances now", "rebalances")
+
+
+def _days(rows: Rows) -> str:
+    days = sorted({row["day"] for row in rows})
+    if len(days) < 2:
+        return ""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        names = _names(rows)
+        then = [sum(r["restored then"] for r in rows if r["day"] == d and r["assignor"] == names[0]) for d in days]
+        axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="then")
+        for i, name in enumerate(names):
+            now = [sum(r["restored now"] for r in rows if r["day"] == d and r["assignor"] == name) for d in days]
+            axes.plot(days, now, color=_COLOURS[i % 10], marker=_MARKS[i % 10], ms=4, label=name)
+        axes.set(ylabel="offsets restored", yscale="symlog")
+        step = max(1, len(days) // 10)
+        axes.set_xticks(range(0, len(days), step), days[::step], rotation=30, ha="right")
+        figure.legend(loc="outside right upper", frameon=False)
+
+    return _svg(draw, 8.6, 3.8)
+
+
+PICTURES: dict[str, Callable[[Rows], str]] = {
+    "seconds": _seconds,
+    "restored": _restored,
+    "rebalances": _rebalances,
+    "gaps": _gaps,
+    "savings": _savings,
+    "episodes": _episodes,
+    "days": _days,
+}
+"""Name -> what draws it from the rows of its table; an empty text where there is nothing to be seen."""
+
+
+def _dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
+    """Assignors from top to bottom, one panel for each shape."""
+    shapes, names = sorted({row["shape"] for row in rows}), _names(rows)
+    if not rows:
+        return ""
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(shapes), sharey=True, sharex=True, squeeze=False)[0]
+        for panel, shape in zip(panels, shapes, strict=True):
+            for row in (row for row in rows if row["shape"] == shape):
+                y = names.index(row["assignor"])
+                colour = _COLOURS[y % 10]
+                panel.plot([row[value], row[upto]], [y, y], color=colour, lw=1.5)
+                panel.plot([row[value]], [y], marker="o", color=colour, ms=6)
+            panel.axvline(least, color=_TEXT, lw=0.6, ls=":")
+            panel.set_title(shape, fontsize=10)
+            panel.set_xscale("log")
+            panel.xaxis.set_major_formatter(_plain)
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].invert_yaxis()
+        figure.supxlabel(label, fontsize=9)
+
+    return _svg(draw, max(6.0, 1.6 + 2.1 * len(shapes)), 1.4 + 0.28 * len(names))
+
+
+def _bars(rows: Rows, then: str, now: str, label: str) -> str:
+    """For each application what was then, and what it is now under each assignor."""
+    applications, names = sorted({row["application"] for row in rows}), _names(rows)
+    if not rows:
+        return ""
+    shown = applications[:12]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        width = 0.8 / (len(names) + 1)
+        first = {row["application"]: row[then] for row in rows}
+        axes.bar(
+            [i - 0.4 for i in range(len(shown))], [first[a] for a in shown], width, align="edge", color="#888888", label="then"
+        )
+        for n, name in enumerate(names, start=1):
+            values = {row["application"]: row[now] for row in rows if row["assignor"] == name}
+            x = [i - 0.4 + n * width for i in range(len(shown))]
+            axes.bar(x, [values.get(a, 0) for a in shown], width, align="edge", color=_COLOURS[(n - 1) % 10], label=name)
+        axes.set_xticks(range(len(shown)), [a or "(not told)" for a in shown], rotation=20 if len(shown) > 4 else 0)
+        axes.set(ylabel=label)
+        axes.yaxis.set_major_formatter(_plain)
+        figure.legend(loc="outside right upper", frameon=False)
+
+    return _svg(draw, 8.6, 3.8)
+
+
+def _plain(value: float, _: int) -> str:
+    """A tick without an exponent."""
+    return f"{value:,.10g}"
+
+
+def _sizes(axes: Any, rows: Rows) -> None:
+    """Ticks at the sizes that there are."""
+    sizes = sorted({row["tasks"] for row in rows})
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xticks([], minor=True)
+
+
+def _names(rows: Rows) -> list[str]:
+    return sorted({row["assignor"] for row in rows})
+
+
+def _svg(draw: Callable[[Any], None], width: float, height: float) -> str:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none",  # text stays text: it can be searched for, and takes the page's font
+        "svg.hashsalt": "optassign",  # the same picture gives the same file
+        "font.family": "sans-serif",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.alpha": 0.25,
+        **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), _TEXT),
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+    }
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :].replace(_TEXT, "currentColor")
+    return re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL).strip()

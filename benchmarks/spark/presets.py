@@ -1,0 +1,213 @@
+"""What a sweep runs over: the presets, and the same as TOML files (docs/spark.md shows one)."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from optassign._model import Count, Frozen, NotEmpty
+from optassign.assignor import NEED_A_JDK, names, variants
+from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.spark.jobs import Limits
+from optassign.generate import SHAPES, Shape
+from optassign.input_errors import InputError, show_value
+
+__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate", "read_sweep"]
+
+Row = tuple[Spec, str]
+"""A benchmark instance and an assignor."""
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Size = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1)]], Field(strict=False)]
+_Percent = Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$", description='a share of the clients such as "10%"')]
+_ALLOWED = {
+    "name": "letters, digits, -, _ and ., not beginning with one of these three",
+    "shapes": f"a list of {', '.join(SHAPES)}, each once",
+    "sizes": "a list of [tasks, clients], each once, with tasks from 0 and clients from 1",
+    "standbys": "a list of integers from 0, each once",
+    "warmups": 'a list of integers from 1 or shares of the clients such as "10%", each once',
+    "threads": "a list of integers from 1 or of [lowest, highest], each once",
+    "seeds": "a list of integers from 0, each once",
+    "assignors": "a list of names of assignors, each once",
+    "converge_up_to": "a number of tasks from 0",
+    **dict.fromkeys(("stateless", "unlogged", "tiny", "unknown"), "a share from 0 to 1"),
+    **dict.fromkeys(("memory", "dense"), "true or false"),
+    "limits.time_limit": "seconds from 0",
+    **dict.fromkeys(("limits.answer_limit", "limits.convergence_limit"), "seconds above 0"),
+    "limits.memory_limit": "MiB from 0, which is no limit",
+}
+_SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0}
+"""Seconds relative to the other assignors, roughly: who starts first."""
+
+
+def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("a value stands twice")
+    return values
+
+
+def _low_first(values: tuple[int, int]) -> tuple[int, int]:
+    if values[0] > values[1]:
+        raise ValueError("the lowest stands first")
+    return values
+
+
+def _list(of: Any) -> Any:
+    return Annotated[tuple[of, ...], Field(strict=False, min_length=1), AfterValidator(_each_once)]
+
+
+_Range = Annotated[
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False), AfterValidator(_low_first)
+]
+
+
+class SweepLimits(Frozen):
+    """Limits of each answer; see `jobs.Limits`."""
+
+    time_limit: Annotated[float, Field(ge=0, le=1e6, description="seconds of solving, kept by the assignor")] = 10.0
+    answer_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until an answer is given up")] = 60.0
+    convergence_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until a convergence is given up")] = 60.0
+    memory_limit: Annotated[int, Field(ge=0, le=1 << 40, description="MiB of address space; 0: unlimited")] = 4096
+
+    def limits(self) -> Limits:
+        """As a job has them."""
+        return Limits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
+
+
+class Sweep(Frozen):
+    """Every combination of these, with every assignor."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
+    shapes: _list(Shape) = SHAPES  # type: ignore[valid-type]
+    sizes: _list(_Size)  # type: ignore[valid-type]
+    standbys: _list(Count) = (1,)  # type: ignore[valid-type]
+    warmups: _list(Annotated[int, Field(ge=1)] | _Percent) = ("10%",)  # type: ignore[valid-type]
+    threads: _list(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
+    seeds: _list(Count) = (1,)  # type: ignore[valid-type]
+    assignors: _list(NotEmpty) | None = None  # type: ignore[valid-type]
+    converge_up_to: Count = 0
+    stateless: _Share = 0.2
+    unlogged: _Share = 0.0
+    tiny: _Share = 0.0
+    unknown: _Share = 0.0
+    memory: bool = False
+    dense: bool = False
+    limits: SweepLimits = SweepLimits()
+
+    def chosen(self, kafka: bool = False) -> tuple[str, ...]:
+        """The assignors, sorted; Kafka's own too, if asked for."""
+        found = self.assignors if self.assignors is not None else tuple(set(names()) - NEED_A_JDK)
+        return tuple(sorted({*found, *(NEED_A_JDK if kafka else ())}))
+
+    def specs(self) -> list[Spec]:
+        """The benchmark instances."""
+        return [
+            Spec(
+                shape,
+                tasks,
+                clients,
+                standbys,
+                warmups=warmups if isinstance(warmups, int) else max(2, clients * int(warmups[:-1]) // 100),
+                threads=threads,
+                seed=seed,
+                stateless=self.stateless,
+                unlogged=self.unlogged,
+                tiny=self.tiny,
+                unknown=self.unknown,
+                memory=self.memory,
+                dense=self.dense,
+            )
+            for (tasks, clients), shape, standbys, warmups, threads, seed in product(
+                self.sizes, self.shapes, self.standbys, self.warmups, self.threads, self.seeds
+            )
+        ]
+
+    def rows(self, assignors: tuple[str, ...]) -> list[Row]:
+        """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
+        unique = {spec.name: spec for spec in self.specs()}
+        rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
+        return sorted(rows, key=lambda row: (-estimate(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
+
+
+def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> InputError:
+    """The first error in terms of the file: the innermost place that is in it, what is there, what the field allows."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "unknown_field":
+        place = ".".join(str(step) for step in (*first["loc"], first["ctx"]["name"]))
+        model = SweepLimits if first["loc"] else Sweep
+        return InputError(source, place, "an unknown field", ", ".join(model.model_fields))
+    place, value = "", cast("Any", data)
+    for step in first["loc"]:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            break
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    found = show_value(value) + (f" ({first['ctx']['error']})" if first["type"] == "value_error" else "")
+    if first["type"] == "missing" and len(first["loc"]) == 1:
+        place, found = str(first["loc"][0]), "nothing"
+    field = ".".join(str(step) for step in first["loc"][: 2 if first["loc"][0] == "limits" else 1])
+    allowed = _ALLOWED.get(field, f"a table of {', '.join(SweepLimits.model_fields)}")
+    return InputError(source, place.removeprefix("."), found, allowed)
+
+
+def estimate(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
+    """How long a row takes, in no unit: good enough to begin with the longest."""
+    rounds = 20 if spec.tasks <= converge_up_to and spec.shape in ("scale-out", "partial") else 1
+    return spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200) * _SLOWNESS.get(assignor, 1.0) * rounds
+
+
+_PAPER: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
+PRESETS = {
+    sweep.name: sweep
+    for sweep in (
+        Sweep(
+            name="smoke",
+            shapes=("scale-out", "restart"),
+            sizes=((20, 4), (100, 10)),
+            seeds=(1, 2),
+            converge_up_to=100,
+            limits=SweepLimits(convergence_limit=30.0, answer_limit=30.0),
+        ),
+        Sweep(
+            name="paper",
+            shapes=_PAPER,
+            sizes=((100, 10), (1_000, 100), (3_000, 300), (10_000, 1_000)),
+            seeds=(1, 2, 3),
+            converge_up_to=1_000,
+        ),
+        Sweep(
+            name="wide",
+            sizes=((50, 5), (100, 10), (300, 30), (1_000, 100), (1_000, 30)),
+            standbys=(0, 1, 2),
+            warmups=(2, "20%"),
+            threads=(1, (1, 4)),
+            seeds=(1, 2, 3),
+            converge_up_to=100,
+        ),
+    )
+}
+"""`smoke`: a minute. `paper`: every assignor at four sizes, an hour on two cores. `wide`: for a cluster."""
+
+
+def read_sweep(path: Path) -> Sweep:
+    """A sweep from a TOML file. InputError for everything wrong with it."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(str(path), "", f"that it cannot be read ({error.strerror or error})", "a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "", f"no TOML ({error})", "a TOML file") from None
+    try:
+        sweep = Sweep.model_validate(data)
+    except ValidationError as error:
+        raise _input_error(error, data, str(path)) from None
+    for i, name in enumerate(sweep.assignors or ()):
+        base, colon, variant = name.partition(":")
+        if base not in names() or (colon and variant not in variants(base)):
+            raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(names()))
+    return sweep

@@ -1,0 +1,53 @@
+"""A recording as executors get it: bytes in, snapshot and answer out, at any multiple of the recorded size."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from datetime import UTC, datetime
+from typing import Any
+
+from optassign.assignment import TaskAssignment
+from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
+from optassign.input_errors import InputError
+from optassign.reading import read_value, to_model
+from optassign.recordings import Recording
+from optassign.state import ApplicationState
+
+__all__ = ["RECORDED", "read_recorded"]
+
+RECORDED = "recorded"
+"""Stands for what was answered at the time, where the name of an assignor stands."""
+_ALLOWED = "a recording: JSON compressed by gzip"
+_NAME = "recording"
+
+
+def read_recorded(content: bytes, scale: int = 1) -> tuple[ApplicationState, dict[str, Any], TaskAssignment]:
+    """Snapshot, columns about the recording, and what was answered. InputError for everything wrong with it."""
+    try:
+        text = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(_NAME, "", f"that it is cut short, damaged or not compressed ({error})", _ALLOWED) from None
+    recording, _ = to_model(read_value(text, _NAME), Recording, _NAME)
+    state, answer = recording.snapshot, recording.assignment
+    if {client.process_id for client in state.clients} != set(answer.by_process_id):
+        raise InputError(_NAME, "assignment.clients", "other clients than in the snapshot", "one entry for each of its clients")
+    about = {
+        "application": recording.application or state.application or "",
+        "day": _day(recording.recorded_at),
+        "recorded_at": recording.recorded_at,
+        "mode": recording.mode,
+        "recorded_assignor": recording.assignor,
+        "tasks": len(state.tasks) * scale,
+        "clients": len(state.clients) * scale,
+        "scale": scale,
+    }
+    return scaled_state(state, scale), about, scaled_assignment(answer, state, scale)
+
+
+def _day(recorded_at: str) -> str:
+    try:
+        at = datetime.fromisoformat(recorded_at)
+    except ValueError:
+        raise InputError(_NAME, "recorded_at", repr(recorded_at), "a time as ISO 8601") from None
+    return f"{at if at.tzinfo is None else at.astimezone(UTC):%Y-%m-%d}"

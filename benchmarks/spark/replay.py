@@ -1,0 +1,175 @@
+"""The replay of recorded rebalances: how would every assignor have done on all of them, beside what was done at the time.
+
+Three tables of Parquet: `replays` (each recording under each assignor, and as it was answered then), `errors` (files that are
+no recordings, with the reason) and, if asked for, `convergences`: the first recording of each episode, played on until the
+group rests. An *episode* is a rebalance that no follow-up led to, and the follow-ups after it.
+
+Spark lists and reads the files, from any of Hadoop's file systems, in partitions sized by bytes. A partition's recordings pass
+one after another, and only measures are kept, so memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from optassign.benchmarks.spark.columns import REPLAYS, Column, spark_schema
+from optassign.benchmarks.spark.executing import Tell, circumstances_here, safe_table, telling
+from optassign.benchmarks.spark.jobs import Job
+from optassign.benchmarks.spark.recorded import RECORDED
+from optassign.benchmarks.spark.runs import Run
+from optassign.benchmarks.spark.solver_process import shared
+from optassign.benchmarks.spark.storage import Storage
+from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["EPISODES", "Replayed", "count_recordings", "run_replay"]
+
+_SETTINGS = {
+    # A recording of 100 tasks on 10 clients has some 5 KB and takes a tenth of a second: 4 MiB with 16 KiB for each file are
+    # some 200 of them, a task of less than a minute. One large file is a task of its own.
+    "spark.sql.files.maxPartitionBytes": str(4 << 20),
+    "spark.sql.files.openCostInBytes": str(16 << 10),
+    # Few at a time: what is in a batch is in memory twice.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+    # A file that cannot be read is missed below, instead of ending the job.
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+}
+_GLOB = "*.json.gz"
+_TABLE = Column("table", pa.string(), "", "which it goes to")
+_IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay has done just now."""
+
+    recordings: int
+    """Files that were looked at."""
+    convergences: int
+
+
+def run_replay(spark: SparkSession, storage: Storage, run: Run, tell: Tell | None = None) -> Replayed:
+    """Replay the recordings that the run's tables do not have yet.
+
+    tell: hears of recordings done, first those of the replay, then those of the convergences.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    files = _files(spark, storage, run)
+    seen = _paths(spark, storage, REPLAYED, run).union(_paths(spark, storage, FAILED, run))
+    known = not seen.isEmpty()
+    new = files.join(F.broadcast(seen), "path", "left_anti") if known else files
+    recordings = _answer(spark, storage, run, new, REPLAYED, tell)
+    _note_unread(spark, storage, run)
+    convergences = 0
+    if run.converge:
+        begins = episodes(spark, storage, run).where("begins").select("path")
+        begins = begins.join(_paths(spark, storage, CONVERGED, run), "path", "left_anti")
+        convergences = _answer(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, tell)
+    return Replayed(recordings, convergences)
+
+
+def count_recordings(spark: SparkSession, storage: Storage) -> int:
+    """How many files in the folder are named like recordings."""
+    return _listing(spark, storage).select("path").count()
+
+
+def episodes(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """Each recording with `begins` (no follow-up led to it) and `episode` (number, per application)."""
+    return spark.sql(EPISODES, replays=read(spark, storage, REPLAYED, run.id))
+
+
+EPISODES = f"""
+SELECT *, sum(CAST(begins AS INT)) OVER (PARTITION BY application ORDER BY recorded_at, path) AS episode
+FROM (
+  SELECT application, day, path, recorded_at, followup,
+    NOT coalesce(lag(followup) OVER (PARTITION BY application ORDER BY recorded_at, path), false) AS begins
+  FROM {{replays}} WHERE assignor = '{RECORDED}'
+)"""
+
+
+def _listing(spark: SparkSession, recordings: Storage) -> DataFrame:
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", _GLOB)
+    # Spark passes by folders that begin with an underscore, which names of applications may do, unless they are named.
+    named = [recordings.under(name) for name in recordings.names() if name.startswith("_")]
+    return reader.load([recordings.folder, *named])
+
+
+def _files(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """`path` below the folder of all recordings, and `content`."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    recordings = Storage(spark, run.recordings)
+    path = F.substring("path", len(recordings.folder.rstrip("/")) + 2, 1 << 30)
+    return _listing(spark, recordings).select(path.alias("path"), "content")
+
+
+def _paths(spark: SparkSession, storage: Storage, name: str, run: Run) -> DataFrame:
+    return read(spark, storage, name, run.id).select("path").distinct()
+
+
+def _answer(spark: SparkSession, storage: Storage, run: Run, files: DataFrame, name: str, tell: Tell | None) -> int:
+    """Answer the recordings in `files` and add the rows to a table; how many recordings those were."""
+    finished = spark.sparkContext.accumulator(0)
+    columns, _ = TABLES[name]
+    schema = spark_schema(columns).add("table", "string")
+    rows = files.select("path", "content").mapInArrow(_answering(run, name, finished), schema)
+    what = "recordings" if name == REPLAYED else "episodes"
+    with telling(lambda: finished.value, files.select("path").count(), what, tell):
+        append(storage, rows, run.id)
+    return int(finished.value)
+
+
+def _note_unread(spark: SparkSession, storage: Storage, run: Run) -> None:
+    """Spark passes by what it cannot read; whatever is in no table by now is noted as an error."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    seen = _paths(spark, storage, REPLAYED, run).union(_paths(spark, storage, FAILED, run))
+    missed = _files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
+    if missed:
+        rows = [(row.path, "failed", "the file cannot be read") for row in missed]
+        found = spark.createDataFrame(rows, "path string, status string, error string").withColumn("table", F.lit(FAILED))
+        append(storage, found, run.id)
+
+
+def _answering(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    columns = (*TABLES[name][0], _TABLE)
+    converge = name == CONVERGED
+    asked = Job(
+        b"",
+        run.assignors,
+        run.limits,
+        answer=not converge,
+        converge=converge,
+        recorded=not converge,
+        scale=run.scale,
+        registered=run.registered,
+    )
+    circumstances = run.circumstances()
+
+    def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        here = {**circumstances, **circumstances_here()}
+        for batch in batches:
+            for recording in batch.to_pylist():
+                job = replace(asked, source=recording["content"], threads=here["solver_threads"])
+                rows = _rows(job, {**here, "path": recording["path"], "table": name})
+                yield safe_table(rows, columns, _IDENTITY)
+                finished.add(1)
+
+    return answer
+
+
+def _rows(job: Job, known: dict[str, Any]) -> list[dict[str, Any]]:
+    outcome = shared().run(job)
+    if outcome.unreadable is not None:
+        return [{**known, "table": FAILED, "status": outcome.unreadable.status, "error": outcome.unreadable.reason}]
+    return [{**known, **outcome.about, "assignor": name, **row} for name, row in outcome.rows.items()]

@@ -1,0 +1,179 @@
+"""The Spark session of a command: one line of error where it cannot be, and no chatter from the JVM."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["LEAST_JAVA", "SparkFailedError", "SparkMissingError", "check", "session"]
+
+LEAST_JAVA = 17
+_QUIET = """\
+rootLogger.level = warn
+rootLogger.appenderRef.err.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+_SETTINGS = {
+    "spark.app.name": "optassign",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Names of runs are texts, also where they look like numbers.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    # The outcome of each task is in its place as soon as the task ends, not only when all have ended (sweep.py says why
+    # nothing can be there twice).
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.speculation": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+    # A solve says nothing for minutes; that is not idleness.
+    "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "0",
+}
+
+
+class SparkMissingError(RuntimeError):
+    """No Spark here; says in one line what is missing and what to do."""
+
+
+class SparkFailedError(RuntimeError):
+    """Spark could not do what was asked of it; says in one line what it said, and where there is more."""
+
+
+def check() -> None:
+    """SparkMissingError unless PySpark and a JDK are there."""
+    try:
+        import pyarrow  # noqa: F401 - whether it is there
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise SparkMissingError(f"found no {error.name}; needed: pip install 'optassign[spark]'") from None
+    home = os.environ.get("JAVA_HOME")
+    where = "JAVA_HOME" if home else "PATH"
+    java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    if java is None:
+        raise SparkMissingError(f"found no java by {where}; needed: a JDK {LEAST_JAVA} or later (Spark runs in a JVM)")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    if version is None or int(version[1]) < LEAST_JAVA:
+        found = f"Java {version[1]}" if version else "a java that tells no version"
+        raise SparkMissingError(f"found {found} by {where}; needed: a JDK {LEAST_JAVA} or later (Spark runs in a JVM)")
+
+
+@contextmanager
+def session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
+    """A session that ends with the context. SparkMissingError if there can be none, SparkFailedError for Spark's own errors.
+
+    master: as Spark has it (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's, before ours. py_files: modules that
+    executors need besides optassign, paths with commas between them. What Spark logs goes to a file, which is kept if
+    Spark fails.
+    """
+    check()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.logger import PySparkLogger
+    from pyspark.sql import SparkSession
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # its errors are raised as well
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    with _log_file() as (log, quiet):
+        conf = SparkConf(loadDefaults=False).setMaster(master)
+        for name, value in {**_SETTINGS, **_local(master), **(settings or {})}.items():
+            conf.set(name, value)
+        if py_files:
+            conf.set("spark.submit.pyFiles", py_files)
+        options = conf.get("spark.driver.extraJavaOptions") or ""
+        conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()} {options}".strip())
+        gateway = None
+        try:
+            gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
+            spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
+        except Exception as error:  # py4j, PySpark and the JVM each have their own
+            _end(gateway)
+            raise SparkMissingError(f"Spark does not start with master {master!r}: {_reason(error, log)}") from None
+        try:
+            yield spark
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("py4j", "pyspark"):
+                raise
+            text = str(error)  # asks the JVM, so while there is one
+            log.write(text.encode())
+            raise SparkFailedError(f"Spark: {_told(text)}; more in {log.name}") from None
+        finally:
+            spark.stop()
+            _end(gateway)
+
+
+def _local(master: str) -> dict[str, str]:
+    """On one machine nothing has to be reached by the name of the host."""
+    if not master.startswith("local"):
+        return {}
+    return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+@contextmanager
+def _log_file() -> Iterator[tuple[IO[bytes], Path]]:
+    """Where the JVM's errors go, and a configuration of its logger; both are removed unless Spark fails."""
+    folder = Path(tempfile.mkdtemp(prefix="optassign-spark-"))
+    quiet, path = folder / "log4j2.properties", folder / "spark.log"
+    quiet.write_text(_QUIET, encoding="utf-8")
+    keep = False
+    try:
+        with path.open("w+b") as log:
+            yield log, quiet
+    except SparkFailedError:
+        keep = True
+        raise
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _told(text: str) -> str:
+    """What an error of the JVM says first; the text of py4j's begins with the name of an object."""
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
+    return (said or ["nothing"])[0][:300]
+
+
+def _reason(error: Exception, log: IO[bytes]) -> str:
+    log.seek(0)
+    lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+    logged = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
+    thrown = [line for line in lines if re.search(r"exception|error", line, re.IGNORECASE) and not line.startswith("at ")]
+    return (logged[:1] or thrown[-1:] or [" ".join(str(error).split())])[0][:300]
+
+
+def _end(gateway: object) -> None:
+    """End the JVM, so that the next session of this process gets one of its own."""
+    from pyspark import SparkContext
+
+    if gateway is None:
+        return
+    with suppress(Exception):
+        gateway.shutdown()  # type: ignore[attr-defined]
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if process is not None:
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    SparkContext._gateway = SparkContext._jvm = None

@@ -1,0 +1,40 @@
+"""A real standalone cluster for all tests here, started once."""
+
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from spark_cluster import QUICK, Cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    if find_spec("pyspark") is None:
+        pytest.skip("needs pyspark: pip install 'optassign[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("needs a JDK 17 or later")
+
+
+@pytest.fixture(scope="session")
+def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    started = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        started.add_worker()
+        started.add_worker()
+        yield started
+    finally:
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> "Iterator[SparkSession]":
+    """A session in this process, on one core."""
+    from optassign.benchmarks.spark.session import session
+
+    with session("local[1]", QUICK) as started:
+        yield started

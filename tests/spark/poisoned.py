@@ -1,0 +1,47 @@
+"""Assignors that go wrong, each in its own way; executors get this file by --py-files."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from optassign.assignment import TaskAssignment
+from optassign.assignors.greedy import GreedyAssignor
+from optassign.state import ApplicationState
+
+
+class Raises(GreedyAssignor):
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        raise RuntimeError("poisoned:\n  by intent")
+
+
+class Eats(GreedyAssignor):
+    """Reserves memory without touching it, so that a test of it costs none."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        eaten = []
+        while True:
+            eaten.append(np.zeros(1 << 26, dtype=np.int8))
+
+
+class Hangs(GreedyAssignor):
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        while True:
+            time.sleep(60)
+
+
+class Crashes(GreedyAssignor):
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        os.abort()
+
+
+class Waits(GreedyAssignor):
+    """Says that it has begun, and answers when the file `go` is there."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        folder = Path(os.environ["OPTASSIGN_TEST_FOLDER"])
+        (folder / f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.05)
+        return super().assign(state)

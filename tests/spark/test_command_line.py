@@ -1,0 +1,172 @@
+"""What the commands refuse, what they load, and what a report says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import pytest
+from spark_cluster import finished, on, optassign, rows_of
+
+from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_table
+from optassign.benchmarks.spark.jobs import Limits
+from optassign.benchmarks.spark.presets import Sweep
+from optassign.benchmarks.spark.report import shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RUN = ("benchmark", "run", "--preset", "smoke")
+
+
+def test_help_loads_neither_spark_nor_pandas() -> None:
+    code = "import sys; from optassign.cli.arguments import parser; parser().format_help(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "optassign.cli.benchmark_commands" in loaded
+    assert not {"pyspark", "pyarrow", "pandas", "numpy", "ortools", "pydantic"}.intersection(loaded)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((*RUN, "--assignors", "best"), "--assignors: found 'best'; allowed: consumer-sticky"),
+        ((*RUN, "--conf", "ui=off"), "--conf: found 'ui=off'; allowed: NAME=VALUE"),
+        ((*RUN, "--register", "mine"), "--register: found 'mine'; allowed: NAME=MODULE:CLASS"),
+        ((*RUN, "--register", "greedy=a:B"), "found 'greedy', which there is already"),
+        (("benchmark", "run", "--grid", "none.toml"), "none.toml: found that it cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_spark_is_started(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    _, err = finished(optassign(*arguments, "--output", str(tmp_path / "out")), code=2)
+    assert told in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_jdk_one_line_says_so(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    environment.pop("JAVA_HOME", None)
+    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
+    assert err == ("optassign benchmark: error: found no java by PATH; needed: a JDK 17 or later (Spark runs in a JVM)\n")
+
+
+def test_an_old_jdk_is_told(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
+    assert "found Java 11 by JAVA_HOME; needed: a JDK 17 or later" in err
+
+
+@pytest.mark.parametrize("missing", ["pyspark", "pyarrow"])
+def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from optassign.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *RUN, "--output", str(tmp_path / "out")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr == f"optassign benchmark: error: found no {missing}; needed: pip install 'optassign[spark]'\n"
+
+
+def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
+    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), *on("nonsense")), code=2)
+    assert "Spark does not start with master 'nonsense'" in err
+
+
+def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *on("local[1]")), code=2)
+    said = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
+    assert said is not None, err
+    assert "Traceback" not in err
+    log = Path(said[2])
+    assert said[1].split(":")[0] in log.read_text()
+    shutil.rmtree(log.parent)
+
+
+def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None:
+    _, err = finished(optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *on("local[1]")), code=2)
+    assert "RECORDINGS: found no recording in" in err
+
+
+def test_the_document_has_all_columns_as_they_are() -> None:
+    root = Path(__file__).parents[2]
+    text = (root / DOCUMENT).read_text(encoding="utf-8")
+    for name, columns in TABLES.items():
+        (table,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", text, re.DOTALL)
+        assert table == columns_table(columns), f"python -m {columns_table.__module__}"
+
+
+def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
+    from optassign.benchmarks.spark.report import make_report
+    from optassign.benchmarks.spark.runs import Run, find_run
+    from optassign.benchmarks.spark.storage import Storage
+    from optassign.benchmarks.spark.sweep import run_sweep
+    from optassign.input_errors import InputError
+
+    storage = Storage(spark, str(tmp_path))
+    with pytest.raises(InputError, match="found no run"):
+        find_run(storage, None)
+    sweep = Sweep(
+        name="one", shapes=("restart", "steady"), sizes=((12, 3), (20, 4)), assignors=("cp-sat", "sticky"), converge_up_to=20
+    )
+    run = Run("sweep", "one", sweep.chosen(), Limits(), sweep)
+    other = Run("sweep", "two", sweep.chosen(), Limits(time_limit=5.0), sweep)
+    for each in (run, other):
+        each.save(storage)
+    with pytest.raises(InputError, match="found 2 runs; allowed: --run with one of one-"):
+        find_run(storage, None)
+    assert find_run(storage, "one") == run
+    assert run_sweep(spark, storage, run) == 8
+    assert run_sweep(spark, storage, run) == 0
+
+    rows = rows_of(tmp_path, "results")
+    report = make_report(spark, storage, run)
+    tables = {section.query.title: section for section in report.sections}
+    bounds = {row["instance"]: row["restore_bound"] for row in rows if row["assignor"] == "cp-sat"}
+    for name in ("cp-sat", "sticky"):
+        mine = [row for row in rows if (row["assignor"], row["shape"]) == (name, "restart")]
+        ratios = [row["converged_restored"] / bounds[row["instance"]] for row in mine]
+        expected = (
+            *("restart", name, 2, sum(row["converged"] for row in mine), sum(row["converged_balanced"] for row in mine)),
+            *(pytest.approx(median(ratios)), pytest.approx(min(ratios) + 0.9 * (max(ratios) - min(ratios)))),
+            *(pytest.approx(max(ratios)), 0),
+        )
+        assert expected in tables["Restored until the group rests, against the proven minimum"].rows
+        for row in mine:
+            seconds = [other["seconds"] for other in rows if (other["assignor"], other["tasks"]) == (name, row["tasks"])]
+            line = next(line for line in tables["Seconds of one answer"].rows if line[:2] == (name, row["tasks"]))
+            assert line[2:6] == (row["clients"], 2, min(seconds), pytest.approx(median(seconds)))
+            assert line[-1] == max(seconds)
+            moves = (float(row["converged_active_moves"]), float(row["converged_standby_moves"]))
+            rebalances = (row["rebalances"], row["rebalances"])
+            line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged"]), *rebalances, *moves)
+            assert line in tables["Rebalances until the group rests"].rows
+    html, markdown = report.as_html(), report.as_markdown()
+    for section in report.sections:
+        for line in section.rows:
+            assert f"| {' | '.join(shown(value) for value in line)} |" in markdown
+            assert all(f">{shown(value)}</td>" in html for value in line)
+    assert run.id in html
+    assert html.count("<svg") >= 3
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (True, "yes"),
+        (1234567, "1,234,567"),
+        (0.0123456, "0.0123"),
+        (12.0, "12"),
+        (1.5, "1.50"),
+        (12345.6, "12,346"),
+    ],
+)
+def test_numbers_are_written_for_people(value: object, text: str) -> None:
+    assert shown(value) == text

@@ -1,0 +1,87 @@
+"""Grids: what a file may say, and what comes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from optassign.assignor import NEED_A_JDK, names
+from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
+from optassign.cli.benchmark_commands import PRESETS as TOLD
+from optassign.input_errors import InputError
+
+FINE = 'name = "mine"\nsizes = [[10, 2]]\n'
+
+
+def read(text: str, folder: Path) -> Sweep:
+    path = folder / "grid.toml"
+    path.write_text(text)
+    return read_sweep(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "found", "allowed"),
+    [
+        ("sizes = [[10, 2]]", "name", "nothing", "letters, digits"),
+        ('name = "a/b"\nsizes = [[10, 2]]', "name", '"a/b"', "letters, digits"),
+        ('name = "a"', "sizes", "nothing", "[tasks, clients]"),
+        ('name = "a"\nsizes = []', "sizes", "an empty list", "[tasks, clients]"),
+        ('name = "a"\nsizes = [[10]]', "sizes[0]", "a list of 1", "[tasks, clients]"),
+        ('name = "a"\nsizes = [[10, 0]]', "sizes[0][1]", "0", "clients from 1"),
+        ('name = "a"\nsizes = [[10, 2], [10, 2]]', "sizes", "stands twice", "each once"),
+        (FINE + 'shapes = ["hot"]', "shapes[0]", '"hot"', "scale-out"),
+        (FINE + 'warmups = ["much"]', "warmups[0]", '"much"', '"10%"'),
+        (FINE + "threads = [[4, 1]]", "threads[0]", "a list of 2", "[lowest, highest]"),
+        (FINE + "seeds = [-1]", "seeds[0]", "-1", "integers from 0"),
+        (FINE + "seed = [1]", "seed", "an unknown field", "seeds"),
+        (FINE + 'assignors = ["best"]', "assignors[0]", "'best'", "cp-sat"),
+        (FINE + "memory = 1", "memory", "1", "true or false"),
+        (FINE + "[limits]\nanswer_limit = 0", "limits.answer_limit", "0", "seconds above 0"),
+        (FINE + "[limits]\npatience = 1", "limits.patience", "an unknown field", "answer_limit"),
+        ("name = ", "", "no TOML", "a TOML file"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str, allowed: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read(text, tmp_path)
+    assert error.value.place == place
+    assert found in error.value.found
+    assert allowed in error.value.allowed
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_sweep(tmp_path / "none.toml")
+
+
+def test_a_grid_is_every_combination(tmp_path: Path) -> None:
+    sweep = read(
+        'name = "m"\nshapes = ["cold", "steady"]\nsizes = [[10, 2], [40, 30]]\n'
+        'warmups = ["10%", 5]\nthreads = [1, [1, 4]]\nseeds = [1, 2]',
+        tmp_path,
+    )
+    specs = sweep.specs()
+    assert len(specs) == len(set(specs)) == 2 * 2 * 2 * 2 * 2
+    assert {(spec.clients, spec.warmups) for spec in specs} == {(2, 2), (2, 5), (30, 3), (30, 5)}
+    assert {spec.threads for spec in specs} == {1, (1, 4)}
+
+
+def test_all_assignors_take_part_that_need_no_jdk(tmp_path: Path) -> None:
+    sweep = read(FINE, tmp_path)
+    assert set(sweep.chosen()) == set(names()) - NEED_A_JDK
+    assert set(sweep.chosen(kafka=True)) == set(names())
+
+
+def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> None:
+    sweep = read(FINE + 'shapes = ["cold"]\nwarmups = [2, "10%"]', tmp_path)
+    assert [(spec.warmups, name) for spec, name in sweep.rows(("greedy",))] == [(2, "greedy")]
+
+
+def test_the_longest_begin_first() -> None:
+    rows = PRESETS["paper"].rows(PRESETS["paper"].chosen())
+    assert rows[0][0].tasks == 10_000
+    assert rows[-1][0].tasks == 100
+    assert len(rows) == 5 * 4 * 3 * len(PRESETS["paper"].chosen())
+
+
+def test_the_command_line_tells_all_presets() -> None:
+    assert tuple(PRESETS) == TOLD

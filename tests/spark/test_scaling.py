@@ -1,0 +1,54 @@
+"""At a multiple of its size a rebalance is the same, so many times over."""
+
+import pytest
+
+from optassign import assign
+from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
+from optassign.metrics import measure
+
+SPECS = [
+    Spec("scale-out", 30, 4, seed=1, memory=True),
+    Spec("restart", 30, 4, standbys=2, seed=2, unlogged=0.2, threads=(1, 3)),
+    Spec("partial", 24, 5, seed=3, unknown=0.2),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("assignor", ["greedy", "sticky"])
+def test_sums_are_multiples(spec: Spec, assignor: str) -> None:
+    state = spec.generate()
+    answer = assign(state, assignor)
+    large, answers = scaled_state(state, 3), scaled_assignment(answer, state, 3)
+    small_measures, large_measures = measure(state, answer), measure(large, answers)
+    for name in ("active_moves", "standby_moves", "restore_work", "cold_copies", "cold_actives", "warmups", "warmup_work"):
+        assert getattr(large_measures, name) == 3 * getattr(small_measures, name), name
+    assert (len(large.tasks), len(large.clients)) == (3 * len(state.tasks), 3 * len(state.clients))
+    assert {rule for rule in ("format", "R1", "R2") if rule in large_measures.violations} == set()
+    assert large.dropped.model_dump() == state.dropped.model_dump() | {
+        name: 3 * number for name, number in state.dropped.model_dump().items()
+    }
+
+
+def test_subtopologies_grow_and_do_not_become_more() -> None:
+    state = SPECS[0].generate()
+    large = scaled_state(state, 2)
+    assert {task.task_id.subtopology for task in large.tasks} == {task.task_id.subtopology for task in state.tasks}
+
+
+def test_consumers_and_memory_grow_too() -> None:
+    from optassign.generate import generate
+
+    state = generate("steady", 20, 4, seed=1, memory=True, consumers=True)
+    large = scaled_state(state, 2)
+    assert large.remembered is not None
+    assert state.remembered is not None
+    assert len(large.remembered.clients) == 2 * len(state.remembered.clients)
+    consumers = [tasks for client in large.clients for tasks in client.consumers.values()]
+    assert sum(map(len, consumers)) == 2 * sum(len(tasks) for client in state.clients for tasks in client.consumers.values())
+
+
+@pytest.mark.parametrize("factor", [0, -1])
+def test_a_factor_below_one_is_refused(factor: int) -> None:
+    with pytest.raises(ValueError, match="allowed: 1 or more"):
+        scaled_state(SPECS[0].generate(), factor)

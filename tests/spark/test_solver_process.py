@@ -1,0 +1,94 @@
+"""A solve that goes wrong costs one row, whatever it does."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.spark.columns import RESULTS, arrow_schema, table_of
+from optassign.benchmarks.spark.executing import safe_table
+from optassign.benchmarks.spark.jobs import Job, Limits
+from optassign.benchmarks.spark.solver_process import SolverProcess
+
+SPEC = Spec("scale-out", 12, 3, seed=1)
+LIMITS = Limits(answer_limit=3.0, convergence_limit=30.0, memory_limit=2048)
+NAMES = ("raises", "eats", "hangs", "crashes")
+JOB = Job(SPEC, ("greedy",), LIMITS, registered=tuple((name, f"poisoned:{name.capitalize()}") for name in NAMES))
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[SolverProcess]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        process = SolverProcess()
+        yield process
+        process.close()
+
+
+def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
+    from optassign import assign
+    from optassign.metrics import goal_values, measure
+
+    outcome = solver.run(replace(JOB, assignors=("cp-sat",)))
+    row, state = outcome.rows["cp-sat"], SPEC.generate()
+    answer = assign(state, "cp-sat")
+    measures = measure(state, answer)
+    assert (row["status"], row["error"]) == ("ok", None)
+    assert row["restore_work"] == measures.restore_work
+    assert row["active_moves"] == measures.active_moves
+    assert {name: row[f"excess_{name}"] for name in measures.excess} == dict(measures.excess)
+    assert row["planned_work"] == goal_values(state, answer)["plan"]["restore_work"]
+    assert [goal["value"] for goal in row["goals"]] == [goal.value for goal in answer.report.goals]
+    assert set(row) <= {column.name for column in RESULTS}
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "error"),
+    [
+        ("raises", "failed", "answering: RuntimeError: poisoned: by intent"),
+        ("eats", "out-of-memory", "answering: more than 2048 MiB of address space"),
+        ("hangs", "timeout", "answering: no end within 3 s"),
+        ("crashes", "failed", "answering: the process ended by SIGABRT"),
+    ],
+)
+def test_what_goes_wrong_is_a_status_and_the_next_is_served(solver: SolverProcess, name: str, status: str, error: str) -> None:
+    outcome = solver.run(replace(JOB, assignors=("sticky", name, "greedy")))
+    assert list(outcome.rows) == ["sticky", name, "greedy"]
+    assert outcome.rows[name]["status"] == status
+    assert outcome.rows[name]["error"].startswith(error)
+    assert [outcome.rows[other]["status"] for other in ("sticky", "greedy")] == ["ok", "ok"]
+
+
+def test_one_process_serves_one_job_after_another(solver: SolverProcess) -> None:
+    solver.run(JOB)
+    first = solver.pid
+    solver.run(replace(JOB, assignors=("sticky", "raises")))
+    assert solver.pid == first
+
+
+def test_a_convergence_that_takes_too_long_keeps_the_first_answer(solver: SolverProcess) -> None:
+    limits = replace(LIMITS, convergence_limit=1e-3)
+    row = solver.run(replace(JOB, limits=limits, converge=True, assignors=("cp-sat",))).rows["cp-sat"]
+    assert row["status"] == "timeout"
+    assert row["error"].startswith("converging: ")
+    assert row["seconds"] > 0
+    assert "rebalances" not in row
+
+
+def test_a_snapshot_that_cannot_be_made_is_told(solver: SolverProcess) -> None:
+    outcome = solver.run(replace(JOB, source=Spec("steady", 1, 1, seed=1, subtopologies=5)))
+    assert outcome.unreadable is not None
+    assert "subtopologies: found 5" in outcome.unreadable.reason
+
+
+def test_a_value_that_does_not_fit_its_column_fails_its_row_alone() -> None:
+    rows = [{"key": "a", "restore_work": 1 << 70}, {"key": "b", "restore_work": 7, "status": "ok"}]
+    with pytest.raises(OverflowError):
+        table_of(rows, RESULTS)
+    table = safe_table(rows, RESULTS, ["key"])
+    assert table.schema == arrow_schema(RESULTS)
+    assert table.column("key").to_pylist() == ["a", "b"]
+    assert table.column("status").to_pylist() == ["failed", "ok"]
+    assert table.column("restore_work").to_pylist() == [None, 7]

@@ -1,0 +1,166 @@
+"""Sweeps on a real cluster: the same results as on one core, and no row lost or doubled whoever dies."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from spark_cluster import POISONED, Cluster, finished, kill, on, optassign, rows_of, wait_for
+
+from optassign.benchmarks.spark.columns import RESULTS, spark_schema
+from optassign.benchmarks.spark.presets import Sweep, SweepLimits
+from optassign.benchmarks.spark.sweep import key
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIMITS = SweepLimits(answer_limit=10.0, convergence_limit=60.0, memory_limit=2048)
+POISONS = ("raises", "eats", "hangs", "crashes")
+SWEEP = Sweep(
+    name="tiny",
+    shapes=("scale-out",),
+    sizes=((12, 3),),
+    assignors=("cp-sat", "greedy", "sticky", *POISONS),
+    converge_up_to=12,
+    limits=LIMITS,
+)
+GRID = """
+name = "tiny"
+shapes = ["scale-out"]
+sizes = [[12, 3]]
+converge_up_to = 12
+[limits]
+answer_limit = 10.0
+convergence_limit = 60.0
+memory_limit = 2048
+"""
+PATIENT = GRID.replace("answer_limit = 10.0", "answer_limit = 600.0").replace("converge_up_to = 12", "converge_up_to = 0")
+FOLDER = "OPTASSIGN_TEST_FOLDER"
+"""Where the assignor that waits looks."""
+TIMES = {"seconds", "converged_seconds", "host"}
+
+
+def registered(*names: str) -> list[str]:
+    return [option for name in names for option in ("--register", f"{name}=poisoned:{name.capitalize()}")]
+
+
+def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
+    path = folder / "grid.toml"
+    path.write_text(grid)
+    poisons = [name for name in assignors if name in (*POISONS, "waits")]
+    environment = dict(env or os.environ, PYTHONPATH=str(Path(POISONED).parent))
+    return optassign(
+        "benchmark",
+        "run",
+        *("--grid", str(path), "--output", str(folder / "out"), "--assignors", ",".join(assignors)),
+        *registered(*poisons),
+        *on(master, "--py-files", POISONED),
+        *("--conf", f"spark.executorEnv.{FOLDER}={folder}"),  # executors have the environment of their worker
+        env=environment,
+    )
+
+
+@pytest.fixture(scope="module")
+def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("swept")
+    out, err = finished(run(folder, cluster.master, *SWEEP.chosen()))
+    assert "7 rows solved, 7 are there" in err
+    assert out.startswith("tiny-")
+    return folder / "out"
+
+
+def test_results_are_those_of_one_core(on_the_cluster: Path, spark: "SparkSession", tmp_path: Path) -> None:
+    from optassign.benchmarks.spark.runs import Run, find_run
+    from optassign.benchmarks.spark.storage import Storage
+    from optassign.benchmarks.spark.sweep import run_sweep
+
+    spark.sparkContext.addPyFile(POISONED)
+    there = find_run(Storage(spark, str(on_the_cluster)), None)
+    here = Run("sweep", "tiny", there.assignors, there.limits, there.sweep, registered=there.registered)
+    assert run_sweep(spark, Storage(spark, str(tmp_path)), here) == 7
+    assert comparable(rows_of(on_the_cluster, "results")) == comparable(rows_of(tmp_path, "results"))
+
+
+def comparable(rows: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    return sorted((row["key"], {name: value for name, value in row.items() if name not in TIMES}) for row in rows)
+
+
+def test_what_went_wrong_is_a_row(on_the_cluster: Path) -> None:
+    rows = rows_of(on_the_cluster, "results")
+    assert Counter((row["assignor"], row["status"]) for row in rows) == {
+        ("cp-sat", "ok"): 1,
+        ("greedy", "ok"): 1,
+        ("sticky", "ok"): 1,
+        ("raises", "failed"): 1,
+        ("crashes", "failed"): 1,
+        ("eats", "out-of-memory"): 1,
+        ("hangs", "timeout"): 1,
+    }
+    for row in rows:
+        assert (row["error"] is None) == (row["status"] == "ok")
+        assert (row["restore_work"] is None) == (row["status"] != "ok")
+        assert (row["converged"] is None) == (row["status"] != "ok")
+
+
+def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSession") -> None:
+    (folder,) = on_the_cluster.glob("table=results/run=*")
+    assert spark.read.parquet(str(folder)).schema == spark_schema(RESULTS)
+
+
+def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
+    _, err = finished(run(on_the_cluster.parent, "local[1]", *SWEEP.chosen()), code=2)
+    assert "allowed: `optassign benchmark resume" in err
+
+
+def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_path: Path) -> None:
+    grid = PATIENT.replace("[[12, 3]]", "[[12, 3], [15, 3], [18, 3]]")
+    process = run(tmp_path, cluster.master, "waits", "sticky", grid=grid, env=waiting(tmp_path))
+    wait_for(lambda: len(begun(tmp_path)) == 2, "a row is being solved on each worker", process)
+    cluster.kill_worker()
+    try:
+        (tmp_path / "go").touch()
+        finished(process)
+    finally:
+        cluster.add_worker()
+    assert len(begun(tmp_path)) == 4  # three rows, one of them twice
+    rows = rows_of(tmp_path / "out", "results")
+    assert len(rows) == 6
+    assert {row["key"] for row in rows} == {
+        key(spec, name) for spec in sweep_of(grid, tmp_path).specs() for name in ("waits", "sticky")
+    }
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
+    # The longest first: cp-sat and greedy are through when the assignor that waits begins.
+    process = run(tmp_path, "local[1]", "cp-sat", "greedy", "waits", grid=PATIENT, env=waiting(tmp_path))
+    wait_for(lambda: begun(tmp_path), "the row is being solved", process)
+    kill(process)
+    parts = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/table=results/run=*/*.parquet")}
+    assert {row["assignor"] for row in rows_of(tmp_path / "out", "results")} == {"cp-sat", "greedy"}
+    (tmp_path / "go").touch()
+    environment = dict(waiting(tmp_path), PYTHONPATH=str(Path(POISONED).parent))
+    resumed = optassign("benchmark", "resume", str(tmp_path / "out"), *on("local[1]", "--py-files", POISONED), env=environment)
+    _, err = finished(resumed)
+    assert "1 row solved, 3 are there" in err
+    rows = rows_of(tmp_path / "out", "results")
+    assert Counter(row["assignor"] for row in rows) == {"cp-sat": 1, "greedy": 1, "waits": 1}
+    assert {path: path.stat().st_mtime_ns for path in parts} == parts
+    assert not list(tmp_path.glob("out/_temporary"))
+
+
+def waiting(folder: Path) -> dict[str, str]:
+    return dict(os.environ, **{FOLDER: str(folder)})
+
+
+def begun(folder: Path) -> list[Path]:
+    return list(folder.glob("begun-*"))
+
+
+def sweep_of(grid: str, folder: Path) -> Sweep:
+    from optassign.benchmarks.spark.presets import read_sweep
+
+    path = folder / "again.toml"
+    path.write_text(grid)
+    return read_sweep(path)

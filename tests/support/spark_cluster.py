@@ -1,0 +1,156 @@
+"""For tests/spark: a standalone cluster of processes on loopback, and the command line as a process that can be killed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+POISONED = str(Path(__file__).parents[1] / "spark" / "poisoned.py")
+"""Assignors that go wrong."""
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m"}
+"""Settings that the tests need on a cluster."""
+QUICK = {
+    "spark.driver.memory": "768m",
+    "spark.sql.shuffle.partitions": "1",
+    # Nothing runs long enough here for what compiling it would save.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+"""Settings with which small runs take little time."""
+PATIENCE = 600.0
+"""Seconds after which something that is waited for is taken to have failed."""
+
+
+def wait_for(condition: Callable[[], object], what: str, process: "subprocess.Popen[str] | None" = None) -> None:
+    """Wait until something is so; fails if it never is, or if `process` ends before."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if process is not None and process.poll() is not None and not condition():
+            pytest.fail(f"{what}: the process ended with {process.returncode}")
+        if time.monotonic() > end:
+            pytest.fail(f"{what}: not within {PATIENCE:g} s")
+        time.sleep(0.05)
+
+
+class Cluster:
+    """Master and workers; each worker is the leader of a process group, in which its executors are too."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self._home = Path(pyspark.__file__).parent
+        self._folder = folder
+        port, self._web = _free_port(), _free_port()
+        self.master = f"spark://127.0.0.1:{port}"
+        self._processes = [
+            self._start("master.Master", "--port", str(port), "--webui-port", str(self._web), "--host", "127.0.0.1")
+        ]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        wait_for(lambda: self._alive() is not None, "the master answers")
+
+    def add_worker(self) -> None:
+        """Start one more and wait until the master knows it."""
+        before = self._alive() or 0
+        worker = self._start(
+            "worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", self.master
+        )
+        self._processes.append(worker)
+        self.workers.append(worker)
+        wait_for(lambda: (self._alive() or 0) > before, "the worker is registered")
+
+    def kill_worker(self) -> None:
+        """Kill one with its executors, at once, and wait until the master has noticed."""
+        before = self._alive() or 0
+        _kill(self.workers.pop())
+        wait_for(lambda: self._alive() == before - 1, "the worker is missed")
+
+    def close(self) -> None:
+        for process in reversed(self._processes):
+            _kill(process)
+
+    def _start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        number = len(list(self._folder.glob("*.log")))
+        environment = dict(os.environ, SPARK_LOCAL_IP="127.0.0.1", SPARK_WORKER_DIR=str(self._folder / "work"))
+        with (self._folder / f"{number}-{name}.log").open("wb") as log:
+            return subprocess.Popen(
+                [self._home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *arguments],
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def _alive(self) -> int | None:
+        """How many workers the master has; None while it does not answer."""
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self._web}/json/", timeout=10) as answer:
+            return int(json.load(answer)["aliveworkers"])
+        return None
+
+
+def optassign(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+    """The command as a process; it leads a process group, in which its JVM is too."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "optassign.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
+    )
+
+
+def finished(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
+    """Wait for its end; its standard output and error."""
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        _kill(process)
+    assert process.returncode == code, err
+    return out, err
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """Kill the command and its JVM, at once."""
+    _kill(process)
+
+
+def on(master: str, *more: str) -> Sequence[str]:
+    """The options of a command that make it run there."""
+    settings = QUICK if master.startswith("local") else {**QUICK, **LOOPBACK}
+    options = ["--master", master]
+    for name, value in settings.items():
+        options += ["--conf", f"{name}={value}"]
+    return [*options, *more]
+
+
+def _kill(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    """What the Parquet files of a table hold, read without Spark, in no order; nothing is left out that is there twice."""
+    import pyarrow.dataset as ds
+
+    found = ds.dataset(folder / f"table={table}", format="parquet", partitioning="hive").to_table()
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
