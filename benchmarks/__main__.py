@@ -17,6 +17,12 @@ def _plugin_scale_out() -> tuple[str, list[str]]:
     return plugin_scale_out.run()
 
 
+def _round_trip() -> tuple[str, list[str]]:
+    from optassign.benchmarks import round_trip  # the same
+
+    return round_trip.run()
+
+
 def _spark_overhead() -> tuple[str, list[str]]:
     from optassign.benchmarks.spark import overhead  # needs Spark, as the next one does
 
@@ -38,6 +44,7 @@ _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "own-arrangement": own_arrangement.run,
     "beside-kafka": beside_kafka.run,
     "plugin-scale-out": _plugin_scale_out,
+    "round-trip": _round_trip,
     "spark-overhead": _spark_overhead,
     "replay-throughput": _replay_throughput,
 }

@@ -37,6 +37,20 @@ def classpath() -> str:
     return os.pathsep.join([*map(str, jars), str(JAVA / "testapp" / "target" / "lib" / "*")])
 
 
+def test_classpath() -> str:
+    """The same with the plug-in's test classes in front, which hold its round-trip benchmark; compiled if need be."""
+    everything = classpath()
+    folder = JAVA / "plugin"
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "package"]
+    with (folder / "pom.xml").open("rb") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
+    # Not the shaded jar: the benchmark uses what is inside it under its own names.
+    libraries = (folder / "target" / "classpath").read_text(encoding="utf-8").strip()
+    classes = [folder / "target" / name for name in ("classes", "test-classes")]
+    return os.pathsep.join([*map(str, classes), libraries, everything])
+
+
 def _built(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
@@ -53,7 +67,10 @@ def _built(module: str, artifact: str) -> Path:
 
 def _build(folder: Path) -> None:
     """Package one module by itself: what is wrong with others is no reason for the cluster not to start."""
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"]
+    _run(["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"])
+
+
+def _run(command: list[str]) -> None:
     for mode in (["--offline"], []):
         done = subprocess.run([*command, *mode], capture_output=True, text=True, check=False)
         if done.returncode == 0:

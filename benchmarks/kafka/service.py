@@ -15,8 +15,9 @@ from optassign.benchmarks.kafka.waiting import await_condition
 class Service:
     """The service on a port that stays the same over restarts; a context manager."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, log_format: str = "text") -> None:
         self.recordings = folder / "recordings"
+        self._log_format = log_format
         self._log = folder / "service.log"
         (port,) = free_ports(1)
         self._port = port
@@ -48,6 +49,8 @@ class Service:
             str(self.recordings),
             "--workers",
             "1",
+            "--log-format",
+            self._log_format,
         ]
         self._process = process = ChildProcess([sys.executable, "-m", "optassign.cli", *serve], self._log)
 

@@ -101,7 +101,11 @@ def bind(settings: Settings) -> socket.socket:
     if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         _check_that_strangers_are_kept_out(settings)
     try:
-        return socket.create_server(address[:2], family=family, backlog=256)
+        listener = socket.create_server(address[:2], family=family, backlog=256)
+        # Inherited by each connection. asyncio sets it itself only on sockets whose protocol is stated, which these do not
+        # do; with Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         where = f"{settings.host} port {settings.port}"
         raise SettingsError(f"--host, --port: found that {where} cannot be listened on ({error.strerror})") from None
