@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ import pyarrow as pa
 
 from optassign.benchmarks.spark.columns import Column, table_of
 
-__all__ = ["Tell", "circumstances_here", "safe_table", "telling"]
+__all__ = ["Tell", "circumstances_here", "row_done", "safe_table", "telling"]
 
 Tell = Callable[[int, int, str], None]
 """Called with how many are done, of how many, and of what, now and then, from a thread of its own."""
@@ -46,6 +48,20 @@ def circumstances_here() -> dict[str, Any]:
 
     context = TaskContext.get()
     return {"host": socket.gethostname(), "solver_threads": context.cpus() if context is not None else 1}
+
+
+def row_done(finished: Any) -> None:
+    """Count it in Spark's accumulator `finished`."""
+    global _modules
+    finished.add(1)
+    # Spark's workers collect garbage after each task, 50 ms over all that modules consist of: leave that out.
+    if len(sys.modules) > _modules:
+        gc.freeze()
+        _modules = len(sys.modules)
+
+
+_modules = 0
+"""How many were loaded when they were left out."""
 
 
 def safe_table(rows: Sequence[dict[str, Any]], columns: Sequence[Column], identity: Sequence[str]) -> pa.RecordBatch:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from optassign.benchmarks.spark.columns import REPLAYS, Column, spark_schema
-from optassign.benchmarks.spark.executing import Tell, circumstances_here, safe_table, telling
+from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
 from optassign.benchmarks.spark.jobs import Job
 from optassign.benchmarks.spark.recorded import RECORDED
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.solver_process import shared
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, read
+from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, append_each, read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,20 +125,17 @@ def _answer(spark: SparkSession, storage: Storage, run: Run, files: DataFrame, n
     rows = files.select("path", "content").mapInArrow(_answering(run, name, finished), schema)
     what = "recordings" if name == REPLAYED else "episodes"
     with telling(lambda: finished.value, files.select("path").count(), what, tell):
-        append(storage, rows, run.id)
+        append_each(storage, rows, run.id)
     return int(finished.value)
 
 
 def _note_unread(spark: SparkSession, storage: Storage, run: Run) -> None:
     """Spark passes by what it cannot read; whatever is in no table by now is noted as an error."""
-    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
-
     seen = _paths(spark, storage, REPLAYED, run).union(_paths(spark, storage, FAILED, run))
     missed = _files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
     if missed:
         rows = [(row.path, "failed", "the file cannot be read") for row in missed]
-        found = spark.createDataFrame(rows, "path string, status string, error string").withColumn("table", F.lit(FAILED))
-        append(storage, found, run.id)
+        append(storage, spark.createDataFrame(rows, "path string, status string, error string"), FAILED, run.id)
 
 
 def _answering(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -163,7 +160,7 @@ def _answering(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.Reco
                 job = replace(asked, source=recording["content"], threads=here["solver_threads"])
                 rows = _rows(job, {**here, "path": recording["path"], "table": name})
                 yield safe_table(rows, columns, _IDENTITY)
-                finished.add(1)
+                row_done(finished)
 
     return answer
 

@@ -29,6 +29,7 @@ appender.err.target = SYSTEM_ERR
 appender.err.layout.type = PatternLayout
 appender.err.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
+_LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SETTINGS = {
     "spark.app.name": "optassign",
     "spark.ui.enabled": "false",
@@ -40,6 +41,11 @@ _SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.speculation": "false",
+    # Executors only carry small rows to and from Python: what an optimising compiler and a parallel collector do for that takes
+    # more from the solvers' cores than it gives.
+    "spark.executor.extraJavaOptions": _LIGHT,
+    # Over TCP each task waits 40 ms for a delayed acknowledgement between the JVM and its Python worker.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
     # A solve says nothing for minutes; that is not idleness.
@@ -98,7 +104,7 @@ def session(master: str, settings: Mapping[str, str] | None = None, py_files: st
         if py_files:
             conf.set("spark.submit.pyFiles", py_files)
         options = conf.get("spark.driver.extraJavaOptions") or ""
-        conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()} {options}".strip())
+        conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()} {_LIGHT} {options}".strip())
         gateway = None
         try:
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.columns import RESULTS, spark_schema
-from optassign.benchmarks.spark.executing import Tell, circumstances_here, safe_table, telling
+from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
 from optassign.benchmarks.spark.jobs import Job
 from optassign.benchmarks.spark.presets import Row
 from optassign.benchmarks.spark.runs import Run
@@ -45,7 +45,7 @@ def run_sweep(spark: SparkSession, storage: Storage, run: Run, tell: Tell | None
         return 0
     finished = spark.sparkContext.accumulator(0)
     with telling(lambda: finished.value, len(rows), "rows", tell):
-        append(storage, _solved(spark, run, rows, finished), run.id)
+        append(storage, _solved(spark, run, rows, finished), RESULT, run.id)
     return len(rows)
 
 
@@ -89,9 +89,9 @@ def _solved(spark: SparkSession, run: Run, rows: list[Row], finished: Any) -> Da
                     threads=circumstances_here()["solver_threads"],
                 )
                 yield safe_table([{**circumstances, **circumstances_here(), **solve_row(job)}], RESULTS, _IDENTITY)
-                finished.add(1)
+                row_done(finished)
 
-    return placed.mapInArrow(solve, spark_schema(RESULTS)).withColumn("table", F.lit(RESULT))
+    return placed.mapInArrow(solve, spark_schema(RESULTS))
 
 
 def solve_row(job: Job) -> dict[str, Any]:

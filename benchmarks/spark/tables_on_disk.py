@@ -10,7 +10,7 @@ from optassign.benchmarks.spark.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CONVERGED", "FAILED", "REPLAYED", "RESULT", "TABLES", "append", "read"]
+__all__ = ["CONVERGED", "FAILED", "REPLAYED", "RESULT", "TABLES", "append", "append_each", "read"]
 
 RESULT, REPLAYED, CONVERGED, FAILED = "results", "replays", "convergences", "errors"
 TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
@@ -35,8 +35,13 @@ def read(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFram
     return spark.read.option("basePath", base).schema(schema).parquet(folder).dropDuplicates(key)
 
 
-def append(storage: Storage, rows: DataFrame, run: str) -> None:
-    """Add rows to the tables that their column `table` names."""
+def append(storage: Storage, rows: DataFrame, name: str, run: str) -> None:
+    """Add rows to one of the tables."""
+    rows.write.mode("append").parquet(storage.under(f"table={name}", f"run={run}"))
+
+
+def append_each(storage: Storage, rows: DataFrame, run: str) -> None:
+    """Add rows to the tables that their column `table` names; dearer, since each task looks where each row belongs."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     rows.withColumn("run", F.lit(run)).write.mode("append").partitionBy("table", "run").parquet(storage.folder)
