@@ -1,7 +1,10 @@
 """Tests that run Kafka's own classes need a JDK, and Maven where they are not built yet."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from optassign import jvm
 from optassign.assignors.kafka import available
 
 
@@ -11,3 +14,11 @@ def jdk() -> None:
     missing = available()
     if missing is not None:
         pytest.skip(missing)
+
+
+@pytest.fixture
+def new_jvm() -> Iterator[None]:
+    """The next request has to start a JVM, and none that was started under odd conditions stays."""
+    jvm.close()
+    yield
+    jvm.close()

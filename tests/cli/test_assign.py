@@ -1,0 +1,90 @@
+"""`assign`: an answer that Kafka would take, as JSON or as a table for people."""
+
+from pathlib import Path
+
+import pytest
+from command_line import given, run, written
+
+from optassign.assignment import TaskAssignment
+from optassign.generate import generate
+from optassign.reading import read_assignment, read_state
+from optassign.validation import validate
+
+
+def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    code, out, err = given(capsys, "assign", snapshot, "--assignor", "keep")
+    assert (code, err) == (0, "")
+    assert out.endswith("}\n")
+    answer = TaskAssignment.model_validate_json(out)
+    assert validate(read_state(snapshot), answer) == []
+
+
+def test_assign_reads_standard_input_and_writes_files(snapshot: str, tmp_path: Path) -> None:
+    target = tmp_path / "answer.json"
+    text = Path(snapshot).read_text(encoding="utf-8")
+    result = run("assign", "-", "--assignor", "greedy", "--output", str(target), stdin=text)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert validate(read_state(snapshot), read_assignment(target)) == []
+    printed = run("assign", "-", "--assignor", "greedy", "--output", "-", stdin=text)
+    assert TaskAssignment.model_validate_json(printed.stdout).without_times() == read_assignment(target).without_times()
+
+
+@pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
+def test_assign_answers_with_each_assignor(capsys: pytest.CaptureFixture[str], scale_out: str, assignor: str) -> None:
+    code, out, err = given(capsys, "assign", scale_out, "--assignor", assignor, "--time-limit", "5")
+    assert (code, err) == (0, "")
+    answer = TaskAssignment.model_validate_json(out)
+    assert answer.assignor == assignor
+    assert validate(read_state(scale_out), answer) == []
+
+
+def test_assign_answers_without_time(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, _ = given(capsys, "assign", scale_out, "--time-limit", "0")
+    assert code == 0
+    assert validate(read_state(scale_out), TaskAssignment.model_validate_json(out)) == []
+
+
+def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    code, out, err = given(capsys, "assign", snapshot, "--assignor", "twice")
+    assert (code, out) == (1, "")
+    assert err == (
+        "optassign assign: error: assignor 'twice' gave an answer that Kafka would refuse:"
+        " ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES\n"
+    )
+
+
+def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    code, out, err = given(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
+    assert (code, err) == (0, "")
+    state = read_state(scale_out)
+    for client in state.clients:
+        assert client.process_id in out
+    for word in ("threads", "active", "window", "standby", "warm-ups", "goal", "bound", "proven", "follow-up", "→"):
+        assert word in out
+    assert "\033" not in out  # no colours where there is no terminal
+    assert max(len(line) for line in out.splitlines()) <= 120
+
+
+def test_a_narrow_table_still_says_who_gets_what(
+    capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    _, out, _ = given(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
+    table = out[: out.index("offsets to restore now")].splitlines()
+    assert max(len(line) for line in table) <= 72
+    for client in read_state(scale_out).clients:
+        assert client.process_id[:8] in out
+
+
+def test_a_large_group_is_cut_to_what_changes_most(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = written(tmp_path / "large.json", generate("steady", 200, 80))
+    _, out, _ = given(capsys, "assign", path, "--assignor", "keep", "--format", "table")
+    assert "and 30 clients more, with less change" in out
+
+
+def test_what_is_wrong_is_marked_without_colours(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    _, out, _ = given(capsys, "assign", scale_out, "--assignor", "cold", "--format", "table")
+    assert "breaks R3" in out
+    assert "not balanced" in out
+    assert "→ 20!" in out

@@ -1,0 +1,66 @@
+"""`compare` and `converge`: assignors side by side, and one of them until the group rests."""
+
+import json
+
+import pytest
+from command_line import given
+
+# compare
+
+
+def test_compare_shows_all_side_by_side(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, err = given(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--format", "table")
+    assert (code, err) == (0, "")
+    head = out.splitlines()[0].split()
+    assert head == ["previous", "greedy", "cp-sat"]
+    for row in ("rules broken", "excess: active tasks", "active tasks moved", "÷ proven minimum", "follow-up", "seconds"):
+        assert row in out
+
+
+def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy")
+    found = json.loads(out)
+    assert code == 0
+    assert list(found["assignors"]) == ["previous", "greedy", "cp-sat"]
+    assert found["assignors"]["previous"]["seconds"] is None
+    assert found["assignors"]["cp-sat"]["violations"] == {}
+    assert found["restore_work_bound_by"] in ("greedy", "cp-sat")
+    assert found["assignors"]["cp-sat"]["planned_work"] >= found["restore_work_bound"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [("keep", 0, "none"), ("cold", 1, "R3"), ("twice", 1, "twice has no answer")],
+)
+def test_compare_tells_who_broke_a_rule(
+    capsys: pytest.CaptureFixture[str], scale_out: str, name: str, code: int, said: str
+) -> None:
+    found, out, err = given(capsys, "compare", scale_out, "--assignors", name, "--format", "table")
+    assert (found, err) == (code, "")
+    assert said in out
+
+
+# converge
+
+
+def test_converge_plays_until_the_group_rests(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    code, out, err = given(capsys, "converge", scale_out, "--assignor", "greedy")
+    found = json.loads(out)
+    assert (code, err, found["stable"]) == (0, "", True)
+    assert len(found["history"]) == found["rebalances"]
+    code, out, _ = given(capsys, "converge", scale_out, "--assignor", "greedy", "--keep-state", "--format", "table")
+    assert code == 0
+    assert "settled · rests" in out
+    assert "offsets restored" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not settle!")],
+)
+def test_converge_tells_what_did_not_settle_or_broke_a_rule(
+    capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], said: str
+) -> None:
+    code, out, _ = given(capsys, "converge", scale_out, *arguments, "--format", "table")
+    assert code == 1
+    assert said in out

@@ -1,0 +1,73 @@
+"""`explain` and `validate`: why tasks are where they are, and which rules an answer breaks."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import given, run
+
+from optassign.generate import generate
+from optassign.reading import read_state
+
+# explain
+
+
+def test_explain_tells_of_all_of_tasks_and_of_clients(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    state = read_state(scale_out)
+    task, client = state.tasks[0].id, state.clients[0].process_id
+    common = ("explain", scale_out, "--assignor", "greedy", "--format", "table")
+    code, out, err = given(capsys, *common)
+    assert (code, err) == (0, "")
+    assert "active tasks: " in out
+    assert "waits for" in out
+    _, out, _ = given(capsys, *common, "--task", task, "--client", client[:8])
+    assert f"task {task} (" in out
+    assert f"client {client} (" in out
+    _, out, _ = given(capsys, *common[:-2], "--task", task, "--task", "0_1", "--client", client)
+    found = json.loads(out)
+    assert [e["task"] for e in found["tasks"]] == [task, "0_1"]
+    assert [e["process_id"] for e in found["clients"]] == [client]
+    _, out, _ = given(capsys, *common[:-2])
+    assert set(json.loads(out)["waiting"][0]) == {"task", "process_id", "role", "lag", "slot"}
+
+
+def test_explain_takes_an_answer(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    given(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(path))
+    code, out, _ = given(capsys, "explain", scale_out, "--assignment", str(path), "--format", "table")
+    assert code == 0
+    assert "active tasks: 0 move, 20 stay, 0 had no client" in out
+
+
+def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    state = generate("steady", 4, 3).model_dump()
+    for client, name in zip(state["clients"], ("ab", "abc", "b"), strict=True):
+        client["process_id"] = name
+    path = tmp_path / "short.json"
+    path.write_text(json.dumps(state), encoding="utf-8")
+    common = ("explain", str(path), "--assignor", "keep", "--format", "table", "--client")
+    assert "client ab (" in given(capsys, *common, "ab")[1]
+    code, _, err = given(capsys, *common, "a")
+    assert code == 2
+    assert "found 'a'; allowed: one of ab, abc" in err
+
+
+# validate
+
+
+def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    given(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(good))
+    given(capsys, "assign", scale_out, "--assignor", "cold", "--output", str(bad))
+    assert given(capsys, "validate", scale_out, str(good)) == (0, '{"valid":true,"violations":[]}\n', "")
+    code, out, err = given(capsys, "validate", scale_out, str(bad))
+    found = json.loads(out)
+    assert (code, err, found["valid"]) == (1, "", False)
+    assert set(found["violations"][0]) == {"rule", "task", "process_id", "message"}
+    code, out, _ = given(capsys, "validate", scale_out, str(good), "--format", "table")
+    assert (code, out) == (0, "keep: keeps every rule\n")
+    code, out, _ = given(capsys, "validate", scale_out, str(bad), "--format", "table")
+    assert code == 1
+    assert out.startswith("cold: breaks R3 ×")
+    assert run("validate", "-", str(good), stdin=Path(scale_out).read_text(encoding="utf-8")).returncode == 0
+    assert run("validate", scale_out, "-", stdin=bad.read_text(encoding="utf-8")).returncode == 1

@@ -1,0 +1,116 @@
+"""Where output goes: terminals, files and devices, whatever the locale; progress; readers that have gone and interrupts."""
+
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import given, in_a_terminal, run
+
+from optassign.cli.progress import Progress
+from optassign.generate import generate
+from optassign.reading import read_assignment
+
+
+def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:
+    code, shown = in_a_terminal("assign", snapshot, "--assignor", "greedy")
+    assert code == 0
+    assert "window" in shown
+    assert "\033[" in shown
+    code, shown = in_a_terminal("assign", snapshot, "--assignor", "greedy", "--format", "json")
+    assert json.loads(shown)["assignor"] == "greedy"
+
+
+def test_output_is_written_wholly_or_not_at_all(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, link = tmp_path / "answer.json", tmp_path / "link.json"
+    target.write_text("before", encoding="utf-8")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    arguments = ("assign", snapshot, "--assignor", "keep", "--output", str(link))
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        code, _, err = given(capsys, *arguments)
+    assert code == 2
+    assert "No space left on device" in err
+    assert target.read_text(encoding="utf-8") == "before"
+    assert given(capsys, *arguments)[0] == 0
+    assert read_assignment(target).assignor == "keep"
+    assert link.is_symlink()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.json", "link.json", "steady.json"]
+
+
+def test_output_may_be_a_device(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    assert given(capsys, "assign", snapshot, "--assignor", "keep", "--output", "/dev/null") == (0, "", "")
+
+
+def test_json_is_utf8_and_tables_survive_whatever_the_locale(tmp_path: Path) -> None:
+    state = generate("steady", 5, 1).model_dump()
+    state["clients"][0]["process_id"] = "café"
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+    for form in ("json", "table"):
+        result = run("assign", str(path), "--assignor", "greedy", "--format", form, PYTHONIOENCODING="ascii")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert ("café" in result.stdout) == (form == "json")
+
+
+# Progress and the ends that are nobody's fault
+
+
+def test_what_takes_long_says_so_on_standard_error(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    code, out, err = given(capsys, "assign", snapshot, "--assignor", "slow")
+    assert code == 0
+    assert json.loads(out)["assignor"] == "keep"
+    assert err == "optassign: asking slow: 20 tasks on 4 clients (1 s)\n"
+
+
+def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr("optassign.cli.progress._PATIENCE", 0.01)
+    with Progress("thinking") as progress:
+        while "thinking" not in shown.getvalue():
+            time.sleep(0.01)
+        progress.now = "still thinking"
+        while "still thinking" not in shown.getvalue():
+            time.sleep(0.01)
+    assert shown.getvalue().endswith("\r\033[K")
+
+
+def test_a_reader_that_has_gone_is_no_error(snapshot: str) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "optassign.cli", "anonymise", snapshot]
+    result = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
+    fifo = tmp_path / "never.json"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "optassign.cli", "anonymise", str(fifo)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with open(fifo, "wb"):  # opens once the other side does: the command is running and waits for more
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"")

@@ -1,0 +1,126 @@
+"""Help, and one clear line for whatever is wrong with arguments or input."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import given
+
+from optassign.cli.arguments import SHAPES
+from optassign.generate import SHAPES as GENERATED
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = given(capsys, "--help")
+    assert (code, err) == (0, "")
+    commands = ("assign", "compare", "converge", "explain", "validate", "generate", "anonymise", "serve", "record")
+    for command in (*commands, "benchmark", "replay"):
+        assert f"    {command} " in out
+    assert "simulate" not in out  # nothing that does not work yet
+
+
+@pytest.mark.parametrize("command", ["assign", "compare", "converge", "explain", "validate", "generate", "anonymise"])
+def test_each_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, out, err = given(capsys, command, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: optassign {command} ")
+
+
+def test_help_and_bad_usage_load_nothing_heavy() -> None:
+    script = "import sys\nfrom optassign.cli import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+    script += "print('LOADED', *sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    for arguments in (["--help"], ["assign", "--help"], ["frobnicate"], ["assign"]):
+        result = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+        loaded = set(result.stderr.rpartition("LOADED")[2].split())
+        assert not loaded & {"pydantic", "numpy", "ortools", "rich", "pandas"}, arguments
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = given(capsys, "--version")
+    assert code == 0
+    assert out.startswith("optassign ")
+
+
+def test_shapes_are_those_that_can_be_generated() -> None:
+    assert SHAPES == GENERATED
+
+
+# What is wrong is said in one line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["assign"], "the following arguments are required: SNAPSHOT"),
+        (["assign", "S", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["assign", "S", "--assign", "cp-sat"], "unrecognized arguments: --assign cp-sat"),
+        (["assign", "S", "--time-limit", "-1"], "found -1; allowed: seconds, 0 or more"),
+        (["assign", "S", "--time-limit", "nan"], "found nan; allowed: seconds, 0 or more"),
+        (["assign", "S", "--time-limit", "inf"], "found inf; allowed: seconds, 0 or more"),
+        (["assign", "S", "--time-limit", "soon"], "invalid number value: 'soon'"),
+        (["assign", "S", "--format", "xml"], "invalid choice: 'xml'"),
+        (["assign", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat, gap-sticky"),
+        (["compare", "S", "--assignors", "keep,best"], "--assignors: found 'best'; allowed: cold, consumer-sticky, cp-sat"),
+        (["compare", "S", "--assignors", ""], "--assignors: found ''; allowed: cold, consumer-sticky, cp-sat"),
+        (["converge", "S", "--max-rebalances", "0"], "found 0; allowed: 1 or more"),
+        (["converge", "S", "--max-rebalances", "x"], "invalid integer value: 'x'"),
+        (["converge", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat"),
+        (["explain", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat"),
+        (["explain", "S", "--task", "9_9"], "--task: found 9_9; allowed: a task of the snapshot, such as 0_0, 0_1, 0_2"),
+        (["explain", "S", "--client", "nobody"], "--client: found 'nobody'; allowed: a client of the snapshot, such as "),
+        (["explain", "S", "--client", ""], "--client: found ''; allowed: a client of the snapshot, such as "),
+        (["validate", "S"], "the following arguments are required: ASSIGNMENT"),
+        (["validate", "-", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
+        (["explain", "-", "--assignment", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
+        (["validate", "S", "S"], "found"),
+        (["assign", "no/such/file"], "no/such/file: found no such file; allowed: a file with JSON"),
+        (["assign", "."], ".: found a folder"),
+        (["assign", "S", "--assignor", "keep", "--output", "no/such/folder/a.json"], "found that it cannot be written"),
+        (["assign", "S", "--assignor", "keep", "--output", "."], "found that it cannot be written"),
+        (["generate", "--shape", "odd"], "invalid choice: 'odd'"),
+        (["generate", "--tasks", "-1"], "found -1; allowed: 0 or more"),
+        (["generate", "--clients", "0"], "found 0; allowed: 1 or more"),
+        (["generate", "--threads", "0"], "threads: found 0"),
+        (["generate", "--threads", "3-1"], "threads: found (3, 1)"),
+        (["generate", "--threads", "many"], "invalid integer or N-M value: 'many'"),
+        (["generate", "--stateless", "2"], "stateless: found 2.0; allowed: 0 to 1"),
+        (["generate", "--subtopologies", "1"], "subtopologies: found 1"),
+        (["anonymise"], "the following arguments are required: SNAPSHOT"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage(
+    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], said: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    code, out, err = given(capsys, *(snapshot if argument == "S" else argument for argument in arguments))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1, err
+    assert err.startswith("optassign")
+    assert said in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["steady.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it is empty"),
+        ("{", "it is cut short"),
+        ("[]", "found an empty list"),
+        ('{"format": 2}', "format: found 2; allowed: 1"),
+        ('{"format": 1, "configs": {}, "tasks": [], "clients": []}', "clients: found an empty list"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(content, encoding="utf-8")
+    for command in ("assign", "compare", "converge", "explain", "anonymise"):
+        code, out, err = given(capsys, command, str(path))
+        assert (code, out) == (2, ""), command
+        assert err.startswith(f"optassign {command}: error: {path}")
+        assert err.count("\n") == 1
+        assert said in err

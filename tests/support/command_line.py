@@ -1,0 +1,117 @@
+"""The command line in this process, in one of its own and in a terminal, and odd assignors for it to run."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.cli import main
+from optassign.configs import AssignmentConfigs
+from optassign.state import ApplicationState
+from optassign.utilities import AssignmentError, identity_assignment
+
+
+class Keep:
+    """Everybody keeps what it lists; a little odd in the ways below, if asked for."""
+
+    def __init__(self, time_limit: float = 10.0) -> None:
+        self.time_limit = time_limit
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        pass
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return TaskAssignment(assignor="keep", clients=tuple(identity_assignment(state).values()))
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        pass
+
+
+class Twice(Keep):
+    """Every task active on every client, which Kafka refuses."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        all_tasks = tuple(state.all_tasks)
+        clients = [KafkaStreamsAssignment(process_id=c.process_id, active=all_tasks) for c in state.clients]
+        return TaskAssignment(assignor="twice", clients=tuple(clients))
+
+
+class Cold(Keep):
+    """Everything on the last client, where nothing is caught up: breaks R3."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        last = state.clients[-1].process_id
+        return TaskAssignment(
+            assignor="cold",
+            clients=tuple(
+                KafkaStreamsAssignment(process_id=c.process_id, active=tuple(state.all_tasks) if c.process_id == last else ())
+                for c in state.clients
+            ),
+        )
+
+
+class Slow(Keep):
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        time.sleep(1.3)
+        return super().assign(state)
+
+
+def written(path: Path, state: ApplicationState) -> str:
+    path.write_text(state.model_dump_json(), encoding="utf-8")
+    return str(path)
+
+
+def given(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error of a command in this process."""
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """The real thing, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "optassign.cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def in_a_terminal(*arguments: str) -> tuple[int, str]:
+    """Exit code and what a terminal shows, standard error included."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "optassign.cli", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "110"},
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    return process.wait(), shown.decode("utf-8")

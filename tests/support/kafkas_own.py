@@ -1,0 +1,48 @@
+"""Kafka's own assignors, snapshots for them, and short ways to say what they answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judging import answer
+
+from optassign.assignment import TaskAssignment
+from optassign.assignors.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.benchmarks.grid import Spec
+from optassign.state import ApplicationState
+
+RECORDED = Path(__file__).parent.parent / "data" / "kafka-4.3.1"
+EVERYONE = 2**63 - 1
+ALL = (KafkaHighAvailability, KafkaSticky, KafkaBrokerSticky)
+GENERATED = (
+    Spec("cold", 17, 3, 1),
+    Spec("steady", 37, 5, 2, threads=2, unlogged=0.2),
+    Spec("scale-out", 100, 10, 1, seed=1),
+    Spec("scale-out", 60, 8, 3, warmups=5, threads=(1, 4), tiny=0.2, seed=2),
+    Spec("scale-in", 100, 10, 2, unknown=0.1, seed=3),
+    Spec("restart", 50, 6, 0, memory=True, seed=4),
+    Spec("partial", 80, 9, 2, warmups=20, seed=5),
+    Spec("partial", 250, 25, 3, warmups=40, seed=6),
+    Spec("partial", 12, 1, 1, threads=2),
+    Spec("scale-out", 20, 3, 5),
+    Spec("cold", 3, 9, 2),
+    Spec("steady", 30, 4, stateless=1.0),
+    Spec("partial", 30, 4, stateless=0.0, unlogged=1.0),
+)
+SNAPSHOTS = {
+    **{spec.name: spec.generate() for spec in GENERATED},
+    **{file.stem: ApplicationState.model_validate_json(file.read_text()) for file in sorted(RECORDED.glob("*.json"))},
+}
+
+
+def roles(found: TaskAssignment) -> dict[str, str]:
+    """What each client gets, as `judging.answer` takes it."""
+    told = {}
+    for client in found.clients:
+        text = " | ".join(" ".join(role) for role in (client.active, client.standby, client.warmup))
+        told[client.process_id] = text + ("!" if client.followup_rebalance_ms is not None else "")
+    return told
+
+
+def same(found: TaskAssignment, expected: dict[str, str]) -> bool:
+    return roles(found) == roles(answer(expected))
