@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,8 +15,12 @@ Rows = Sequence[dict[str, Any]]
 
 _TEXT = "#010203"
 """Stands for the colour of the page's text."""
-_COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#7f7f7f")
-_MARKS = "osD^vPX*<>"
+_COLOURS = (
+    *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"),
+    *("#e377c2", "#17becf", "#bcbd22", "#7f7f7f", "#3f51b5", "#00897b"),
+)
+_MARKS = "osD^vPX*<>hp"
+_STYLES = len(_MARKS)
 
 
 def _seconds(rows: Rows) -> str:
@@ -24,9 +29,11 @@ def _seconds(rows: Rows) -> str:
         for i, name in enumerate(_names(rows)):
             mine = sorted((row for row in rows if row["assignor"] == name), key=lambda row: row["tasks"])
             x = [row["tasks"] for row in mine]
-            axes.plot(x, [row["median"] for row in mine], marker=_MARKS[i % 10], color=_COLOURS[i % 10], label=name, ms=5)
+            axes.plot(
+                x, [row["median"] for row in mine], marker=_MARKS[i % _STYLES], color=_COLOURS[i % _STYLES], label=name, ms=5
+            )
             axes.fill_between(
-                x, [r["least"] for r in mine], [r["most"] for r in mine], color=_COLOURS[i % 10], alpha=0.12, lw=0
+                x, [r["least"] for r in mine], [r["most"] for r in mine], color=_COLOURS[i % _STYLES], alpha=0.12, lw=0
             )
         axes.set(xscale="log", yscale="log", xlabel="tasks", ylabel="seconds; line: median, band: least to most")
         _sizes(axes, rows)
@@ -62,7 +69,7 @@ def _gaps(rows: Rows) -> str:
         keys = sorted({(row["assignor"], row["stage"], row["goal"]) for row in bounded if row["gap, most"] > 0})
         for i, key in enumerate(keys):
             mine = sorted((r for r in bounded if (r["assignor"], r["stage"], r["goal"]) == key), key=lambda row: row["tasks"])
-            style = {"marker": _MARKS[i % 10], "color": _COLOURS[i % 10], "ls": "-" if i < 10 else "--", "ms": 5}
+            style = {"marker": _MARKS[i % _STYLES], "color": _COLOURS[i % _STYLES], "ls": "-" if i < _STYLES else "--", "ms": 5}
             axes.plot([r["tasks"] for r in mine], [r["gap, most"] for r in mine], label=f"{key[0]}: {key[1]} {key[2]}", **style)
         axes.set_yscale("symlog", linthresh=1e-3)
         axes.set(xscale="log", xlabel="tasks", ylabel="greatest gap, as a share (0: all proven)", ylim=(0, None))
@@ -72,6 +79,30 @@ def _gaps(rows: Rows) -> str:
             figure.legend(loc="outside right upper", frameon=False)
 
     return _svg(draw, 9.6, 4.2)
+
+
+def _measures(rows: Rows) -> str:
+    """Assignors from top to bottom, one panel for each measure, one mark for each shape."""
+    names, shapes = _names(rows), sorted({row["shape"] for row in rows})
+    shown = list(rows[0])[list(rows[0]).index("balanced") + 1 :]
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+        for panel, measure in zip(panels, shown, strict=True):
+            for i, shape in enumerate(shapes):
+                mine = [row for row in rows if row["shape"] == shape]
+                style = {"marker": _MARKS[i % _STYLES], "color": _COLOURS[i % _STYLES], "ls": "", "ms": 5, "alpha": 0.8}
+                label = shape if panel is panels[0] else None
+                y = [names.index(row["assignor"]) for row in mine]
+                panel.plot([row[measure] for row in mine], y, label=label, clip_on=False, **style)
+            panel.set_title(measure, fontsize=9)
+            _from_zero(panel, [row[measure] for row in rows if row[measure] is not None])
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].invert_yaxis()
+        figure.supxlabel("means per 100 tasks; subtopology balance: clients", fontsize=9)
+        figure.legend(loc="outside right upper", frameon=False)
+
+    return _svg(draw, 2.4 + 1.45 * len(shown), 1.4 + 0.28 * len(names))
 
 
 def _savings(rows: Rows) -> str:
@@ -94,7 +125,7 @@ def _days(rows: Rows) -> str:
         axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="then")
         for i, name in enumerate(names):
             now = [sum(r["restored now"] for r in rows if r["day"] == d and r["assignor"] == name) for d in days]
-            axes.plot(days, now, color=_COLOURS[i % 10], marker=_MARKS[i % 10], ms=4, label=name)
+            axes.plot(days, now, color=_COLOURS[i % _STYLES], marker=_MARKS[i % _STYLES], ms=4, label=name)
         axes.set(ylabel="offsets restored", yscale="symlog")
         step = max(1, len(days) // 10)
         axes.set_xticks(range(0, len(days), step), days[::step], rotation=30, ha="right")
@@ -108,6 +139,7 @@ PICTURES: dict[str, Callable[[Rows], str]] = {
     "restored": _restored,
     "rebalances": _rebalances,
     "gaps": _gaps,
+    "measures": _measures,
     "savings": _savings,
     "episodes": _episodes,
     "days": _days,
@@ -126,7 +158,7 @@ def _dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
         for panel, shape in zip(panels, shapes, strict=True):
             for row in (row for row in rows if row["shape"] == shape):
                 y = names.index(row["assignor"])
-                colour = _COLOURS[y % 10]
+                colour = _COLOURS[y % _STYLES]
                 panel.plot([row[value], row[upto]], [y, y], color=colour, lw=1.5)
                 panel.plot([row[value]], [y], marker="o", color=colour, ms=6)
             panel.axvline(least, color=_TEXT, lw=0.6, ls=":")
@@ -157,7 +189,7 @@ def _bars(rows: Rows, then: str, now: str, label: str) -> str:
         for n, name in enumerate(names, start=1):
             values = {row["application"]: row[now] for row in rows if row["assignor"] == name}
             x = [i - 0.4 + n * width for i in range(len(shown))]
-            axes.bar(x, [values.get(a, 0) for a in shown], width, align="edge", color=_COLOURS[(n - 1) % 10], label=name)
+            axes.bar(x, [values.get(a, 0) for a in shown], width, align="edge", color=_COLOURS[(n - 1) % _STYLES], label=name)
         axes.set_xticks(range(len(shown)), [a or "(not told)" for a in shown], rotation=20 if len(shown) > 4 else 0)
         axes.set(ylabel=label)
         axes.yaxis.set_major_formatter(_plain)
@@ -169,6 +201,18 @@ def _bars(rows: Rows, then: str, now: str, label: str) -> str:
 def _plain(value: float, _: int) -> str:
     """A tick without an exponent."""
     return f"{value:,.10g}"
+
+
+def _from_zero(axes: Any, values: Sequence[float]) -> None:
+    """The x axis from 0, with few ticks; logarithmic above 1 where values differ much."""
+    most = max(values, default=0.0)
+    if most > 10 * min((value for value in values if value > 0), default=most):
+        axes.set_xscale("symlog", linthresh=1)
+        powers = range(int(math.log10(max(most, 1))) + 1)
+        step = 1 + len(powers) // 4
+        axes.set_xticks([0, *(10**power for power in powers[::step])])
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(_plain)
 
 
 def _sizes(axes: Any, rows: Rows) -> None:

@@ -191,7 +191,7 @@ PRESETS = {
         ),
     )
 }
-"""`smoke`: a minute. `paper`: every assignor at four sizes, an hour on two cores. `wide`: for a cluster."""
+"""`smoke`: a minute. `paper`: every assignor at four sizes, five minutes on two cores. `wide`: for a cluster."""
 
 
 def read_sweep(path: Path) -> Sweep:

@@ -55,6 +55,7 @@ class Report:
     run: Run
     sections: tuple[Section, ...]
     folder: str
+    """Of the tables, as whoever asked for the report named it."""
 
     def as_html(self) -> str:
         """One file, without anything from elsewhere."""
@@ -91,6 +92,10 @@ class Report:
         )
 
 
+_ARRANGED = (
+    "Groups that exist start from an arrangement by the generator, balanced as optassign measures it: who has another idea of"
+    " balance rearranges them first."
+)
 _SOURCE = (
     "Every table is what the query below it says about the rows of the run, which are in Parquet files. To ask the same or"
     " something else, make these views and write their names for those in braces."
@@ -113,7 +118,7 @@ def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
             sections.append(Section(query, head, rows, _picture(query, head, rows)))
     for table in tables.values():
         table.unpersist()
-    return Report(run, tuple(sections), storage.folder)
+    return Report(run, tuple(sections), storage.given)
 
 
 def _picture(query: Query, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -137,7 +142,9 @@ def _facts(run: Run) -> list[str]:
         f" up after {limits.answer_limit:g} s (a convergence after {limits.convergence_limit:g} s), and has {memory}."
     )
     facts = [about]
-    if run.kind == "replay":
+    if run.kind == "sweep":
+        facts.append(_ARRANGED)
+    else:
         facts.append(f"Recordings of `{run.recordings}`, at {run.scale} × their size.")
     return facts
 

@@ -103,8 +103,8 @@ def session(master: str, settings: Mapping[str, str] | None = None, py_files: st
             conf.set(name, value)
         if py_files:
             conf.set("spark.submit.pyFiles", py_files)
-        options = conf.get("spark.driver.extraJavaOptions") or ""
-        conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()} {_LIGHT} {options}".strip())
+        options = conf.get("spark.driver.extraJavaOptions") or _LIGHT
+        conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()} {options}")
         gateway = None
         try:
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]

@@ -22,6 +22,8 @@ class Storage:
         self._system = root.getFileSystem(configuration)
         self.folder: str = self._system.makeQualified(root).toString()
         """With the file system's scheme."""
+        self.given = folder.rstrip("/") or folder
+        """As it was given; a relative path is one of the driver's."""
 
     def under(self, *names: str) -> str:
         """The path of something in the folder."""
