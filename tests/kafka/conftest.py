@@ -49,7 +49,7 @@ def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, 
 
         def make(name: str, **properties: object) -> Group:
             # On a busy machine the service may take its time; where it must not, the test says so.
-            settings = {"optassign_url": service.url, "optassign_timeout_ms": 20_000, **properties}
+            settings = {"optassign_url": service.url, "optassign_timeout_ms": 15_000, **properties}
             group = stack.enter_context(Group(broker, name, folder, **settings))
             shown.append(group.logs)
             group.load.write(PRELOAD)

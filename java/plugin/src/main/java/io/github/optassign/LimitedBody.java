@@ -38,16 +38,24 @@ final class LimitedBody implements BodySubscriber<byte[]> {
 
     @Override
     public void onNext(List<ByteBuffer> buffers) {
-        for (ByteBuffer buffer : buffers) {
-            if (bytes.size() + buffer.remaining() > limit) {
-                subscription.cancel();
-                body.completeExceptionally(new IOException("found more than " + limit + " bytes"));
-                return;
+        try {
+            for (ByteBuffer buffer : buffers) {
+                if (bytes.size() + buffer.remaining() > limit) {
+                    end(new IOException("found more than " + limit + " bytes"));
+                    return;
+                }
+                byte[] chunk = new byte[buffer.remaining()];
+                buffer.get(chunk);
+                bytes.writeBytes(chunk);
             }
-            byte[] chunk = new byte[buffer.remaining()];
-            buffer.get(chunk);
-            bytes.writeBytes(chunk);
+        } catch (OutOfMemoryError e) {
+            end(e); // it is the client's thread that would end of it, and the caller would wait for its time-out
         }
+    }
+
+    private void end(Throwable why) {
+        subscription.cancel();
+        body.completeExceptionally(why);
     }
 
     @Override
@@ -57,6 +65,10 @@ final class LimitedBody implements BodySubscriber<byte[]> {
 
     @Override
     public void onComplete() {
-        body.complete(bytes.toByteArray());
+        try {
+            body.complete(bytes.toByteArray());
+        } catch (OutOfMemoryError e) {
+            body.completeExceptionally(e);
+        }
     }
 }

@@ -1,6 +1,7 @@
 package io.github.optassign;
 
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -47,12 +48,19 @@ public final class OptassignTaskAssignor implements TaskAssignor {
      * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside a
      * rebalance.
      *
-     * @param configs the application's Streams configuration
+     * @param configs the application's Streams configuration, such as its Properties
      * @throws ConfigException with the key, what was found and what is allowed
      */
-    public static void check(Map<String, ?> configs) {
-        PluginConfig.of(configs);
-        Object protocol = configs.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
+    public static void check(Map<?, ?> configs) {
+        Map<String, Object> named = new HashMap<>();
+        configs.forEach((key, value) -> {
+            if (!(key instanceof String name)) {
+                throw new ConfigException("Found the key " + key + "; allowed: texts");
+            }
+            named.put(name, value);
+        });
+        PluginConfig.of(named);
+        Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
         if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
             throw new ConfigException(StreamsConfig.GROUP_PROTOCOL_CONFIG, protocol,
                 "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");

@@ -1,6 +1,7 @@
 package io.github.optassign;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
@@ -48,11 +49,12 @@ final class PluginConfig {
             Importance.HIGH, "Where the optassign service listens, without /v1/assign.")
         .define(TIMEOUT_MS, Type.INT, DEFAULT_TIMEOUT_MS, ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
             Importance.MEDIUM, "Milliseconds from the start of an assignment until the fallback answers instead of the "
-                + "service. The group leader's thread waits that long, so at most a quarter of max.poll.interval.ms is "
-                + "allowed.")
+                + "service. The group leader's thread waits that long, and each of the others for it in one request, so at "
+                + "most a quarter of max.poll.interval.ms and half of request.timeout.ms is allowed.")
         .define(TOKEN, Type.PASSWORD, null, Importance.MEDIUM, "The service's token, where it has one. Never logged.")
         .define(TOKEN_FILE, Type.STRING, null, Importance.MEDIUM,
-            "A file that holds the token, instead of " + TOKEN + ". It is read in every rebalance, so the token may change.")
+            "A file of at most 64 KiB that holds the token, instead of " + TOKEN + ". It is read in every rebalance, so the "
+                + "token may change.")
         .define(APPLICATION, Type.STRING, null, ConfigDef.LambdaValidator.with(PluginConfig::checkApplication,
                 () -> "not empty"), Importance.LOW, "The application's name towards the service; default: application.id.")
         .define(MODE, Type.STRING, "active", ConfigDef.ValidString.in("active", "shadow"), Importance.MEDIUM,
@@ -62,6 +64,8 @@ final class PluginConfig {
     /** RFC 6750: what a bearer token is made of. Anything else would not survive a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
+    private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+    private static final int GREATEST_TOKEN_FILE = 64 * 1024;
 
     private final URI assignUri;
     private final int timeoutMs;
@@ -86,11 +90,7 @@ final class PluginConfig {
         String url = (String) parsed.get(URL);
         assignUri = URI.create((url.endsWith("/") ? url.substring(0, url.length() - 1) : url) + "/v1/assign");
         timeoutMs = (Integer) parsed.get(TIMEOUT_MS);
-        int quarter = maxPollIntervalMs(configs) / 4;
-        if (timeoutMs > quarter) {
-            throw new ConfigException(TIMEOUT_MS, timeoutMs, "allowed: at most " + quarter
-                + ", a quarter of " + ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG);
-        }
+        checkTimeout(configs);
         token = token((Password) parsed.get(TOKEN), (String) parsed.get(TOKEN_FILE));
         mode = Mode.valueOf(((String) parsed.get(MODE)).toUpperCase(Locale.ROOT));
         application = applicationOf(configs);
@@ -99,7 +99,8 @@ final class PluginConfig {
     /**
      * Reads and checks a configuration.
      *
-     * @param configs all configs of the application: ours, {@code application.id}, {@code max.poll.interval.ms}
+     * @param configs all configs of the application: ours, {@code application.id}, {@code max.poll.interval.ms},
+     *                {@code request.timeout.ms}
      * @throws ConfigException with the key, what was found and what is allowed
      */
     static PluginConfig of(Map<String, ?> configs) {
@@ -145,18 +146,26 @@ final class PluginConfig {
         try {
             uri = new URI(url);
         } catch (URISyntaxException e) {
-            throw new ConfigException(name, url, "allowed: http://host:port or https://host:port");
+            throw new ConfigException(name, shown(url), "allowed: http://host:port or https://host:port");
         }
         if (uri.getRawUserInfo() != null) {
             throw new ConfigException(name, "[hidden]", "allowed: no user or password; use " + TOKEN);
         }
         boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
         if (!http || uri.getHost() == null || uri.getPort() > 65_535 || uri.getPort() == 0) {
-            throw new ConfigException(name, url, "allowed: http://host:port or https://host:port");
+            throw new ConfigException(name, shown(url), "allowed: http://host:port or https://host:port");
         }
         if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
-            throw new ConfigException(name, url, "allowed: no query and no fragment");
+            throw new ConfigException(name, shown(url), "allowed: no query and no fragment");
         }
+    }
+
+    /** For the log: what is before an at sign may be a password, in what is no URL too. */
+    private static String shown(String url) {
+        int at = url.lastIndexOf('@');
+        int slashes = url.indexOf("//");
+        String scheme = slashes >= 0 && slashes < at ? url.substring(0, slashes + 2) : "";
+        return at < 0 ? url : scheme + "[hidden]" + url.substring(at);
     }
 
     private static void checkApplication(String name, Object value) {
@@ -173,10 +182,29 @@ final class PluginConfig {
             throw new ConfigException("Both " + TOKEN + " and " + TOKEN_FILE + " are set; allowed: one of them");
         }
         try {
-            return checkedToken(TOKEN_FILE, Files.readString(Path.of(file), StandardCharsets.UTF_8).strip());
+            return checkedToken(TOKEN_FILE, textOf(Path.of(file)));
         } catch (IOException | InvalidPathException e) {
-            throw new ConfigException(TOKEN_FILE, file, "allowed: a readable file; found " + e);
+            throw badTokenFile(file, e.toString());
         }
+    }
+
+    /** Of a regular file only: a pipe or a device could block, or never end, and this is read in every rebalance. */
+    private static String textOf(Path file) throws IOException {
+        if (!Files.isRegularFile(file)) {
+            throw badTokenFile(file, Files.exists(file) ? "another kind" : "none");
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes = in.readNBytes(GREATEST_TOKEN_FILE + 1);
+            if (bytes.length > GREATEST_TOKEN_FILE) {
+                throw badTokenFile(file, "a longer one");
+            }
+            return new String(bytes, StandardCharsets.UTF_8).strip();
+        }
+    }
+
+    private static ConfigException badTokenFile(Object file, String found) {
+        return new ConfigException(TOKEN_FILE, file, "allowed: a readable regular file of at most " + GREATEST_TOKEN_FILE
+            + " bytes; found " + found);
     }
 
     private static Password checkedToken(String name, String token) {
@@ -186,14 +214,29 @@ final class PluginConfig {
         return new Password(token);
     }
 
+    /**
+     * While the leader waits for an answer it does not poll, and every other member waits for the leader in one request
+     * (SyncGroup), after whose time-out it would join anew: the group would rebalance for ever.
+     */
+    private void checkTimeout(Map<String, ?> configs) {
+        String poll = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
+        String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
+        int pollMs = consumersOwn(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);
+        int requestMs = consumersOwn(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
+        int most = Math.min(pollMs / 4, requestMs / 2);
+        if (timeoutMs > most) {
+            throw new ConfigException(TIMEOUT_MS, timeoutMs, "allowed: at most " + most + ", the lesser of a quarter of "
+                + poll + " (" + pollMs + ") and half of " + request + " (" + requestMs + ")");
+        }
+    }
+
     /** As the consumer has it, or as a Streams configuration may set it for the consumer. */
-    private static int maxPollIntervalMs(Map<String, ?> configs) {
-        String name = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
+    private static int consumersOwn(Map<String, ?> configs, String name, int otherwise) {
         for (String key : new String[] {StreamsConfig.mainConsumerPrefix(name), StreamsConfig.consumerPrefix(name), name}) {
             if (configs.get(key) != null) {
                 return (Integer) ConfigDef.parseType(key, configs.get(key), Type.INT);
             }
         }
-        return DEFAULT_MAX_POLL_INTERVAL_MS;
+        return otherwise;
     }
 }

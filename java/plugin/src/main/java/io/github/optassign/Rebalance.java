@@ -2,9 +2,7 @@ package io.github.optassign;
 
 import java.io.IOException;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils;
@@ -21,6 +19,7 @@ final class Rebalance {
     private final ApplicationState state;
     private final String application;
     private final PluginConfig config;
+    private final Memory.Applied last;
     private final Memory.Applied before;
     private final Snapshot snapshot;
     private long roundTripMs = -1;
@@ -39,8 +38,9 @@ final class Rebalance {
         this.state = state;
         this.application = application;
         this.config = config;
-        before = memory.applied();
+        last = memory.applied();
         snapshot = Snapshot.of(state, memory.changelogEnds());
+        before = last == null || last.overtaken(snapshot) ? null : last;
     }
 
     /**
@@ -60,6 +60,9 @@ final class Rebalance {
                 service = askService();
             } catch (ServiceFailure e) {
                 failure = e.getMessage();
+            } catch (OutOfMemoryError e) {
+                // No thread to be had, or an answer too big for the heap: the fallback needs neither.
+                failure = ServiceFailure.oneLine(e.toString());
             } catch (Throwable e) {
                 OptassignTaskAssignor.passOnFatal(e);
                 failure = ServiceFailure.oneLine(e.toString());
@@ -87,14 +90,16 @@ final class Rebalance {
 
     private Decided askService() throws IOException, ServiceFailure {
         long deadline = start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
-        byte[] body = SnapshotWriter.write(snapshot, application, Instant.now(), before == null ? null : before.json());
+        List<List<Racks.Partition>> partitions = Racks.of(snapshot, deadline);
+        String remembered = before == null ? null : before.json();
+        byte[] body = SnapshotWriter.write(snapshot, application, Instant.now(), remembered, partitions);
         long sent = System.nanoTime();
         ServiceClient.Reply reply = new ServiceClient(config).ask(body, before == null ? -1 : before.answeredAt(), deadline);
         roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
         Answer answer = AnswerReader.read(reply.json());
         CheckedAnswer checked = AnswerCheck.check(snapshot, answer);
         kafkaAccepts(checked);
-        return new Decided(checked, new Memory.Applied(reply.json(), reply.answeredAt(), answer, threads()));
+        return new Decided(checked, Memory.Applied.of(reply.json(), reply.answeredAt(), answer, snapshot));
     }
 
     /** Kafka's own validation, which would end this thread afterwards: for what a later Kafka may add to it. */
@@ -110,21 +115,14 @@ final class Rebalance {
         Fallback.Result result = Fallback.answer(snapshot, before);
         Answer named = Fallback.named(snapshot, result);
         String json = AnswerWriter.write(named, result.stalled());
+        CheckedAnswer checked = Fallback.checked(snapshot, result);
         try {
             AnswerCheck.check(snapshot, named);
+            kafkaAccepts(checked);
         } catch (ServiceFailure e) {
             throw new IllegalStateException("the fallback's answer: " + e.getMessage(), e);
         }
-        Memory.Applied remembered = new Memory.Applied(json, System.currentTimeMillis(), named, threads());
-        return new Decided(Fallback.checked(snapshot, result), remembered);
-    }
-
-    private Map<String, Integer> threads() {
-        Map<String, Integer> threads = new HashMap<>();
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            threads.put(snapshot.clientName(c), snapshot.threads(c));
-        }
-        return threads;
+        return new Decided(checked, Memory.Applied.of(json, Memory.Applied.dateAfter(last), named, snapshot));
     }
 
     private void warn(String failure, long askedMs, Decided applied) {

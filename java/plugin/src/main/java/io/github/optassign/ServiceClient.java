@@ -21,26 +21,25 @@ import javax.net.ssl.SSLException;
 /**
  * Asks the service once per rebalance (docs/protocol.md, version 1).
  *
- * <p>All calls of a JVM share one HTTP client, so that connections are kept from one rebalance to the next. Its threads are
- * daemons and end nothing. A redirect is not followed: the token would go with it.
+ * <p>All calls of a JVM share connections ({@link HttpClients}).
  */
 final class ServiceClient {
     static final String PROTOCOL = "1";
     /** 100,000 tasks with plan and report take about 20 MB. */
     private static final int GREATEST_ANSWER = 64 * 1024 * 1024;
+    /** The year 9987: what is built on an answer is dated later, and the service ends with the year 9999. */
+    static final long LATEST_ANSWERED_AT = 253_000_000_000_000L;
 
     private final PluginConfig config;
+    private final HttpClients clients;
 
     ServiceClient(PluginConfig config) {
-        this.config = config;
+        this(config, HttpClients.SHARED);
     }
 
-    /** Made on first use and inside the caller's try: a broken TLS set-up must not stop the class from loading. */
-    private static final class Shared {
-        static final HttpClient HTTP = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .followRedirects(HttpClient.Redirect.NEVER)
-            .build();
+    ServiceClient(PluginConfig config, HttpClients clients) {
+        this.config = config;
+        this.clients = clients;
     }
 
     /**
@@ -65,7 +64,8 @@ final class ServiceClient {
         try {
             return send(snapshot, rememberedAt, deadline);
         } catch (BrokenConnection e) {
-            // A kept connection may have been closed by the other side; asking again is harmless, and opens a new one.
+            // A kept connection may have been closed by the other side; asking again is harmless.
+            clients.renew();
             if (System.nanoTime() - start > (deadline - start) / 2) {
                 throw new ServiceFailure("connection broke: " + e.getMessage());
             }
@@ -78,11 +78,12 @@ final class ServiceClient {
     }
 
     private Reply send(byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure, BrokenConnection {
+        HttpClient http = clients.get();
         long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         if (leftMs <= 0) {
             throw tooLate();
         }
-        CompletableFuture<HttpResponse<byte[]>> call = Shared.HTTP.sendAsync(
+        CompletableFuture<HttpResponse<byte[]>> call = http.sendAsync(
             request(snapshot, rememberedAt, leftMs),
             head -> new LimitedBody(GREATEST_ANSWER));
         try {
@@ -140,9 +141,11 @@ final class ServiceClient {
         return new Reply(json, answeredAt(response));
     }
 
+    /** Our own clock's where the service says nothing, or nothing that it would take back. */
     private static long answeredAt(HttpResponse<byte[]> response) {
         try {
-            return response.headers().firstValueAsLong("Optassign-Answered-At").orElseGet(System::currentTimeMillis);
+            long at = response.headers().firstValueAsLong("Optassign-Answered-At").orElse(-1);
+            return at >= 0 && at <= LATEST_ANSWERED_AT ? at : System.currentTimeMillis();
         } catch (NumberFormatException e) {
             return System.currentTimeMillis();
         }
@@ -170,7 +173,7 @@ final class ServiceClient {
         if (cause instanceof IOException) {
             throw new BrokenConnection(text(cause));
         }
-        return new ServiceFailure(text(cause));
+        return new ServiceFailure(cause.toString());
     }
 
     private static String text(Throwable cause) {

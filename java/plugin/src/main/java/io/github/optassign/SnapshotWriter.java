@@ -8,29 +8,28 @@ import java.io.IOException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.BitSet;
-import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
-import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
 /**
  * A {@link Snapshot} as the JSON the service reads (ApplicationState, format 1), UTF-8.
  *
  * <p>Lags are sparse: what every client without state shows is sent once, as the task's {@code changelog_end_offset}.
- * Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker.
+ * Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker ({@link Racks}).
  */
 final class SnapshotWriter {
     private final Snapshot snapshot;
+    private final List<List<Racks.Partition>> partitions;
     private final SerializableString[] names;
 
-    private SnapshotWriter(Snapshot snapshot) {
+    private SnapshotWriter(Snapshot snapshot, List<List<Racks.Partition>> partitions) {
         this.snapshot = snapshot;
+        this.partitions = partitions;
         names = new SerializableString[snapshot.taskCount()];
         for (int t = 0; t < names.length; t++) {
             names[t] = new SerializedString(snapshot.taskName(t));
@@ -41,12 +40,14 @@ final class SnapshotWriter {
      * Writes a snapshot.
      *
      * @param remembered the last applied TaskAssignment, which goes back as it was; null: none
+     * @param partitions per task its partitions; an empty list: racks do not matter
      * @throws IOException never in practice: the JSON is written to memory
      */
-    static byte[] write(Snapshot snapshot, String application, Instant takenAt, String remembered) throws IOException {
+    static byte[] write(Snapshot snapshot, String application, Instant takenAt, String remembered,
+            List<List<Racks.Partition>> partitions) throws IOException {
         try (ByteArrayBuilder bytes = new ByteArrayBuilder(64 * 1024)) {
             try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
-                new SnapshotWriter(snapshot).writeAll(json, application, takenAt, remembered);
+                new SnapshotWriter(snapshot, partitions).writeAll(json, application, takenAt, remembered);
             }
             return bytes.toByteArray();
         }
@@ -59,11 +60,9 @@ final class SnapshotWriter {
         json.writeStringField("taken_at", takenAt.truncatedTo(ChronoUnit.MILLIS).toString());
         json.writeFieldName("configs");
         writeConfigs(json, snapshot.configs());
-        boolean racks = !StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE
-            .equals(snapshot.configs().rackAwareAssignmentStrategy());
         json.writeArrayFieldStart("tasks");
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            writeTask(json, t, racks);
+            writeTask(json, t);
         }
         json.writeEndArray();
         json.writeArrayFieldStart("clients");
@@ -101,7 +100,7 @@ final class SnapshotWriter {
         }
     }
 
-    private void writeTask(JsonGenerator json, int t, boolean racks) throws IOException {
+    private void writeTask(JsonGenerator json, int t) throws IOException {
         json.writeStartObject();
         json.writeFieldName("id");
         json.writeString(names[t]);
@@ -110,9 +109,9 @@ final class SnapshotWriter {
         if (snapshot.endOffset(t) >= 0) {
             json.writeNumberField("changelog_end_offset", snapshot.endOffset(t));
         }
-        if (racks) {
+        if (!partitions.isEmpty()) {
             json.writeArrayFieldStart("partitions");
-            for (TaskTopicPartition partition : sorted(snapshot.info(t).topicPartitions())) {
+            for (Racks.Partition partition : partitions.get(t)) {
                 writePartition(json, partition);
             }
             json.writeEndArray();
@@ -120,22 +119,14 @@ final class SnapshotWriter {
         json.writeEndObject();
     }
 
-    private static Iterable<TaskTopicPartition> sorted(Set<TaskTopicPartition> partitions) {
-        return partitions.stream().sorted(Comparator
-            .comparing((TaskTopicPartition partition) -> partition.topicPartition().topic())
-            .thenComparingInt(partition -> partition.topicPartition().partition())
-            .thenComparing(TaskTopicPartition::isSource)
-            .thenComparing(TaskTopicPartition::isChangelog)).toList();
-    }
-
-    private static void writePartition(JsonGenerator json, TaskTopicPartition partition) throws IOException {
+    private static void writePartition(JsonGenerator json, Racks.Partition partition) throws IOException {
         json.writeStartObject();
-        json.writeStringField("topic", partition.topicPartition().topic());
-        json.writeNumberField("partition", partition.topicPartition().partition());
-        json.writeBooleanField("source", partition.isSource());
-        json.writeBooleanField("changelog", partition.isChangelog());
+        json.writeStringField("topic", partition.topic());
+        json.writeNumberField("partition", partition.number());
+        json.writeBooleanField("source", partition.source());
+        json.writeBooleanField("changelog", partition.changelog());
         json.writeArrayFieldStart("racks");
-        for (String rack : new TreeSet<>(partition.rackIds().orElse(Set.of()))) {
+        for (String rack : partition.racks()) {
             json.writeString(rack);
         }
         json.writeEndArray();

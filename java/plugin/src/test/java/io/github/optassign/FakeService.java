@@ -10,10 +10,16 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 
 /** The other end of the line: a real HTTP server on loopback that answers as a test wants. */
 final class FakeService implements AutoCloseable {
@@ -69,6 +75,17 @@ final class FakeService implements AutoCloseable {
 
     String url() {
         return "http://127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    /** One rebalance of an application that asks here, with an assignor of its own as Kafka has it. */
+    TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
+        Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", url()));
+        configs.putAll(more);
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        assignor.configure(configs);
+        TaskAssignment assignment = assignor.assign(group.state());
+        assignor.onAssignmentComputed(new GroupAssignment(Map.of()), new GroupSubscription(Map.of()), outcome);
+        return assignment;
     }
 
     @Override

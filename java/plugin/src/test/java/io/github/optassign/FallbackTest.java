@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The fallback on groups made by hand. */
@@ -65,12 +64,11 @@ class FallbackTest {
         List<Answer.Client> plan = List.of(
             new Answer.Client(group.client(0).name(), List.of("0_1"), List.of(), List.of(), null),
             new Answer.Client(group.client(1).name(), List.of("0_0"), List.of(), List.of(), null));
-        Map<String, Integer> threads = Map.of(group.client(0).name(), 1, group.client(1).name(), 1);
-        Fallback.Result own = answer(group, new Memory.Applied("{}", 1, new Answer("fallback", now, plan, List.of()), threads));
+        Fallback.Result own = answer(group, group.remembered(new Answer("fallback", now, plan, List.of())));
         assertEquals(List.of("0_0"), client(group, own, 0).active());
         // The service knows goals that the fallback does not, so its plan is carried out.
         Answer fromService = new Answer("cp-sat", now, plan, List.of());
-        Fallback.Result services = answer(group, new Memory.Applied("{}", 1, fromService, threads));
+        Fallback.Result services = answer(group, group.remembered(fromService));
         assertEquals(List.of("0_1"), client(group, services, 0).active());
     }
 
@@ -164,8 +162,7 @@ class FallbackTest {
             new Answer.Client(group.client(0).name(), List.of("0_0", "0_1", "0_2", "0_3"), List.of(), List.of(), null),
             new Answer.Client(group.client(1).name(), List.of(), List.of(), List.of(), null));
         Answer remembered = new Answer("cp-sat", clients, null, List.of());
-        Map<String, Integer> threads = Map.of(group.client(0).name(), 1, group.client(1).name(), 1);
-        Memory.Applied applied = new Memory.Applied("{}", 1, remembered, threads);
+        Memory.Applied applied = group.remembered(remembered);
         assertEquals(List.of(4, 0), activeCounts(group, answer(group, applied)));
         group.client(1).threads = 3;
         assertEquals(List.of(1, 3), activeCounts(group, answer(group, applied)), "the group has changed");

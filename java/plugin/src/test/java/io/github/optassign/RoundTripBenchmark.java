@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
@@ -43,13 +44,13 @@ final class RoundTripBenchmark {
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
         }
         PluginConfig config = PluginConfig.of(Map.of("optassign.url", url, "optassign.timeout.ms", 60_000,
-            "application.id", "benchmark"));
+            "request.timeout.ms", 120_000, "application.id", "benchmark"));
         double[][] times = new double[4][calls];
         int bytes = 0;
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
             Snapshot snapshot = Snapshot.of(state, new ChangelogEnds());
-            byte[] body = SnapshotWriter.write(snapshot, "benchmark", Instant.now(), null);
+            byte[] body = SnapshotWriter.write(snapshot, "benchmark", Instant.now(), null, List.of());
             long written = System.nanoTime();
             ServiceClient.Reply reply = new ServiceClient(config).ask(body, -1, start + TimeUnit.SECONDS.toNanos(60));
             long answered = System.nanoTime();

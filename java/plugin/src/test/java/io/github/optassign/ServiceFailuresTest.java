@@ -42,7 +42,7 @@ class ServiceFailuresTest {
         log.close();
     }
 
-    private static TestGroup group() {
+    static TestGroup group() {
         TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
         return group.runs(0, "0_0").runs(1, "0_1", "1_0");
     }
@@ -225,7 +225,7 @@ class ServiceFailuresTest {
             }
             return null;
         };
-        assertFallsBack(Map.of("optassign.timeout.ms", "20000"), "found more than 67108864 bytes");
+        assertFallsBack(Map.of("optassign.timeout.ms", "15000"), "found more than 67108864 bytes");
     }
 
     private void await() {

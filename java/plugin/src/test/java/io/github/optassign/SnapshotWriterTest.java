@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicPartition;
 import org.apache.kafka.streams.state.HostInfo;
@@ -23,7 +24,16 @@ class SnapshotWriterTest {
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456Z");
 
     private static JsonNode write(TestGroup group, ChangelogEnds ends) throws IOException {
-        return new ObjectMapper().readTree(SnapshotWriter.write(Snapshot.of(group.state(), ends), "orders", NOON, null));
+        return new ObjectMapper().readTree(bytes(Snapshot.of(group.state(), ends)));
+    }
+
+    private static byte[] bytes(Snapshot snapshot) throws IOException {
+        try {
+            List<List<Racks.Partition>> partitions = Racks.of(snapshot, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
+            return SnapshotWriter.write(snapshot, "orders", NOON, null, partitions);
+        } catch (ServiceFailure e) {
+            throw new IOException(e);
+        }
     }
 
     private static JsonNode json(String text) throws IOException {
@@ -125,8 +135,8 @@ class SnapshotWriterTest {
     void doesNotDependOnTheOrderOfMaps() throws IOException {
         for (int seed = 0; seed < 50; seed++) {
             TestGroup group = TestGroup.random(new Random(seed));
-            byte[] one = SnapshotWriter.write(Snapshot.of(group.state(new Random(1)), new ChangelogEnds()), "a", NOON, null);
-            byte[] two = SnapshotWriter.write(Snapshot.of(group.state(new Random(2)), new ChangelogEnds()), "a", NOON, null);
+            byte[] one = bytes(Snapshot.of(group.state(new Random(1)), new ChangelogEnds()));
+            byte[] two = bytes(Snapshot.of(group.state(new Random(2)), new ChangelogEnds()));
             assertEquals(new String(one), new String(two), "seed " + seed);
         }
     }

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
@@ -170,9 +171,12 @@ final class TestGroup {
 
     /** What is remembered of an answer of the fallback once it is applied. */
     Memory.Applied remembered(Fallback.Result result) {
-        Map<String, Integer> threads = new HashMap<>();
-        clients.forEach(client -> threads.put(client.name(), client.threads));
-        return new Memory.Applied("{}", 1, Fallback.named(snapshot(), result), threads);
+        return remembered(Fallback.named(snapshot(), result));
+    }
+
+    /** What is remembered of an answer once it is applied. */
+    Memory.Applied remembered(Answer answer) {
+        return Memory.Applied.of("{}", 1, answer, snapshot());
     }
 
     /** The answer is applied and everything restored: actives run, other copies lag 0, other state is deleted or kept. */
@@ -201,9 +205,17 @@ final class TestGroup {
 
     /** What Kafka shows between the two passes of an answer: tasks that change hands are active nowhere. */
     void firstPass(Answer answer) {
+        firstPass(answer, client -> true);
+    }
+
+    /** The same where the answer has reached only some clients before the next rebalance began. */
+    void firstPass(Answer answer, Predicate<Client> reached) {
         Map<String, String> owners = new HashMap<>();
         answer.clients().forEach(given -> given.active().forEach(id -> owners.put(id, given.processId())));
         for (Client client : clients) {
+            if (!reached.test(client)) {
+                continue;
+            }
             for (TaskId task : new ArrayList<>(client.active)) {
                 if (!client.name().equals(owners.get(task.toString()))) {
                     client.active.remove(task);

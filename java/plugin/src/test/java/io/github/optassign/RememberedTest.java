@@ -1,0 +1,153 @@
+package io.github.optassign;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the service is sent of the answers before, and with which date. */
+class RememberedTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String VALID = ServiceFailuresTest.VALID;
+
+    private FakeService service;
+    private final LogLines log = new LogLines();
+
+    @BeforeEach
+    void open() throws IOException {
+        Memory.clearAll();
+        service = new FakeService();
+        service.behaviour = (exchange, body) -> VALID;
+    }
+
+    @AfterEach
+    void close() {
+        service.close();
+        log.close();
+    }
+
+    private static TestGroup group() {
+        return ServiceFailuresTest.group();
+    }
+
+    private TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
+        return service.rebalance(group, more, outcome);
+    }
+
+    private JsonNode sent(int call) throws IOException {
+        return JSON.readTree(service.bodies.get(call));
+    }
+
+    @Test
+    void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(0).has("remembered"));
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertTrue(service.bodies.get(1).contains(VALID), "the text as it was");
+        assertEquals("1780000000000", service.headers.get(1).getFirst("Optassign-Remembered-At"));
+        assertEquals(JSON.readTree(VALID), sent(1).get("remembered"));
+    }
+
+    @Test
+    void refusedAnswerIsNotRemembered() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.UNKNOWN_TASK_ID);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(1).has("remembered"));
+        assertEquals(1, log.of(Level.ERROR).size());
+    }
+
+    @Test
+    void fallbacksAnswerIsRememberedToo() throws IOException {
+        service.behaviour = (exchange, body) -> "{}";
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        JsonNode remembered = sent(1).get("remembered");
+        assertEquals("fallback", remembered.get("assignor").asText());
+        assertEquals("0_0", remembered.get("clients").get(0).get("active").get(0).asText());
+        assertTrue(Long.parseLong(service.headers.get(1).getFirst("Optassign-Remembered-At")) > 0);
+    }
+
+    /** The service's clock is a day ahead; what the fallback decides afterwards still is the newer one. */
+    @Test
+    void fallbacksAnswerIsDatedLaterThanTheServices() throws IOException {
+        long tomorrow = System.currentTimeMillis() + Duration.ofDays(1).toMillis();
+        assertEquals(tomorrow, answeredAt(Long.toString(tomorrow)));
+        service.behaviour = (exchange, body) -> "{}";
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        int last = service.bodies.size() - 1;
+        assertEquals("fallback", sent(last).get("remembered").get("assignor").asText());
+        long dated = Long.parseLong(service.headers.get(last).getFirst("Optassign-Remembered-At"));
+        assertTrue(dated > tomorrow && dated < tomorrow + 600_000, dated + " after " + tomorrow);
+    }
+
+    /** What the plug-in sends back of what the service said of its clock. */
+    private long answeredAt(String said) {
+        service.behaviour = (exchange, body) -> {
+            exchange.getResponseHeaders().set("Optassign-Answered-At", said);
+            return VALID;
+        };
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        return Long.parseLong(service.headers.get(service.bodies.size() - 1).getFirst("Optassign-Remembered-At"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "253000000000001", "9223372036854775807", "9223372036854775808", "now", ""})
+    void impossibleDatesAreReplacedByOurOwn(String said) {
+        long before = System.currentTimeMillis();
+        long dated = answeredAt(said);
+        assertTrue(dated >= before && dated <= System.currentTimeMillis(), dated + " after " + before);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 253_000_000_000_000L})
+    void extremeDatesAreTaken(long said) {
+        assertEquals(said, answeredAt(Long.toString(said)));
+    }
+
+    /** This process led, lost the lead and leads again; meanwhile somebody has moved a task (which one does not matter). */
+    @Test
+    void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
+        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        group.runs(0, "0_1", "1_0").runs(1, "0_0");
+        rebalance(group, Map.of(), AssignmentError.NONE);
+        rebalance(group, Map.of(), AssignmentError.NONE);
+        assertTrue(sent(1).has("remembered"), "all is as the answer says");
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(2).has("remembered"));
+        assertNull(service.headers.get(2).getFirst("Optassign-Remembered-At"));
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertTrue(sent(3).has("remembered"), "the answer did not arrive, but it still is the last one");
+    }
+
+    @Test
+    void applicationsHaveMemoriesOfTheirOwn() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        rebalance(group(), Map.of("optassign.application", "payments"), AssignmentError.NONE);
+        assertFalse(sent(1).has("remembered"));
+        assertEquals("payments", sent(1).get("application").asText());
+    }
+
+    @Test
+    void fallbackGoesOnFromTheServicesPlan() {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        service.close();
+        TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment));
+    }
+}
