@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,7 +24,8 @@ NOBODY = "=none"
 _LONGEST, _KEPT = 120, 100
 _HEAD = 1 << 16
 """Bytes, compressed, in which the head of a recording ends: its names are limited."""
-_TRIES = 5
+_TRIES, _LOOKS = 5, 1000
+"""Damaged recordings, and recordings in all, among which an application's last applied answer is looked for."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
 _log = logging.getLogger(__name__)
@@ -74,26 +75,37 @@ def relative_path(application: str | None, at: datetime, number: int) -> Path:
 def entries(folder: Path, application: str | None = None) -> Iterator[Entry]:
     """All recordings below `folder`, or one application's, in no particular order; whatever is named otherwise is passed by.
 
-    OSError if the folder cannot be read; none if it does not exist.
+    OSError if the folder itself cannot be read; none if it does not exist.
     """
     wanted = None if application is None else folder_of(application)
     if not folder.exists():
         return
     for of_application in folder.iterdir():
-        if (wanted is None or of_application.name == wanted) and of_application.is_dir():
-            for day in of_application.iterdir():
-                if _DAY.fullmatch(day.name) and day.is_dir():
+        if wanted is None or of_application.name == wanted:
+            for day in _inside(of_application):
+                if _DAY.fullmatch(day.name):
                     yield from _of_day(day, of_application.name)
 
 
+def _inside(folder: Path) -> list[Path]:
+    """What is in a folder; nothing if it is none or has just been deleted, or if it cannot be read: others can be."""
+    try:
+        return list(folder.iterdir())
+    except (NotADirectoryError, FileNotFoundError):
+        return []
+    except OSError as error:  # not ours, such as lost+found; damaged
+        _log.warning("a folder is passed by: %s cannot be read (%s)", folder, error.strerror or error)
+        return []
+
+
 def _of_day(day: Path, folder: str) -> Iterator[Entry]:
-    for path in day.iterdir():
+    for path in _inside(day):
         match = _FILE.fullmatch(path.name)
         if match:
             try:
                 at = datetime.strptime(f"{day.name} {match[1]}000+0000", "%Y-%m-%d %H%M%S.%f%z")
                 yield Entry(at, int(match[2]), folder, path, path.stat().st_size)
-            except (ValueError, FileNotFoundError):  # no such day or time; deleted meanwhile
+            except (ValueError, OSError):  # no such day or time; deleted meanwhile, not ours or damaged
                 continue
 
 
@@ -134,7 +146,7 @@ def newest_answers(folder: Path, most: int) -> list[Recording]:
 
 def _newest_applied(group: Iterator[Entry]) -> Recording | None:
     tries = 0
-    for entry in group:
+    for entry in islice(group, _LOOKS):
         try:
             head = read_head(entry.path)
             if head.mode == "active" and head.in_time:

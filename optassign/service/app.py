@@ -22,7 +22,8 @@ __all__ = ["PAGES", "make_app"]
 
 PAGES = frozenset({"/v1/assign", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
 _JSON = "application/json"
-_LONGEST_UPLOAD = 60.0
+_LONGEST_UPLOAD = 20.0
+"""Seconds for the body of a comparison: so long, too, it can hold up the end of the service."""
 _COMPARE_SECONDS = 10.0
 
 

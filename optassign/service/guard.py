@@ -57,6 +57,7 @@ class Guard:
         except RequestRefusedError as error:
             await response.refuse(error.refusal)
         except ClientDisconnect:
+            response.status = None  # the application has said 500, but nobody heard it
             event("client_gone", path=scope["path"])
         except Exception as error:
             event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")

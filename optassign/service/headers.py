@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from optassign._model import INT64_MAX
 from optassign.service.problem import refused
 
 __all__ = ["PROTOCOL", "Headers", "RequestHead", "check_token", "content_encoding", "deadline_of", "read_head"]
 
 PROTOCOL = "1"
 _LONGEST_DEADLINE_MS = 600_000
-_END_OF_TIME = 253_402_300_799_999
-"""The last millisecond of the year 9999."""
 _SHOWN = 60
 
 
@@ -31,7 +30,7 @@ class RequestHead:
     deadline: float
     mode: Literal["active", "shadow"] = "active"
     remembered_at: int | None = None
-    """Milliseconds since 1970; None: not said."""
+    """Milliseconds since 1970; None: not said. What is too far ahead is refused where the last answer is known."""
     plugin: str | None = None
 
 
@@ -48,7 +47,7 @@ def read_head(headers: Headers, default_deadline: float) -> RequestHead:
     return RequestHead(
         deadline=deadline_of(headers, default_deadline),
         mode="shadow" if mode == "shadow" else "active",
-        remembered_at=_integer(headers, "Optassign-Remembered-At", 0, _END_OF_TIME),
+        remembered_at=_integer(headers, "Optassign-Remembered-At", 0, INT64_MAX),
         plugin=None if plugin is None else plugin[:_SHOWN],
     )
 

@@ -18,7 +18,9 @@ class Refusal:
     def body(self) -> bytes:
         """The JSON object; only `error` is always there."""
         parts = {"error": self.error, "where": self.where, "found": self.found, "allowed": self.allowed}
-        return json.dumps({name: text for name, text in parts.items() if text is not None}, ensure_ascii=False).encode()
+        # Half a surrogate pair, which a refused request may hold, cannot be encoded: written out it is JSON's own escape.
+        text = json.dumps({name: text for name, text in parts.items() if text is not None}, ensure_ascii=False)
+        return text.encode(errors="backslashreplace")
 
 
 class RequestRefusedError(Exception):

@@ -79,6 +79,7 @@ class Rebalances:
         application = application_of(body) if head.mode == "active" else None  # a shadow has no part in the memory
         async with self._turn(application, times.fallback):
             last = self._memory.get(application)
+            self._check_date(application, head)
             job = AssignJob(
                 body=body,
                 limits=self._limits,
@@ -89,7 +90,7 @@ class Rebalances:
                 keep_snapshot=self._recorder is not None,
             )
             found = await self._find(job, times)
-            now = time.time_ns() // 1_000_000
+            now = _milliseconds()
             in_time = loop.time() <= times.deadline and not await disconnected()
             at = self._memory.next_time(application, now, head.remembered_at)
             if application is not None and in_time:
@@ -98,6 +99,12 @@ class Rebalances:
         self._afterwards.add(task)
         task.add_done_callback(self._afterwards.discard)
         return Answered(found.answer.content, at)
+
+    def _check_date(self, application: str | None, head: RequestHead) -> None:
+        latest = self._memory.latest(application, _milliseconds())
+        if head.remembered_at is not None and head.remembered_at > latest:
+            allowed = f"at most {latest}: a year ahead of the service's clock, or its last answer"
+            raise refused(400, "the date is too far ahead", "Optassign-Remembered-At", str(head.remembered_at), allowed)
 
     async def finish(self, seconds: float) -> None:
         """Wait until all that was answered is logged and on its way to its recording; for so long at most."""
@@ -235,6 +242,11 @@ class Rebalances:
             summary=details.summary,
         )
         self._recorder.put(recording, answer.content, details.snapshot)
+
+
+def _milliseconds() -> int:
+    """Since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def _failure(ticket: Ticket) -> Failure | None:

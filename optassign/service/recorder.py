@@ -5,9 +5,11 @@ import os
 import queue
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +24,8 @@ __all__ = ["Recorder"]
 _QUEUE = 64
 _TEMPORARY = ".recording-"
 _LOCK = ".lock"
+_FOREVER = 300_000.0
+"""Days: longer than any recording is old; so many before now is still a date, which more need not be."""
 _LOOK_ROUND = 600.0
 """Seconds between looks for recordings that have become too old, where none are written."""
 
@@ -38,7 +42,8 @@ class Recorder:
 
     def __init__(self, folder: Path, keep_days: float, keep_bytes: int, metrics: Metrics) -> None:
         """SettingsError if the folder is a file, or another service records there."""
-        self._folder, self._keep, self._keep_bytes, self._metrics = folder, timedelta(days=keep_days), keep_bytes, metrics
+        self._folder, self._keep_bytes, self._metrics = folder, keep_bytes, metrics
+        self._keep = timedelta(days=min(keep_days, _FOREVER))
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
         self._known: deque[Entry] = deque()
@@ -68,37 +73,49 @@ class Recorder:
             self._lock.close()
 
     def _run(self) -> None:
-        try:
-            self._take_stock()
-            self._succeeded()
-        except OSError as error:
-            self._failed(_reason(error))
+        counted = False
+        for item in self._items():
+            # Where it is not known what there is, nothing old can be deleted, so nothing is written either: it is tried again.
+            counted = counted or self._attempt(self._take_stock)
+            if item is not None:
+                written = counted and self._attempt(partial(self._write, item))
+                (self._metrics.recorded if written else self._metrics.unrecorded).inc()
+            self._attempt(self._delete_old)
+
+    def _items(self) -> Iterator[_Item | None]:
+        """What is to be written; None at first, and where nothing has come for a while. Ends when the recorder is to stop."""
+        yield None
         while True:
             try:
                 item = self._queue.get(timeout=_LOOK_ROUND)
+            except queue.Empty:
+                yield None
+            else:
                 if item is None:
                     return
-                self._write(item)
-                self._metrics.recorded.inc()
-                self._succeeded()
-            except queue.Empty:
-                pass
-            except OSError as error:
-                self._metrics.unrecorded.inc()
-                self._failed(_reason(error))
-            except Exception as error:  # a bug in writing must not end all writing
-                self._metrics.unrecorded.inc()
-                event("recording_failed", logging.ERROR, failed=True, why=str(error))
-            with suppress(OSError):
-                self._delete_old()
+                yield item
+
+    def _attempt(self, step: Callable[[], None]) -> bool:
+        """Whether it worked. Whatever is wrong with one step is told, and ends nothing."""
+        try:
+            step()
+        except OSError as error:
+            self._failed(_reason(error))
+            return False
+        except Exception as error:  # a bug
+            event("recording_failed", logging.ERROR, failed=True, why=str(error))
+            return False
+        return True
 
     def _take_stock(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):  # of a crash: nobody else writes here
-            leftover.unlink(missing_ok=True)
+        with suppress(OSError):  # of a crash, as nobody else writes here; what cannot be read or deleted stays
+            for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
+                with suppress(OSError):
+                    leftover.unlink()
         self._known = deque(sorted(entries(self._folder)))
         self._bytes = sum(entry.size for entry in self._known)
-        self._delete_old()
+        self._succeeded()
 
     def _write(self, item: _Item) -> None:
         at = datetime.fromisoformat(item.head.recorded_at)
@@ -121,18 +138,26 @@ class Recorder:
         self._known.append(Entry(at, number, folder_of(item.head.application), path, len(content)))
         self._bytes += len(content)
         self._metrics.recordings_bytes.set(self._bytes)
+        self._succeeded()
 
     def _delete_old(self) -> None:
         oldest = datetime.now(UTC) - self._keep
+        kept: list[tuple[Entry, OSError]] = []
         while self._known and (self._bytes > self._keep_bytes or self._known[0].at < oldest):
-            gone = self._known[0]
-            gone.path.unlink(missing_ok=True)
-            self._known.popleft()
+            gone = self._known.popleft()
             self._bytes -= gone.size
+            try:
+                gone.path.unlink(missing_ok=True)
+            except OSError as error:  # somebody else's: it must not keep all later ones; looked at again after a restart
+                kept.append((gone, error))
+                continue
             with suppress(OSError):  # not empty yet
                 gone.path.parent.rmdir()
                 gone.path.parent.parent.rmdir()
         self._metrics.recordings_bytes.set(self._bytes)
+        if kept:  # one line, however many: a folder may have changed hands with all that is in it
+            entry, why = kept[0]
+            event("recording_kept", logging.WARNING, path=str(entry.path), why=_reason(why), others=len(kept) - 1)
 
     def _succeeded(self) -> None:
         if self._works is not True:

@@ -1,6 +1,9 @@
 """What is remembered between answers (R10, R11): the plug-in's memory, the service's, which one is newer, restarts."""
 
 import json
+import re
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -10,12 +13,22 @@ from serving import Service, eventually, files, serving
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.generate import generate
 from optassign.reading import read_state
+from optassign.recording_files import relative_path
+from optassign.recordings import RecordingHead, encode, summarise
 from optassign.service.memory import Memory, Remembered
 from optassign.simulation.successors import after_restoration, second_pass
 from optassign.validation import validate
 
 DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
 FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"
+
+
+HOUR = 3_600_000
+
+
+def milliseconds() -> int:
+    """Since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def named(application: str, path: Path) -> ApplicationState:
@@ -70,6 +83,50 @@ def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> No
     remembered = answer_of(response) if used == "service" else other
     assert same(answer_of(again), assign(second.model_copy(update={"remembered": remembered})))
     assert int(again.headers["optassign-answered-at"]) > at  # newer than all it is built on, whatever the clocks say
+
+
+def test_a_date_from_the_far_future_is_refused_and_moves_nothing(service: Service) -> None:
+    state = named("far-future", FIRST)
+    far = 253_402_300_799_999  # the end of the year 9999
+    refused = service.assign(state, optassign_remembered_at=str(far))
+    assert refused.status_code == 400
+    error = refused.json()
+    assert (error["where"], error["found"]) == ("Optassign-Remembered-At", str(far))
+    assert error["allowed"].endswith(": a year ahead of the service's clock, or its last answer")
+    assert abs(int(service.assign(state).headers["optassign-answered-at"]) - milliseconds()) < HOUR
+
+
+def test_dates_grow_beyond_what_is_allowed(service: Service) -> None:
+    """The latest date there can be is no dead end."""
+    state = named("latest", FIRST)
+    refused = service.assign(state, optassign_remembered_at=str(2**62))
+    at = int(re.findall(r"\d+", refused.json()["allowed"])[0])
+    assert abs(at - milliseconds() - 366 * 24 * HOUR) < HOUR
+    for mode in ("active", "shadow", "active"):  # a shadow's dates are not remembered
+        response = service.assign(state, optassign_remembered_at=str(at), optassign_mode=mode)
+        assert response.status_code == 200, response.text
+        assert int(response.headers["optassign-answered-at"]) > at
+        at = int(response.headers["optassign-answered-at"])
+
+
+def test_what_the_service_said_while_its_clock_was_wrong_is_believed(tmp_path: Path) -> None:
+    first = named("wrong-clock", FIRST)
+    answer = assign(first)
+    at = milliseconds() + 10 * 365 * 24 * HOUR
+    head = RecordingHead(
+        format=1, application="wrong-clock", recorded_at="2026-01-01T00:00:00.000Z", answered_at=at, assignor="cp-sat",
+        time_limit=1.0, summary=summarise(first, answer),
+    )  # fmt: skip
+    path = tmp_path / relative_path("wrong-clock", datetime.now(UTC), 0)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(encode(head, answer.model_dump_json().encode(), first.model_dump_json().encode()))
+    second = named("wrong-clock", SECOND)
+    with serving("--workers", "1", "--recordings", str(tmp_path)) as service:
+        for ahead in (0, 1, 2):
+            response = service.assign(second.model_copy(update={"remembered": answer}), optassign_remembered_at=str(at + ahead))
+            assert response.status_code == 200, response.text
+            assert response.headers["optassign-answered-at"] == str(at + ahead + 1)
+        assert service.assign(second, optassign_remembered_at=str(at + 9)).status_code == 400
 
 
 def test_an_undated_memory_is_the_plug_ins(service: Service) -> None:

@@ -3,10 +3,11 @@
 import json
 import math
 import re
+import socket
 
 import jsonschema
 import pytest
-from serving import HEADERS, Service
+from serving import HEADERS, Service, eventually
 
 from optassign import __version__
 from optassign.comparison import compare
@@ -40,6 +41,22 @@ def test_metrics_of_requests(service: Service) -> None:
     text = service.client.get("/metrics")
     assert text.headers["content-type"].startswith("text/plain; version=")
     assert "/no/such/page" not in text.text
+
+
+def test_who_hangs_up_in_the_middle_has_met_no_bug(service: Service) -> None:
+    def counts() -> list[float | None]:
+        return [service.metric("optassign_requests_total", endpoint="/v1/assign", status=status) for status in ("499", "500")]
+
+    gone, bugs = counts()
+    head = "".join(f"{name}: {value}\r\n" for name, value in {**HEADERS, "Content-Length": 100, "Host": "x"}.items())
+    url = service.client.base_url
+    with socket.create_connection((url.host, url.port)) as connection:
+        connection.sendall(f"POST /v1/assign HTTP/1.1\r\n{head}\r\n{{".encode())
+        eventually(lambda: service.metric("optassign_in_flight") == 1)
+    service.wait_for("client_gone", path="/v1/assign")
+    eventually(lambda: service.metric("optassign_in_flight") == 0)
+    assert counts() == [(gone or 0) + 1, bugs]
+    assert not service.events("bug")
 
 
 def test_metrics_of_an_application(service: Service) -> None:

@@ -3,12 +3,14 @@
 import gzip
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from serving import HEADERS, MAX_BODY, MAX_CELLS, MAX_NAME, Service
 
+from optassign.cli import main
 from optassign.generate import generate
 
 STATE = generate("steady", 12, 3, 1, seed=1)
@@ -72,6 +74,42 @@ def test_headers(service: Service, headers: dict[str, Any], status: int, error: 
 def test_bodies(service: Service, body: bytes, where: str, found: str, allowed: str) -> None:
     error = refused(service.assign(body), 400, {"where": where, "found": found})
     assert error["allowed"].startswith(allowed)
+
+
+def test_half_characters(service: Service) -> None:
+    """JSON may hold half of a surrogate pair, which no encoding has a byte for; the refusal names it all the same."""
+    body = rb'{"\ud800": 1, "\ud800": 2}'
+    refused(service.assign(body), 400, {"found": 'field "\ud800" twice', "allowed": "each name once in an object"})
+    response = service.client.post("/v1/compare", content=body, headers=HEADERS)
+    refused(response, 400, {"found": 'field "\ud800" twice'})
+
+
+@pytest.mark.parametrize(
+    ("clients", "where", "found"),
+    [
+        ([(2**31 - 1, 1e6)], "clients[0]", "2147483647000000"),
+        ([(2**31 - 1, 4000.0), (1, 1.0), (2**31 - 1, 4000.0)], "clients[2]", "17179869176001"),  # each by itself would do
+    ],
+    ids=["one", "together"],
+)
+def test_more_capacity_than_can_be_counted(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    clients: list[tuple[int, float]], where: str, found: str,
+) -> None:  # fmt: skip
+    listed = [{"process_id": f"c{i}", "threads": n, "capacity": each} for i, (n, each) in enumerate(clients)]
+    error = {
+        "where": where,
+        "found": f"threads × capacity of {found}, together with the clients before it",
+        "allowed": "at most 9000000000000 for all clients together",
+    }
+    refused(service.assign(changed(clients=listed)), 400, error)
+    path = tmp_path / "snapshot.json"
+    path.write_bytes(changed(clients=listed))
+    assert main(["assign", str(path)]) == 2
+    line = f"{path}: {where}: found {error['found']}; allowed: {error['allowed']}"
+    assert capsys.readouterr().err == f"optassign assign: error: {line}\n"
+    listed = [{**client, "capacity": 2000.0} for client in listed[:2]]
+    assert service.assign(changed(clients=listed)).status_code == 200
 
 
 @pytest.mark.parametrize(
