@@ -32,7 +32,8 @@ def add_benchmark_commands(command: Callable[[Any, str, str], ArgumentParser], c
     )
     run = command(actions, "run", "begin a sweep")
     grid = run.add_mutually_exclusive_group(required=True)
-    grid.add_argument("--preset", choices=PRESETS, help="smoke: a minute; paper: five minutes on two cores; wide: for a cluster")
+    told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster"
+    grid.add_argument("--preset", choices=PRESETS, help=told)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/spark.md")
     run.add_argument("--output", metavar="FOLDER", required=True, help="where results go; any file system that Spark knows")
     _assignors(run)

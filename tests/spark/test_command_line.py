@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import pytest
 from spark_cluster import finished, on, optassign, rows_of
 
+from optassign.balance import WINDOW_NAMES
 from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_table
 from optassign.benchmarks.spark.jobs import Limits
 from optassign.benchmarks.spark.presets import Sweep
@@ -147,13 +148,22 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
             rebalances = (row["rebalances"], row["rebalances"])
             line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged"]), *rebalances, *moves)
             assert line in tables["Rebalances until the group rests"].rows
+    for name in ("cp-sat", "sticky"):
+        mine = [row for row in rows if (row["assignor"], row["shape"]) == (name, "restart")]
+        reached = tables["What one answer reaches, goal by goal"]
+        means = dict(zip(reached.head, next(line for line in reached.rows if line[:2] == ("restart", name)), strict=True))
+        assert means["active moves"] == pytest.approx(mean(100 * row["active_moves"] / row["tasks"] for row in mine))
+        excess = [sum(row[f"excess_{window}"] for window in WINDOW_NAMES) for row in mine]
+        assert means["excess"] == pytest.approx(mean(100 * e / row["tasks"] for e, row in zip(excess, mine, strict=True)))
+        assert means["subtopology balance"] == pytest.approx(mean(row["subtopology_balance"] for row in mine))
     html, markdown = report.as_html(), report.as_markdown()
+    assert f"parquet.`{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown
     for section in report.sections:
         for line in section.rows:
             assert f"| {' | '.join(shown(value) for value in line)} |" in markdown
             assert all(f">{shown(value)}</td>" in html for value in line)
     assert run.id in html
-    assert html.count("<svg") >= 3
+    assert html.count("<svg") >= 4
 
 
 @pytest.mark.parametrize(
