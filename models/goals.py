@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from ortools.sat.python import cp_model
 
-from .configured import load_shares
+from .configured import load_carried
 from .first import First
 from .variables import Expression, Variables, total, weighted
 
@@ -85,15 +85,15 @@ def load(v: Variables, first: First) -> Expression:
     p = v.problem
     if p.load is None:
         return 0
-    # Shares are rounded down, so that the bound stays one; the least peak is above what it stands for by less than 1.
-    shares = load_shares(p)
+    # What is carried is rounded down, so that the bound stays one; the least peak is above what it stands for by less than 1.
+    carried = load_carried(p, p.col_task, p.col_client)
     peak = v.model.new_int_var(0, 1 << 50, "")
     for client in range(p.C):
         columns = np.flatnonzero(p.col_client == client).tolist()
-        there = [(variable, int(p.load[p.col_task[i]] * shares[client])) for i in columns for variable in v.actives([i])]
+        there = [(variable, carried[i]) for i in columns for variable in v.actives([i])]
         if there:
-            carried = weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
-            v.model.add(carried <= 1000 * peak)
+            load_there = weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
+            v.model.add(load_there <= 1000 * peak)
     return peak
 
 

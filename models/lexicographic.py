@@ -59,7 +59,8 @@ def optimise(
         model.clear_objective()
         model.minimize(goal.expression)
         model.clear_hints()
-        if solved.values is not None:
+        # An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
+        if solved.values is not None and goal.name != "load":
             for i, value in enumerate(solved.values):
                 model.add_hint(model.get_int_var_from_proto_index(i), value)
         outcome = run(model, deadline, share) if deadline.left > 0 else None

@@ -7,6 +7,7 @@ loads that differ, excess where no balanced assignment exists.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +17,7 @@ from ortools.sat.python import cp_model
 from .first import First, prepare
 from .goals import GOALS
 from .lexicographic import Goal, optimise
-from .problem import IntArray, Placement, Problem
+from .problem import LOGGED, STATELESS, IntArray, Placement, Problem
 from .solver import Deadline
 from .values import plan_values
 from .variables import (
@@ -29,10 +30,12 @@ from .variables import (
     standby_number,
     total,
 )
-from .windows import Windows, count
+from .windows import Windows, excess
 
 _EXACT_BITS = 50
 """CP-SAT reports objectives and bounds as doubles: up to 2^50 they are exact with room to spare."""
+_MOST_COST = 2.0**62
+"""A scaled cost that is more than this is beyond any exact sum (`is_exact`), so it may as well be this."""
 FAMILIES = ("active_excess", "stateful_excess", "copies_excess", "group_active_excess", "group_copies_excess")
 
 
@@ -93,8 +96,8 @@ def least_excess(
 ) -> Planned:
     """Where no balanced assignment exists: the least excess, family after family in their order."""
     v = _placement_model(problem)
-    names = tuple(excess_goals(v, windows))
-    return _optimise(v, first, names, deadline, work, start, None, excess_goals(v, windows))
+    goals = excess_goals(v, windows)
+    return _optimise(v, first, tuple(goals), deadline, work, start, None, goals)
 
 
 def solve_weighted(
@@ -113,12 +116,12 @@ def solve_weighted(
     """
     problem, first = in_changelogs(problem)
     v = _placement_model(problem)
-    excess = excess_goals(v, windows)
+    away = excess_goals(v, windows)
     instance, subtopology, stickiness = weights
     sticky = [GOALS[name](v, first) for name in ("restore_work", "active_moves", "standby_moves")]
     cost = (
-        instance * total(excess[name].expression for name in FAMILIES[:3])
-        + subtopology * total(excess[name].expression for name in FAMILIES[3:])
+        instance * total(away[name].expression for name in FAMILIES[:3])
+        + subtopology * total(away[name].expression for name in FAMILIES[3:])
         + stickiness * total(sticky)
     )
     return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
@@ -139,7 +142,7 @@ def in_changelogs(problem: Problem) -> tuple[Problem, First]:
     mean = max(1.0, float(problem.end[problem.logged].mean())) if problem.logged.any() else 1.0
 
     def scaled(cost: IntArray) -> IntArray:
-        return np.ceil(100.0 * cost / mean).astype(np.int64)
+        return np.minimum(np.ceil(100.0 * cost / mean), _MOST_COST).astype(np.int64)
 
     scaled_problem = replace(problem, col_cost=scaled(problem.col_cost), pool_cost=scaled(problem.pool_cost))
     return prepare(scaled_problem)
@@ -148,10 +151,21 @@ def in_changelogs(problem: Problem) -> tuple[Problem, First]:
 def weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, first = in_changelogs(problem)
-    excess = windows.excess(count(problem, plan.active, plan.standby_task, plan.standby_client))
+    away = excess(problem, windows, plan)
     values = plan_values(problem, first, plan)
     sticky = values["restore_work"] + values["active_moves"] + values["standby_moves"]
-    return weights[0] * sum(excess[:3]) + weights[1] * sum(excess[3:]) + weights[2] * sticky
+    return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
+
+
+def is_exact(problem: Problem, weights: tuple[int, int, int]) -> bool:
+    """Whether CP-SAT can tell all values of the weighted sum apart."""
+    problem, first = in_changelogs(problem)
+    T, size = problem.T, problem.standbys + 1
+    each = T * (T + 1) // 2  # no count is beyond T, nor the sum of a client's
+    cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    sticky = first.forced_work + T * size * (cost + 1)
+    most = weights[0] * 3 * problem.C * each + weights[1] * 2 * problem.C * each + weights[2] * sticky
+    return most < 1 << _EXACT_BITS
 
 
 def _placement_model(problem: Problem, face: IntArray | None = None) -> Variables:
@@ -181,21 +195,24 @@ def _optimise(
     hint = None
     if start is not None:
         values = v.hint(start)
-        hint = _completed(v, values) if values is not None else None
+        hint = _completed(v, values, goals, deadline) if values is not None else None
     solved = optimise(v.model, goals, deadline, work, hint, known)
     placed = v.placement_of(solved.values) if solved.values is not None else None
     return Planned(placed, solved.infeasible, solved.limited, solved.goals)
 
 
-def _completed(v: Variables, values: list[int]) -> list[int] | None:
-    """The auxiliary variables (ties, excess, greatest load) for fixed copies: what is left is small and determined."""
+def _completed(v: Variables, values: list[int], goals: Sequence[Goal], deadline: Deadline) -> list[int] | None:
+    """The auxiliary variables (ties, excess, greatest load) at their best for fixed copies: what is left is small."""
+    if not deadline.left:
+        return None
     model = v.model.clone()
     for i, value in enumerate(values):
         model.add(model.get_int_var_from_proto_index(i) == value)
-    missing = range(len(values), len(model.proto.variables))
-    model.minimize(total(model.get_int_var_from_proto_index(i) for i in missing))
+    model.minimize(total(goal.expression for goal in goals))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    if math.isfinite(deadline.at):
+        solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
     status = solver.solve(model)
     return list(solver.response_proto.solution) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None
 
@@ -231,21 +248,28 @@ def standbys_on_next_most_caught_up(v: Variables, first: First) -> None:
 def excess_goals(v: Variables, windows: Windows) -> dict[str, Goal]:
     """Excess of each family: e (e + 1) / 2 at distance e, as the upper envelope of its tangents."""
     goals = {}
-    for name, counts, window in zip(FAMILIES, family_counts(v), windows.in_order(), strict=True):
+    p = v.problem
+    sizes = np.bincount(p.group, minlength=p.G)
+    per_cell = np.repeat(sizes, p.C).tolist()
+    sums = [p.T, int(sizes[p.kind != STATELESS].sum()), int(sizes[p.kind == LOGGED].sum())]
+    at_most = [*([number] * p.C for number in sums), per_cell, per_cell]
+    for name, counts, window, most in zip(FAMILIES, family_counts(v), windows.in_order(), at_most, strict=True):
         costs: list[Expression] = []
-        for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
+        for expression, low, high, number in zip(
+            counts, window.low.ravel().tolist(), window.high.ravel().tolist(), most, strict=True
+        ):
             if isinstance(expression, int):
                 away = max(low - expression, expression - high, 0)
                 costs.append(away * (away + 1) // 2)
                 continue
-            costs.append(_excess(v, expression, low, high))
+            costs.append(_excess(v, expression, low, high, number))
         goals[name] = Goal(name, total(costs))
     return goals
 
 
-def _excess(v: Variables, expression: Expression, low: int, high: int) -> Expression:
-    most = max(v.problem.T, low)
-    reach = min(most, max(low, most - high))
+def _excess(v: Variables, expression: Expression, low: int, high: int, number: int) -> Expression:
+    """`number`: no count is greater."""
+    reach = most = max(low, number - high, 0)
     away = v.model.new_int_var(0, most, "")
     v.model.add(away >= expression - high)
     v.model.add(away >= low - expression)

@@ -1,7 +1,7 @@
 """This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (iv) in order.
 
-The problem separates by task for (i) and (ii), and the rest is a flow (separation.py), so this model is the statement that the
-fast way is held against, and what answers where the flow fails.
+The problem separates by task for (i) and (ii), and the rest is a flow (separation.py), which is what answers. This model is the
+statement that the tests hold it against.
 """
 
 from __future__ import annotations

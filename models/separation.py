@@ -59,6 +59,9 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     values = rebalance_values(problem, answer, plan)
     bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
     bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
+    if not _ties_cost_alike(problem, first):
+        # Which of them leads then matters to (ii), and the actives were left open without regard to that.
+        bounds = {"planned_copies": bounds["planned_copies"]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
     return Rebalanced(answer, bounds)
 
@@ -85,6 +88,16 @@ def _open_actives(problem: Problem, first: First, planned_active: BoolArray, pla
     return (planned_active & first.leading) | other
 
 
+def _ties_cost_alike(problem: Problem, first: First) -> bool:
+    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (first.py)."""
+    task, cost = problem.col_task[first.tied], problem.col_cost[first.tied]
+    least = np.where(first.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    most = np.where(first.pool_tied, problem.pool_cost, 0)
+    np.minimum.at(least, task, cost)
+    np.maximum.at(most, task, cost)
+    return bool(np.all(most <= least))
+
+
 def _best_tied(
     problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
 ) -> BoolArray:
@@ -92,7 +105,16 @@ def _best_tied(
     at = np.flatnonzero(tied)
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
     order = at[
-        np.lexsort((problem.col_client[at], problem.col_lag[at], ~problem.col_standby[at], wanted, problem.col_task[at]))
+        np.lexsort(
+            (
+                problem.col_client[at],
+                problem.col_lag[at],
+                ~problem.col_standby[at],
+                problem.col_cost[at],
+                wanted,
+                problem.col_task[at],
+            )
+        )
     ]
     task = problem.col_task[order]
     start = np.searchsorted(task, task)

@@ -63,6 +63,8 @@ def run(model: cp_model.CpModel, deadline: Deadline, work: float, minimize: bool
     if math.isfinite(deadline.at):
         parameters.max_time_in_seconds = max(deadline.left, 1e-3)
     status = solver.solve(model)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"CP-SAT refuses the model: {model.validate()[:200]}")
     if status == cp_model.INFEASIBLE:
         return Outcome("infeasible", False, None, None)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -99,7 +99,9 @@ class Variables:
         """Values of the copies' variables for a placement; None where a copy has no variable. Variables that are made later
         (excess, ties) are not among them."""
         p = self.problem
-        values = [0] * len(self.model.proto.variables)
+        # These variables are the model's first: what goals have added since comes after them.
+        own = sum(variable is not None for variable in (*self.active, *self.standby))
+        values = [0] * (own + len(self.pool_active) + len(self.place_active))
         for role, keys in ((self.active, np.arange(p.T) * p.C + start.active), (self.standby, start.standby_keys(p.C))):
             for key, column in zip(keys.tolist(), p.find(keys).tolist(), strict=True):
                 task, client = divmod(key, p.C)

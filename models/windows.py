@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .problem import LOGGED, STATELESS, IntArray, Problem
+from .problem import LOGGED, STATELESS, IntArray, Placement, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +109,11 @@ def count(problem: Problem, active: IntArray, standby_task: IntArray, standby_cl
         group_active=group_active,
         group_copies=group_copies,
     )
+
+
+def excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
+    """Excess of each family of an assignment, in order."""
+    return windows.excess(count(problem, placed.active, placed.standby_task, placed.standby_client))
 
 
 def windows(problem: Problem) -> Windows:

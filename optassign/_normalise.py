@@ -11,6 +11,9 @@ from optassign.task_id import TASK_ID_ALLOWED, TaskId
 if TYPE_CHECKING:
     from optassign.state import ApplicationState, KafkaStreamsState, TaskInfo
 
+_MOST_CAPACITY = 9_000_000_000_000
+"""Threads × capacity of all clients: in millionths, as shares are computed, it is within int64."""
+
 
 class Normalised:
     """The tables behind an `ApplicationState`. Compared by identity: states are equal if their fields are."""
@@ -53,11 +56,16 @@ def normalise(state: "ApplicationState") -> Normalised:
     counts = {"previous": 0, "lags": 0, "lags_not_logged": 0, "remembered": 0}
     seen: set[str] = set()
     clients = []
+    capacity = 0.0
     for i, client in enumerate(state.clients):
         if client.process_id in seen:
             again = f"{show(client.process_id)} a second time"
             raise found_not(again, "each process id once", f"clients[{i}].process_id")
         seen.add(client.process_id)
+        capacity += client.threads * client.capacity
+        if capacity > _MOST_CAPACITY:
+            found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
+            raise found_not(found, f"at most {_MOST_CAPACITY} for all clients together", f"clients[{i}]")
         clients.append(_client(client, f"clients[{i}]", index, logged, counts))
     clients.sort(key=lambda client: client.process_id)
     remembered = state.remembered and _remembered(state.remembered, index, counts)

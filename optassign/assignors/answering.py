@@ -28,6 +28,8 @@ _NOW_GOALS = ("restore_work", "active_moves")
 """What is reported of an answer that is balanced at once, beside goals (a)."""
 _COUNTS = frozenset({"cold_copies", "cold_actives", "active_moves", "standby_moves", "active_excess"})
 """Goals that are never below 0: reached, that needs no solver to prove it."""
+_FROM_OWNERS = frozenset({"active_moves", "standby_moves", "weighted_cost"})
+"""Goals that depend on who had what before."""
 _FROM_MODEL: dict[str, Callable[[float], int | float]] = {
     "tag_spread": lambda bound: -int(bound),  # minimised there, as its negative
     "load": lambda bound: max(0.0, (1000 * bound - 999) / 1_000_000),  # the model rounds up to thousandths
@@ -61,12 +63,15 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
 def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
     remembered = state.remembered.report if solution.confirmed and state.remembered is not None else None
     goals = _goals(state, solution, answer)
+    proved_by = _proved_by(goals, solution)
+    if remembered is not None and _as_remembered(remembered.goals, goals):
+        goals, proved_by = remembered.goals, remembered.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
     reason = "optimal" if all_proven and solution.reason == "feasible" else solution.reason
     return Report(
-        goals=remembered.goals if remembered is not None else goals,
+        goals=goals,
         found_by=solution.found_by,
-        proved_by=_proved_by(goals, solution),
+        proved_by=proved_by,
         termination=Termination(reason=reason, limit="time" if solution.limited else "none"),
         seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
@@ -76,6 +81,13 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         dropped=state.dropped,
         notes=tuple(solution.notes),
     )
+
+
+def _as_remembered(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
+    """Whether what was proven then is still about the same values: lags may have fallen since. Moves count from the owners
+    before the first pass, whom nobody lists any more."""
+    values = {(goal.stage, goal.name): goal.value for goal in now}
+    return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if goal.name not in _FROM_OWNERS)
 
 
 def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) -> tuple[GoalReport, ...]:
@@ -119,9 +131,14 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
     goals: list[GoalReport] = []
     bounds = solution.bounds.get(stage, {})
     certain = True
+    # The load is modelled in thousandths, so a proven value is above its bound by less than one; and by what the model
+    # rounds down, less than a millionth for each task.
+    unit = (1_001 + int(np.bincount((solution.plan or solution.answer).active).max(initial=0))) / 1_000_000
     for name, value in values.items():
         known = (stage, name) in solution.proved
         bound: int | float | None = bounds.get(name)
+        if not certain and stage == "plan" and solution.found_by == "remembered":
+            bound = None  # it was found beside the values of another plan
         if bound is not None and name in _FROM_MODEL:
             bound = _FROM_MODEL[name](bound)
         if bound is None and ((certain and known) or (value == 0 and name in _COUNTS)):
@@ -129,8 +146,7 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
         # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.
         if bound is not None and ((bound < value) if (stage, name) in _GREATEST else (bound > value)):
             bound = None
-        # The load is modelled in thousandths, so its bound may differ from the value by less than one.
-        met = bound is not None and (bound == value or (known and name == "load"))
+        met = bound is not None and (bound == value or (known and name == "load" and value - bound < unit))
         certain = certain and met
         gap = None if bound is None else abs(value - bound) / max(1, abs(value))
         goals.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=gap, proven=certain))
@@ -138,11 +154,15 @@ def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solutio
 
 
 def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
-    if not any(goal.proven for goal in goals):
+    """Who proved most: CP-SAT, a flow, or the rules alone, where R3 to R5 leave no other restore work and a number that is
+    never below 0 is 0."""
+    proven = [goal for goal in goals if goal.proven]
+    if not proven:
         return None
-    if solution.reason == "rest":
-        return "rules"  # R3 to R5 leave no other restore work, and nothing moves
-    return "cp-sat" if solution.proved else "flow"
+    if any((goal.stage, goal.name) in solution.proved or goal.name == "weighted_cost" for goal in proven):
+        return "cp-sat"
+    by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {("now", "restore_work")}
+    return "flow" if any((goal.stage, goal.name) in by_flow for goal in proven) else "rules"
 
 
 def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:

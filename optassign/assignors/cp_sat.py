@@ -47,6 +47,7 @@ class CpSatAssignor:
             method = method_for(goal_order(state), deadline)
             solution = solve(arrays, method)
             solution.notes += method.notes(arrays.problem)
+            solution.limited |= method.limited
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:

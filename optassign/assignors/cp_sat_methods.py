@@ -20,7 +20,7 @@ from optassign.models.results import Found, Rebalanced
 from optassign.models.separation import rebalance
 from optassign.models.solver import Deadline
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows
+from optassign.models.windows import Windows, excess
 from optassign.models.windows import windows as balance_windows
 
 _MOST_COLUMNS = 3_000
@@ -28,6 +28,7 @@ _MOST_COLUMNS = 3_000
 _MOST_PAIRS = 20_000
 """… and for what the flows did not find where all pairs are at most so many."""
 _TOO_LARGE = f"more than {_MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
+_TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 
@@ -39,6 +40,8 @@ class CpSatMethod:
         self._order = order
         self._deadline = deadline
         self._greedy = GreedyMethod(order)
+        self.limited = False
+        """A limit ended some search whose outcome decided something."""
 
     def prepared(self, problem: Problem) -> tuple[Problem, First]:
         """All pairs are columns where they are few."""
@@ -54,6 +57,7 @@ class CpSatMethod:
         if found.placement is not None or found.impossible or not self._is_small(problem):
             return found
         result = plan_model.solve_now(problem, first, windows, ("active_moves",), self._deadline, _WORK)
+        self.limited |= result.limited
         return Found(result.placement, result.impossible, found.bounds, found_by="cp-sat", limited=result.limited)
 
     def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
@@ -64,9 +68,10 @@ class CpSatMethod:
         if found.placement is None:
             return self._joint_plan(problem, first, windows, found)
         values = plan_values(problem, first, found.placement)
+        found = replace(found, bounds=_holding(found.bounds, values))
         if all(found.bounds.get(goal) == values[goal] for goal in ORDERED):
             return found
-        if all(found.bounds[goal] == values[goal] for goal in ORDERED[:2]):
+        if all(found.bounds.get(goal) == values[goal] for goal in ORDERED[:2]):
             # The first goals are proven, so only their optimal face is left to search for the later ones.
             if found.face is None:
                 return found
@@ -84,7 +89,8 @@ class CpSatMethod:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
         start = self._greedy.plan(problem, first, windows).placement
         if not self._is_small(problem):
-            return replace(found, placement=start, found_by="greedy")
+            bounds = found.bounds if start is None else _holding(found.bounds, plan_values(problem, first, start))
+            return replace(found, placement=start, found_by="greedy", bounds=bounds)
         known = {"restore_work": found.bounds["restore_work"]}
         result = plan_model.solve_plan(problem, first, windows, ORDERED, self._deadline, _WORK, start, known)
         if result.placement is None:
@@ -97,7 +103,10 @@ class CpSatMethod:
         if not self._is_small(problem):
             return rough
         result = plan_model.least_excess(problem, first, windows, self._deadline, _WORK, rough)
-        return result.placement if result.placement is not None else rough
+        self.limited |= result.limited
+        if result.placement is None:
+            return rough
+        return min(rough, result.placement, key=lambda placed: excess(problem, windows, placed))
 
     def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task, then one flow: exact."""
@@ -116,21 +125,27 @@ class CpSatMethod:
         return []
 
     def _better(self, problem: Problem, first: First, found: Found, result: plan_model.Planned) -> Found:
-        """What was found before or CP-SAT's plan, whichever is better, with the better bounds of both."""
+        """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""
         mine, theirs = found.placement, result.placement
         if theirs is None:
-            return found
-        bounds = dict(found.bounds)
-        for goal, (_, bound, _) in result.goals.items():
+            return replace(found, limited=found.limited or result.limited)
+        goals = result.goals
+        if mine is not None:
+            values, others = self.goals(problem, first, mine), self.goals(problem, first, theirs)
+            if values <= others:
+                theirs = mine
+                # A bound holds given the values of the goals before it: of a better plan, up to where it is better.
+                equal = next((i for i, (a, b) in enumerate(zip(values, others, strict=True)) if a != b), len(values))
+                goals = {goal: row for i, (goal, row) in enumerate(goals.items()) if i <= equal}
+        bounds = _holding(found.bounds, plan_values(problem, first, theirs))
+        for goal, (_, bound, _) in goals.items():
             if bound is not None:
                 bounds[goal] = max(bound, bounds.get(goal, bound))
-        if mine is not None and self.goals(problem, first, mine) <= self.goals(problem, first, theirs):
-            theirs = mine
         return replace(
             found,
             placement=theirs,
             bounds=bounds,
-            proved=frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven),
+            proved=frozenset(goal for goal, (_, _, proven) in goals.items() if proven),
             found_by=found.found_by if theirs is mine else "cp-sat",
             limited=found.limited or result.limited,
         )
@@ -155,6 +170,7 @@ class ConfiguredMethod(CpSatMethod):
         problem, first = prepare(problem.with_all_columns())
         goals = (*self._order.configured, "active_moves")
         result = plan_model.solve_now(problem, first, windows, goals, self._deadline, _WORK)
+        self.limited |= result.limited
         if result.placement is None:
             return found
         return Found(result.placement, bounds=found.bounds, found_by="cp-sat", limited=result.limited)
@@ -162,8 +178,12 @@ class ConfiguredMethod(CpSatMethod):
     def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
         """All goals in the order that is asked for."""
         found = super().plan(problem, first, windows)
-        if found.placement is None or not self._is_small(problem):
+        if found.placement is None:
             return found
+        if not self._is_small(problem):
+            # In another order only what bounds a goal by itself is a bound.
+            bounds = {goal: found.bounds[goal] for goal in ("restore_work",) if goal in found.bounds}
+            return replace(found, bounds=bounds, proved=frozenset())
         problem, first = prepare(problem.with_all_columns())
         start = found.placement
         result = plan_model.solve_plan(problem, first, windows, self._order.goals, self._deadline, _WORK, start)
@@ -186,6 +206,7 @@ class ConfiguredMethod(CpSatMethod):
         if self._optimum is None:
             written, prepared_first = prepare(problem.with_all_columns())
             result = plan_model.solve_plan(written, prepared_first, windows, goals, self._deadline, _WORK, now)
+            self.limited |= result.limited
             self._optimum = configured_values(problem, result.placement or now)
         values, best = configured_values(problem, now), self._optimum
         return tuple(values[goal] for goal in goals) <= tuple(best[goal] for goal in goals)
@@ -220,20 +241,29 @@ class WeightedMethod(CpSatMethod):
             if start.placement is None:
                 start = Found(super().least_excess(problem, first, real), found_by="greedy")
             self._best = replace(start, bounds={}, proved=frozenset())
-            if self._is_small(problem):
-                written, prepared_first = prepare(problem.with_all_columns())
-                result = plan_model.solve_weighted(
-                    written, prepared_first, real, self._weights, self._deadline, _WORK, start.placement
-                )
-                if result.placement is not None:
-                    value, bound, _ = result.goals["weighted_cost"]
-                    weighted = (value / 1000, None if bound is None else bound / 1000)
-                    self._best = Found(result.placement, found_by="cp-sat", limited=result.limited, weighted=weighted)
+            if self._is_small(problem) and plan_model.is_exact(problem, self._weights):
+                self._best = self._least_sum(problem, first, real, self._best)
         return self._best
+
+    def _least_sum(self, problem: Problem, first: First, windows: Windows, start: Found) -> Found:
+        written, prepared_first = prepare(problem.with_all_columns())
+        result = plan_model.solve_weighted(
+            written, prepared_first, windows, self._weights, self._deadline, _WORK, start.placement
+        )
+        self.limited |= result.limited
+        assert start.placement is not None
+        (mine,) = self.goals(problem, first, start.placement)
+        value, bound, _ = result.goals.get("weighted_cost", (mine, None, False))
+        least = None if bound is None else bound / 1000
+        if result.placement is None or mine < value:
+            return replace(start, weighted=(mine / 1000, least))
+        return Found(result.placement, found_by="cp-sat", limited=result.limited, weighted=(value / 1000, least))
 
     def notes(self, problem: Problem) -> list[str]:
         """That the sum was not minimised, where it was not."""
-        return [] if self._is_small(problem) else [_TOO_LARGE]
+        if not self._is_small(problem):
+            return [_TOO_LARGE]
+        return [] if plan_model.is_exact(problem, self._weights) else [_TOO_GREAT]
 
     def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
         """The one sum."""
@@ -244,6 +274,18 @@ class WeightedMethod(CpSatMethod):
         best = self.plan(problem, first, windows).placement
         assert best is not None
         return self.goals(problem, first, now) <= self.goals(problem, first, best)
+
+
+def _holding(bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
+    """The flows' bounds that hold for a plan of these values. Each flow's second bound holds where its first is reached, and
+    actives have fewer moves again where copies come first and force them to be colder."""
+    met = [goal for goal in ORDERED[:3] if bounds.get(goal) == values[goal]]
+    hold = {"restore_work", "cold_actives"}
+    if "restore_work" in met:
+        hold.add("cold_copies")
+    if len(met) == 3:
+        hold.add("active_moves")
+    return {goal: bound for goal, bound in bounds.items() if goal in hold}
 
 
 def method_for(order: GoalOrder, deadline: Deadline) -> CpSatMethod:

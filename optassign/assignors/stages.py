@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -231,6 +231,9 @@ def _solve(
         answer = clock.run("rebalance", lambda: method.rebalance(problem, within, plan, hold=True)).answer
         if not answer.same_as(rebalanced.answer):
             notes.append(HELD)
+            # The later bounds hold beside the most copies in their places, and owners are held back from some.
+            first_goal = {goal: bound for goal, bound in rebalanced.bounds.items() if goal == "planned_copies"}
+            rebalanced = replace(rebalanced, bounds=first_goal)
     solution = Solution(
         answer=answer,
         plan=plan,

@@ -91,5 +91,7 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int) -> None:
     assert cp_sat is not None
     assert tiny.rebalance_values(copies_of(tiny, cp_sat.answer), copies_of(tiny, plan)) == best
     for found in (separated, cp_sat):
-        signed = [found.bounds[goal] for goal in REBALANCE_GOALS]
-        assert (-signed[0], *signed[1:]) == best
+        signed = [found.bounds[goal] for goal in REBALANCE_GOALS if goal in found.bounds]
+        assert (-signed[0], *signed[1:]) == best[: len(signed)]
+        # Clients of equal rank that cost differently: what is left open after (i) does not separate.
+        assert len(signed) == 4 or (len(signed) == 1 and found is separated and tiny.state.configs.acceptable_recovery_lag < 2)

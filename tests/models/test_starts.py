@@ -1,0 +1,118 @@
+"""What CP-SAT starts from, and the sizes and refusals of its models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from judging import snapshot
+from ortools.sat.python import cp_model
+
+from optassign.arrays import to_arrays
+from optassign.generate import generate
+from optassign.goals import ORDERED, goal_order
+from optassign.models import decomposition
+from optassign.models.configured import configured_values
+from optassign.models.first import First, prepare
+from optassign.models.plan import excess_goals, is_exact, solve_plan
+from optassign.models.problem import Placement, Problem
+from optassign.models.solver import Deadline, run
+from optassign.models.values import plan_values
+from optassign.models.variables import Variables
+from optassign.models.windows import Windows, windows
+from optassign.state import ApplicationState
+
+NO_DEADLINE = Deadline.after(None)
+NO_WORK = 1e-9
+
+
+def started(state: ApplicationState) -> tuple[Problem, First, Windows, Placement]:
+    """All pairs written out, and the flows' plan."""
+    problem, first = prepare(to_arrays(state).problem.with_all_columns())
+    within = windows(problem)
+    start = decomposition.balanced_plan(problem, first, within).placement
+    assert start is not None
+    return problem, first, within, start
+
+
+def tagged(state: ApplicationState) -> ApplicationState:
+    return state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})})
+
+
+STATES = {
+    "load": generate("scale-out", 16, 4, 1, weights=0.5, seed=1),
+    "tag_spread": tagged(generate("scale-out", 16, 4, 1, racks=3, seed=1)),
+    "restore_work": generate("partial", 16, 4, 2, seed=1),
+}
+
+
+@pytest.mark.parametrize("goal", STATES)
+def test_without_work_the_start_comes_back_with_its_values(goal: str) -> None:
+    """Also where goals have variables of their own: the greatest load, tags that are reached, ties."""
+    state = STATES[goal]
+    goals = goal_order(state).goals
+    assert goals[0] == goal
+    problem, first, within, start = started(state)
+    solved = solve_plan(problem, first, within, goals, NO_DEADLINE, NO_WORK, start)
+    assert solved.placement is not None
+    mine = {**configured_values(problem, start), **plan_values(problem, first, start)}
+    found = {**configured_values(problem, solved.placement), **plan_values(problem, first, solved.placement)}
+    assert tuple(found[name] for name in goals) <= tuple(mine[name] for name in goals)
+    assert solved.goals[goal][0] == found[goal]
+
+
+def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, first, within, start = started(STATES["load"])
+
+    def late() -> None:
+        raise AssertionError("a solver was made after the deadline")
+
+    monkeypatch.setattr(cp_model, "CpSolver", late)
+    solved = solve_plan(problem, first, within, ("load", *ORDERED), Deadline.after(0.0), 1.0, start)
+    assert solved.limited
+
+
+def test_excess_has_as_many_tangents_as_its_count_can_be_away() -> None:
+    """Not one for each task of the application in every cell of subtopology and client."""
+    problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
+    everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
+    v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
+    excess_goals(v, windows(problem))
+    sizes = np.bincount(problem.group)
+    cells = problem.C * 2 * int(np.sum(sizes + 3))
+    assert len(v.model.proto.constraints) <= problem.C * 3 * (problem.T + 3) + cells
+
+
+def test_a_model_that_cp_sat_refuses_is_no_lack_of_time() -> None:
+    model = cp_model.CpModel()
+    huge = [model.new_int_var(0, 1 << 62, "") for _ in range(4)]
+    model.minimize(cp_model.LinearExpr.sum(huge))
+    with pytest.raises(ValueError, match="refuses"):
+        run(model, NO_DEADLINE, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("lag", "end", "weights", "exact"),
+    [
+        (50_000, 20_000, (1_000_000, 100_000, 1_000), True),
+        (50_000, 20_000, (10**17, 1, 1), False),
+        (50_000, 20_000, (1, 10**17, 1), False),
+        (50_000, 20_000, (1, 1, 10**14), False),
+        (2**63 - 1, 20_000, (1, 1, 1), False),
+        (2**63 - 1, 1, (1, 1, 1), False),  # in hundredths of a changelog the lag is beyond int64
+    ],
+)
+def test_a_weighted_sum_is_exact_or_known_not_to_be(lag: int, end: int, weights: tuple[int, int, int], exact: bool) -> None:
+    tasks = {"0_0": end, "0_1": end}
+    clients = {"a": {"active": list(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": dict.fromkeys(tasks, lag)}
+    assert is_exact(to_arrays(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
+
+
+def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64() -> None:
+    ids = ("0_0", "0_1", "0_2")
+    tasks = {task: {"changelog_end_offset": 100, "weight": weight} for task, weight in zip(ids, (1.0, 2.0, 3.0), strict=True)}
+    b = {"capacity": 1e-6, "active": list(ids), "lags": dict.fromkeys(ids, -2)}
+    state = snapshot(tasks, {"a": {"threads": 8_999_999, "capacity": 1e6}, "b": b})
+    problem, first, within, start = started(state)
+    solved = solve_plan(problem, first, within, ("load", *ORDERED), NO_DEADLINE, 1.0, start)
+    assert solved.placement is not None
+    assert solved.goals["load"][0] == configured_values(problem, solved.placement)["load"]
