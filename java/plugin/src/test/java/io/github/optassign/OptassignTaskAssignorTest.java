@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,44 +27,11 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskInfo;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The assignor as Kafka uses it: a new instance for every rebalance, against a real HTTP server. */
-class OptassignTaskAssignorTest {
-    private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String VALID = ServiceFailuresTest.VALID;
-
-    private FakeService service;
-    private final LogLines log = new LogLines();
-
-    @BeforeEach
-    void open() throws IOException {
-        Memory.clearAll();
-        service = new FakeService();
-        service.behaviour = (exchange, body) -> VALID;
-    }
-
-    @AfterEach
-    void close() {
-        service.close();
-        log.close();
-    }
-
-    private static TestGroup group() {
-        return ServiceFailuresTest.group();
-    }
-
-    private TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
-        return service.rebalance(group, more, outcome);
-    }
-
-    private JsonNode sent(int call) throws IOException {
-        return JSON.readTree(service.bodies.get(call));
-    }
-
+class OptassignTaskAssignorTest extends AgainstAService {
     @Test
     void headersAreThoseOfTheProtocol() throws IOException {
         rebalance(group(), Map.of("optassign.token", "s3cr.et=", "optassign.timeout.ms", 1_000), AssignmentError.NONE);

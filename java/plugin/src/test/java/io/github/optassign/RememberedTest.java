@@ -7,51 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the service is sent of the answers before, and with which date. */
-class RememberedTest {
-    private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String VALID = ServiceFailuresTest.VALID;
-
-    private FakeService service;
-    private final LogLines log = new LogLines();
-
-    @BeforeEach
-    void open() throws IOException {
-        Memory.clearAll();
-        service = new FakeService();
-        service.behaviour = (exchange, body) -> VALID;
-    }
-
-    @AfterEach
-    void close() {
-        service.close();
-        log.close();
-    }
-
-    private static TestGroup group() {
-        return ServiceFailuresTest.group();
-    }
-
-    private TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
-        return service.rebalance(group, more, outcome);
-    }
-
-    private JsonNode sent(int call) throws IOException {
-        return JSON.readTree(service.bodies.get(call));
-    }
-
+class RememberedTest extends AgainstAService {
     @Test
     void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
         rebalance(group(), Map.of(), AssignmentError.NONE);

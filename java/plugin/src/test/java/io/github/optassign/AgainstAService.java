@@ -1,0 +1,45 @@
+package io.github.optassign;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.Map;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+/** Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered before. */
+abstract class AgainstAService {
+    static final ObjectMapper JSON = new ObjectMapper();
+    static final String VALID = ServiceFailuresTest.VALID;
+
+    FakeService service;
+    final LogLines log = new LogLines();
+
+    @BeforeEach
+    void open() throws IOException {
+        Memory.clearAll();
+        service = new FakeService();
+        service.behaviour = (exchange, body) -> VALID;
+    }
+
+    @AfterEach
+    void close() {
+        service.close();
+        log.close();
+    }
+
+    static TestGroup group() {
+        return ServiceFailuresTest.group();
+    }
+
+    TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
+        return service.rebalance(group, more, outcome);
+    }
+
+    /** The snapshot of a call, from 0. */
+    JsonNode sent(int call) throws IOException {
+        return JSON.readTree(service.bodies.get(call));
+    }
+}
