@@ -23,6 +23,12 @@ def _round_trip() -> tuple[str, list[str]]:
     return round_trip.run()
 
 
+def _service_cost() -> tuple[str, list[str]]:
+    from optassign.benchmarks import service_cost  # needs the service's packages
+
+    return service_cost.run()
+
+
 def _spark_overhead() -> tuple[str, list[str]]:
     from optassign.benchmarks.spark import overhead  # needs Spark, as the next one does
 
@@ -45,6 +51,7 @@ _STUDIES: dict[str, Callable[[], tuple[str, list[str]]]] = {
     "beside-kafka": beside_kafka.run,
     "plugin-scale-out": _plugin_scale_out,
     "round-trip": _round_trip,
+    "service-cost": _service_cost,
     "spark-overhead": _spark_overhead,
     "replay-throughput": _replay_throughput,
 }
