@@ -75,7 +75,7 @@ format: $(READY)  ## put the sources into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The stamp tells optassign/jvm.py that it need not build again.
+# The stamp tells optassign/assignors/baselines/jvm.py that it need not build again.
 java:  ## the Java modules; needs a JDK 17 or later and Maven
 	@mvn -q -B -f java/pom.xml package
 	@touch java/baselines/target/.built

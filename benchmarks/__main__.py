@@ -7,36 +7,36 @@ import sys
 import time
 from collections.abc import Callable
 
-from optassign.benchmarks import baselines, beside_kafka, convergence, own_arrangement, rules, second_passes, speed
+from optassign.benchmarks.studies import baselines, beside_kafka, convergence, own_arrangement, rules, second_passes, speed
 from optassign.benchmarks.tables import circumstances, put
 
 
 def _plugin_scale_out() -> tuple[str, list[str]]:
-    from optassign.benchmarks import plugin_scale_out  # the only one that needs a Kafka client
+    from optassign.benchmarks.studies import plugin_scale_out  # the only one that needs a Kafka client
 
     return plugin_scale_out.run()
 
 
 def _round_trip() -> tuple[str, list[str]]:
-    from optassign.benchmarks import round_trip  # the same
+    from optassign.benchmarks.studies import round_trip  # the same
 
     return round_trip.run()
 
 
 def _service_cost() -> tuple[str, list[str]]:
-    from optassign.benchmarks import service_cost  # needs the service's packages
+    from optassign.benchmarks.studies import service_cost  # needs the service's packages
 
     return service_cost.run()
 
 
 def _spark_overhead() -> tuple[str, list[str]]:
-    from optassign.benchmarks.spark import overhead  # needs Spark, as the next one does
+    from optassign.benchmarks.studies import spark_overhead as overhead  # needs Spark, as the next one does
 
     return overhead.run()
 
 
 def _replay_throughput() -> tuple[str, list[str]]:
-    from optassign.benchmarks.spark import throughput
+    from optassign.benchmarks.studies import replay_throughput as throughput
 
     return throughput.run()
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import product
 
+from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.state import ApplicationState
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .problem import IntArray, Placement, Problem
+from optassign.models.problem import IntArray, Placement, Problem
 
 _MOST_LOAD = 1 << 40
 """Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from .problem import IntArray
+from optassign.models.problem import IntArray
 
 
 def deal(tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int) -> list[int] | None:

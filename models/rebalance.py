@@ -1,89 +1,138 @@
-"""This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (iv) in order.
+"""This rebalance, given the plan: goals (i) and (ii) task by task, then one flow for (iii) and (iv).
 
-The problem separates by task for (i) and (ii), and the rest is a flow (separation.py), which is what answers. This model is the
-statement that the tests hold it against.
+R3 to R5 speak of one task at a time, and so do "most copies where the plan wants them" and "least restore work elsewhere".
+For one task the optimum is plain to see:
+
+* where the planned active may be active now, it is (any other choice loses it and gains no standby);
+* else the active is a most-caught-up client that the plan does not want as a standby, if there is one;
+* tied places go first to planned standbys, then to the planned active (it restores there at no extra cost), then to the
+  standbys of before, then by lag and id.
+
+Every active that this leaves open is equal in (i) and (ii), so excess and moves are one flow over them. `rebalance.py`
+states the same as a CP-SAT model; the tests hold both against plain enumeration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from ortools.sat.python import cp_model
 
-from .first import prepare
-from .lexicographic import Goal, optimise
-from .plan import actives_on_most_caught_up, at_resolution, excess_goals, standbys_on_next_most_caught_up
-from .problem import Placement, Problem
-from .results import Rebalanced
-from .separation import REBALANCE_GOALS
-from .solver import Deadline
-from .variables import (
-    Expression,
-    Variables,
-    one_active,
-    one_copy_per_client,
-    pools_add_up,
-    standby_number,
-    total,
-    weighted,
-)
-from .windows import Windows
+from optassign.models.forced import First, exact_sum, prepare
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.results import Actives, Rebalanced
+from optassign.models.windows import Windows
+
+REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "active_moves")
+
+ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
-def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
-    """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
-    problem, first = prepare(problem.with_all_columns())
-    problem, first, resolution = at_resolution(problem, first)
-    model = cp_model.CpModel()
-    everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
-    v = Variables.of(problem, model, everywhere, everywhere)
-    one_active(v)
-    one_copy_per_client(v)
-    standby_number(v)
-    pools_add_up(v)
-    actives_on_most_caught_up(v, first)
-    standbys_on_next_most_caught_up(v, first)
-    expressions = (
-        -1 * planned_copies(v, plan),
-        off_plan_restore_work(v, plan),
-        active_excess(v, windows),
-        active_moves(v),
-    )
-    goals = [Goal(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
-    solved = optimise(model, goals, deadline, work)
-    if solved.values is None:
-        return None
-    bounds = {name: bound for name, (_, bound, _) in solved.goals.items() if bound is not None}
-    if resolution > 1:
-        bounds = {name: bounds[name] for name in REBALANCE_GOALS[:1] if name in bounds}
-    if "planned_copies" in bounds:
-        bounds["planned_copies"] *= -1
-    return Rebalanced(v.placement_of(solved.values), bounds)
+def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool = False) -> Rebalanced:
+    """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
+    (`least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
+    C, T = problem.C, problem.T
+    logged = np.flatnonzero(problem.logged)
+    standby_keys = plan.standby_keys(C)
+    problem, first = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    planned_active = plan.active[problem.col_task] == problem.col_client
+    planned_standby = np.isin(problem.col_keys, standby_keys)
+
+    open_actives = _open_actives(problem, first, planned_active, planned_standby)
+    if hold:
+        owners = problem.col_owner & first.leading
+        open_actives &= owners | (np.bincount(problem.col_task[owners], minlength=T) == 0)[problem.col_task]
+        open_actives |= owners
+    chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
+    if chosen is None or chosen.active is None:
+        raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
+    active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
+    active_column[problem.find(np.arange(T) * C + chosen.active)] = True
+
+    slots = first.choices.copy()
+    np.subtract.at(slots, problem.col_task[active_column & first.tied], 1)
+    taken = _best_tied(problem, first.tied & ~active_column, slots, planned_active, planned_standby)
+    np.subtract.at(slots, problem.col_task[taken], 1)
+    keys = problem.col_keys[(taken | (first.mandatory & ~active_column)) & problem.logged[problem.col_task]]
+    keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
+    answer = placement(chosen.active, keys, C)
+    values = rebalance_values(problem, answer, plan)
+    bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
+    bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
+    if not _ties_cost_alike(problem, first):
+        # Which of them leads then matters to (ii), and the actives were left open without regard to that.
+        bounds = {"planned_copies": bounds["planned_copies"]}
+    assert len(answer.standby_task) == problem.standbys * len(logged)
+    return Rebalanced(answer, bounds)
 
 
-def planned_copies(v: Variables, plan: Placement) -> Expression:
-    """(i): copies where the plan wants them, in the role it wants."""
-    p = v.problem
-    actives = v.actives(np.flatnonzero(plan.active[p.col_task] == p.col_client).tolist())
-    standbys = v.standbys(np.flatnonzero(np.isin(p.col_keys, plan.standby_keys(p.C))).tolist())
-    return total([*actives, *standbys])
+def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
+    """Goals (i) and (ii) of an answer."""
+    C = problem.C
+    mine, planned = answer.standby_keys(C), plan.standby_keys(C)
+    anywhere = np.union1d(planned, plan.copy_keys(C, problem.logged))
+    off = np.setdiff1d(answer.copy_keys(C, problem.logged), anywhere)
+    return {
+        "planned_copies": int(np.sum(answer.active == plan.active)) + len(np.intersect1d(mine, planned)),
+        "off_plan_restore_work": exact_sum(problem.cost_of(off)),
+    }
 
 
-def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
-    """(ii): restore work on clients where the plan has no copy of the task in any role."""
-    p = v.problem
-    planned = np.isin(p.col_keys, plan.copy_keys(p.C, p.logged))
-    off = np.flatnonzero(p.logged[p.col_task] & ~planned & (p.col_cost > 0)).tolist()
-    terms = [(variable, int(p.col_cost[i])) for i in off for variable in v.copies([i])]
-    return weighted([variable for variable, _ in terms], np.array([cost for _, cost in terms], dtype=np.int64))
+def _open_actives(problem: Problem, first: First, planned_active: BoolArray, planned_standby: BoolArray) -> BoolArray:
+    """(A,) the actives among which (i) and (ii) do not tell."""
+    task, T = problem.col_task, problem.T
+    leads = first.leading & problem.logged[task]
+    keeps = np.bincount(task[planned_active & first.leading], minlength=T) > 0
+    spare = np.bincount(task[leads & ~planned_standby], minlength=T) > 0
+    other = leads & ~keeps[task] & (~planned_standby | ~spare[task])
+    return (planned_active & first.leading) | other
 
 
-def active_excess(v: Variables, windows: Windows) -> Expression:
-    """(iii): excess of the three families of active windows."""
-    goals = excess_goals(v, windows)
-    return total(goals[name].expression for name in ("active_excess", "stateful_excess", "group_active_excess"))
+def _ties_cost_alike(problem: Problem, first: First) -> bool:
+    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (first.py)."""
+    task, cost = problem.col_task[first.tied], problem.col_cost[first.tied]
+    least = np.where(first.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    most = np.where(first.pool_tied, problem.pool_cost, 0)
+    np.minimum.at(least, task, cost)
+    np.maximum.at(most, task, cost)
+    return bool(np.all(most <= least))
 
 
-def active_moves(v: Variables) -> Expression:
-    """(iv): tasks with a previous owner that are active elsewhere."""
-    p = v.problem
-    return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))
+def _best_tied(
+    problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
+) -> BoolArray:
+    """(A,) the tied columns that get the slots of their tasks."""
+    at = np.flatnonzero(tied)
+    wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
+    order = at[
+        np.lexsort(
+            (
+                problem.col_client[at],
+                problem.col_lag[at],
+                ~problem.col_standby[at],
+                problem.col_cost[at],
+                wanted,
+                problem.col_task[at],
+            )
+        )
+    ]
+    task = problem.col_task[order]
+    start = np.searchsorted(task, task)
+    taken = np.zeros(len(tied), dtype=np.bool_)
+    taken[order[np.arange(len(order)) - start < slots[task]]] = True
+    return taken
+
+
+def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntArray) -> IntArray:
+    """Slots that no column fills go to the clients with the fewest copies; rare, since plans fill their ties first."""
+    C = problem.C
+    load = np.bincount(keys % C, minlength=C) + np.bincount(active[problem.logged], minlength=C)
+    given: list[int] = []
+    for task in np.flatnonzero(slots > 0).tolist():
+        inside = np.ones(C, dtype=np.bool_)
+        inside[problem.col_client[problem.col_start[task] : problem.col_start[task + 1]]] = False
+        pool = np.flatnonzero(inside)
+        picked = pool[np.argsort(load[pool], kind="stable")[: slots[task]]]
+        load[picked] += 1
+        given.extend((task * C + picked).tolist())
+    return np.array(given, dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .problem import IntArray, Placement
+from optassign.models.problem import IntArray, Placement
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,14 @@
 """Values of the goals, so that answers of several methods can be compared goal by goal.
 
-What a report shows is recomputed by `optassign.metrics`, which shares no code with this.
+What a report shows is recomputed by `optassign.judging.metrics`, which shares no code with this.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .first import First, exact_sum
-from .problem import Placement, Problem
+from optassign.models.forced import First, exact_sum
+from optassign.models.problem import Placement, Problem
 
 PLAN_GOALS = ("restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .problem import IntArray, Placement, Problem
-from .windows import Windows, count
+from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.windows import Windows, count
 
 PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""

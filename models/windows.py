@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .problem import LOGGED, STATELESS, IntArray, Placement, Problem
+from optassign.models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
 
 
 @dataclass(frozen=True, eq=False)

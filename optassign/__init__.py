@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
     from optassign.assignor import TaskAssignor, assign
-    from optassign.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo
+    from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+    from optassign.formats.state import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo
 
     __version__: str
 
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 _WHERE = {
-    "ApplicationState": "optassign.state",
-    "AssignmentConfigs": "optassign.state",
-    "KafkaStreamsAssignment": "optassign.assignment",
-    "KafkaStreamsState": "optassign.state",
-    "TaskAssignment": "optassign.assignment",
+    "ApplicationState": "optassign.formats.state",
+    "AssignmentConfigs": "optassign.formats.state",
+    "KafkaStreamsAssignment": "optassign.formats.assignment",
+    "KafkaStreamsState": "optassign.formats.state",
+    "TaskAssignment": "optassign.formats.assignment",
     "TaskAssignor": "optassign.assignor",
-    "TaskInfo": "optassign.state",
+    "TaskInfo": "optassign.formats.state",
     "assign": "optassign.assignor",
 }
 

@@ -5,9 +5,9 @@ from importlib import import_module
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
-from optassign.assignment import TaskAssignment
-from optassign.configs import AssignmentConfigs
-from optassign.state import ApplicationState
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError, validate_task_assignment
 
 __all__ = [
@@ -56,16 +56,16 @@ _factories: dict[str, AssignorFactory | str] = {
     "cp-sat": "optassign.assignors.cp_sat:CpSatAssignor",
     "greedy": "optassign.assignors.greedy:GreedyAssignor",
     # What people run today, and what the source documents describe.
-    "consumer-sticky": "optassign.assignors.consumer_sticky:ConsumerStickyAssignor",
-    "gap-sticky": "optassign.assignors.gap_sticky:GapStickyAssignor",
-    "goal-chain": "optassign.assignors.goal_chain:GoalChainAssignor",
-    "high-availability": "optassign.assignors.high_availability:HighAvailabilityAssignor",
-    "sticky": "optassign.assignors.sticky:StickyAssignor",
-    "weighted-shards": "optassign.assignors.weighted_shards:WeightedShardsAssignor",
-    # Kafka's own classes, which need a JDK: see optassign/assignors/kafka.py.
-    "kafka-broker-sticky": "optassign.assignors.kafka:KafkaBrokerSticky",
-    "kafka-high-availability": "optassign.assignors.kafka:KafkaHighAvailability",
-    "kafka-sticky": "optassign.assignors.kafka:KafkaSticky",
+    "consumer-sticky": "optassign.assignors.baselines.consumer_sticky:ConsumerStickyAssignor",
+    "gap-sticky": "optassign.assignors.baselines.gap_sticky:GapStickyAssignor",
+    "goal-chain": "optassign.assignors.baselines.goal_chain:GoalChainAssignor",
+    "high-availability": "optassign.assignors.baselines.high_availability:HighAvailabilityAssignor",
+    "sticky": "optassign.assignors.baselines.sticky:StickyAssignor",
+    "weighted-shards": "optassign.assignors.baselines.weighted_shards:WeightedShardsAssignor",
+    # Kafka's own classes, which need a JDK: see optassign/assignors/baselines/kafka.py.
+    "kafka-broker-sticky": "optassign.assignors.baselines.kafka:KafkaBrokerSticky",
+    "kafka-high-availability": "optassign.assignors.baselines.kafka:KafkaHighAvailability",
+    "kafka-sticky": "optassign.assignors.baselines.kafka:KafkaSticky",
 }
 BASELINES = frozenset(_factories) - {"cp-sat", "greedy"}
 """Heuristics to compare with: they never promised to keep R3 to R8."""

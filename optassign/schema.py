@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
-from optassign.assignment import TaskAssignment
-from optassign.recordings import Recording
-from optassign.state import ApplicationState
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import Recording
 
 _TYPES: dict[str, type[BaseModel]] = {
     "state": ApplicationState,

@@ -4,8 +4,8 @@ import heapq
 from collections.abc import Mapping
 from enum import Enum
 
-from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
-from optassign.state import ApplicationState
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.state import ApplicationState
 
 
 class AssignmentError(Enum):

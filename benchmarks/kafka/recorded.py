@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from optassign.recording_files import entries
-from optassign.recordings import read_recording, replay
-from optassign.validation import validate
+from optassign.judging.validation import validate
+from optassign.recordings.files import entries
+from optassign.recordings.recording import read_recording, replay
 
 
 def faults_of_recordings(folder: Path) -> tuple[int, list[str]]:

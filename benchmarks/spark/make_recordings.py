@@ -13,14 +13,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from optassign.assignment import TaskAssignment
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 from optassign.generate import Shape
-from optassign.recording_files import relative_path
-from optassign.recordings import RecordingHead, encode, summarise
+from optassign.recordings.files import relative_path
+from optassign.recordings.recording import RecordingHead, encode, summarise
 from optassign.simulation.convergence import after_restoration
-from optassign.state import ApplicationState
 
 __all__ = ["make"]
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from optassign._model import Count, Frozen, NotEmpty
 from optassign.assignor import NEED_A_JDK, names, variants
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.jobs import Limits
+from optassign.benchmarks.spark.solving.jobs import Limits
+from optassign.formats.base import Count, Frozen, NotEmpty
+from optassign.formats.input_errors import InputError, show_value
 from optassign.generate import SHAPES, Shape
-from optassign.input_errors import InputError, show_value
 
 __all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate", "read_sweep"]
 

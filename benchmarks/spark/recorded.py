@@ -7,12 +7,12 @@ import zlib
 from datetime import UTC, datetime
 from typing import Any
 
-from optassign.assignment import TaskAssignment
 from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
-from optassign.input_errors import InputError
-from optassign.reading import read_value, to_model
-from optassign.recordings import Recording
-from optassign.state import ApplicationState
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_value, to_model
+from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import Recording
 
 __all__ = ["RECORDED", "read_recorded"]
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from optassign.benchmarks.spark.columns import REPLAYS, Column, spark_schema
 from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
-from optassign.benchmarks.spark.jobs import Job
 from optassign.benchmarks.spark.recorded import RECORDED
 from optassign.benchmarks.spark.runs import Run
-from optassign.benchmarks.spark.solver_process import shared
+from optassign.benchmarks.spark.solving.jobs import Job
+from optassign.benchmarks.spark.solving.solver_process import shared
 from optassign.benchmarks.spark.storage import Storage
 from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, append_each, read
 

@@ -18,10 +18,10 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import optassign
-from optassign.benchmarks.spark.jobs import Limits
 from optassign.benchmarks.spark.presets import Sweep
+from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.benchmarks.spark.storage import Storage
-from optassign.input_errors import InputError
+from optassign.formats.input_errors import InputError
 
 __all__ = ["Run", "find_run", "runs_in"]
 

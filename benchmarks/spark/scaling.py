@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from optassign.assignment import TaskAssignment
-from optassign.state import ApplicationState
-from optassign.task_id import TaskId
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId
 
 __all__ = ["scaled_assignment", "scaled_state"]
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import logging
 
-from optassign.arrays import Arrays, to_arrays
-from optassign.assignment import TaskAssignment, Termination
-from optassign.assignors.answering import to_assignment
-from optassign.assignors.cp_sat_methods import method_for
 from optassign.assignors.greedy import GreedyAssignor
-from optassign.assignors.stages import solve
-from optassign.configs import AssignmentConfigs
-from optassign.goals import goal_order
+from optassign.formats.assignment import TaskAssignment, Termination
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import goal_order
+from optassign.judging.validation import validate
+from optassign.models.cp_sat.solver import Deadline
 from optassign.models.problem import Problem
-from optassign.models.solver import Deadline
-from optassign.state import ApplicationState
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.cp_sat_methods import method_for
+from optassign.solving.report import to_assignment
+from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
-from optassign.validation import validate
 
 _log = logging.getLogger(__name__)
 

@@ -1,25 +1,25 @@
 """The assignor `greedy`: the same rules and stages without a solver.
 
-It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics are in models/greedy.py and
-import no solver.
+It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics, in models/greedy/, import
+no solver.
 """
 
 from __future__ import annotations
 
-from optassign.arrays import Arrays, to_arrays
-from optassign.assignment import TaskAssignment
-from optassign.assignors.answering import to_assignment
-from optassign.assignors.stages import is_balanced, solve
-from optassign.configs import AssignmentConfigs
-from optassign.goals import GoalOrder, goal_order
-from optassign.models.first import First, prepare
-from optassign.models.greedy import greedy_actives, greedy_now, greedy_plan
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import GoalOrder, goal_order
+from optassign.models.forced import First, prepare
+from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
 from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
-from optassign.models.separation import rebalance
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows
-from optassign.state import ApplicationState
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.report import to_assignment
+from optassign.solving.stages import is_balanced, solve
 from optassign.utilities import AssignmentError
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from optassign.cli.arguments import parser
+from optassign.cli.parser import parser
 
 __all__ = ["main"]
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = parser().parse_args(argv)
     try:
-        from optassign.cli.commands import run
+        from optassign.cli.commands.run import run
 
         code = run(arguments)
         sys.stdout.flush()

@@ -8,15 +8,15 @@ from starlette.exceptions import HTTPException
 
 from optassign import __version__
 from optassign.assignor import NEED_A_JDK, names
-from optassign.service import openapi
-from optassign.service.body import read_body
 from optassign.service.comparing import Comparing
-from optassign.service.headers import content_encoding, deadline_of, read_head
-from optassign.service.jobs import CompareJob
+from optassign.service.http import openapi
+from optassign.service.http.body import read_body
+from optassign.service.http.headers import content_encoding, deadline_of, read_head
+from optassign.service.http.problem import Refusal, RequestRefusedError, refused
 from optassign.service.metrics import Metrics
-from optassign.service.problem import Refusal, RequestRefusedError, refused
 from optassign.service.rebalances import Rebalances
 from optassign.service.settings import Settings
+from optassign.service.workers.jobs import CompareJob
 
 __all__ = ["PAGES", "make_app"]
 

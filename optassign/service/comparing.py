@@ -3,9 +3,9 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from optassign.service.jobs import Answer, CompareJob, Failure, Outcome
-from optassign.service.problem import Refusal, RequestRefusedError, refused, unavailable
-from optassign.service.worker import Worker, WorkerDiedError, WorkerSpec
+from optassign.service.http.problem import Refusal, RequestRefusedError, refused, unavailable
+from optassign.service.workers.jobs import Answer, CompareJob, Failure, Outcome
+from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
 __all__ = ["Comparing"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from optassign.recordings import Summary
+from optassign.recordings.recording import Summary
 
 __all__ = ["Metrics"]
 

@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from optassign import __version__
-from optassign._json_head import members
-from optassign.assignment import Termination
-from optassign.recordings import RecordingHead
-from optassign.service.crew import Crew, Ticket
+from optassign.formats.assignment import Termination
+from optassign.formats.json_head import members
+from optassign.recordings.recording import RecordingHead
 from optassign.service.deadlines import Schedule, schedule
-from optassign.service.headers import RequestHead
-from optassign.service.jobs import Answer, AssignJob, Failure
+from optassign.service.http.headers import RequestHead
+from optassign.service.http.problem import Refusal, RequestRefusedError, refused, unavailable
 from optassign.service.logs import event
 from optassign.service.memory import Memory, Remembered
 from optassign.service.metrics import Metrics
-from optassign.service.problem import Refusal, RequestRefusedError, refused, unavailable
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Limits
+from optassign.service.workers.crew import Crew, Ticket
+from optassign.service.workers.jobs import Answer, AssignJob, Failure
 
 __all__ = ["Answered", "Rebalances", "application_of"]
 

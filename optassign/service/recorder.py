@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from optassign.recording_files import Entry, entries, folder_of, relative_path
-from optassign.recordings import RecordingHead, encode
+from optassign.recordings.files import Entry, entries, folder_of, relative_path
+from optassign.recordings.recording import RecordingHead, encode
 from optassign.service.logs import event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError

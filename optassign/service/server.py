@@ -11,18 +11,18 @@ from typing import Any
 import uvicorn
 
 from optassign import __version__
-from optassign.recording_files import newest_answers
+from optassign.recordings.files import newest_answers
 from optassign.service.app import PAGES, make_app
 from optassign.service.comparing import Comparing
-from optassign.service.crew import Crew
-from optassign.service.guard import Guard
+from optassign.service.http.guard import Guard
 from optassign.service.logs import event, set_up
 from optassign.service.memory import Memory, Remembered
 from optassign.service.metrics import Metrics
 from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings, bind, check_tls
-from optassign.service.worker import WorkerSpec
+from optassign.service.workers.crew import Crew
+from optassign.service.workers.worker import WorkerSpec
 
 __all__ = ["serve"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optassign.assignment import TaskAssignment, Waiting, restore_work_bound
 from optassign.assignor import TaskAssignor, create
-from optassign.metrics import ConvergenceMeasures, Measures, measure
+from optassign.formats.assignment import TaskAssignment, Waiting, restore_work_bound
+from optassign.formats.state import ApplicationState
+from optassign.judging.metrics import ConvergenceMeasures, Measures, measure
 from optassign.simulation.successors import after_restoration, second_pass
-from optassign.state import ApplicationState
 from optassign.utilities import validate_task_assignment
 
 __all__ = [

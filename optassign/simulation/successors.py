@@ -6,8 +6,8 @@ Lags are offsets. An answer that names a client twice or a task in two roles has
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
-from optassign.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
 __all__ = ["after_restoration", "second_pass"]
 

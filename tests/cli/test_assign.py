@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from command_line import given, run, written
 
-from optassign.assignment import TaskAssignment
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.reading import read_assignment, read_state
 from optassign.generate import generate
-from optassign.reading import read_assignment, read_state
-from optassign.validation import validate
+from optassign.judging.validation import validate
 
 
 def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:

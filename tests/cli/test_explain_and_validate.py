@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from command_line import given, run
 
+from optassign.formats.reading import read_state
 from optassign.generate import generate
-from optassign.reading import read_state
 
 # explain
 

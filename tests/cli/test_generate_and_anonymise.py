@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from command_line import given
 
+from optassign.formats.reading import read_state
 from optassign.generate import generate
-from optassign.reading import read_state
 
 
 def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from command_line import given, in_a_terminal, run
 
-from optassign.cli.progress import Progress
+from optassign.cli.show.progress import Progress
+from optassign.formats.reading import read_assignment
 from optassign.generate import generate
-from optassign.reading import read_assignment
 
 
 def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:
@@ -85,7 +85,7 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("optassign.cli.progress._PATIENCE", 0.01)
+    monkeypatch.setattr("optassign.cli.show.progress._PATIENCE", 0.01)
     with Progress("thinking") as progress:
         while "thinking" not in shown.getvalue():
             time.sleep(0.01)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import given
 
-from optassign.cli.arguments import SHAPES
+from optassign.cli.parser import SHAPES
 from optassign.generate import SHAPES as GENERATED
 
 

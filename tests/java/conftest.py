@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from optassign import jvm
-from optassign.assignors.kafka import available
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.kafka import available
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,11 +9,12 @@ import pytest
 from judging import snapshot
 from kafkas_own import ALL, GENERATED, SNAPSHOTS, same
 
-from optassign import assign, jvm
+from optassign import assign
 from optassign.assignor import TaskAssignor
-from optassign.assignors.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
-from optassign.state import ApplicationState
-from optassign.validation import validate
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.formats.state import ApplicationState
+from optassign.judging.validation import validate
 
 # --- answers ---------------------------------------------------------------------------------------------------------
 

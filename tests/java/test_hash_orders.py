@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 from random import Random
 
-from optassign import jvm
-from optassign.assignors.as_in_kafka.java_hashing import HashTable, hash_of, hash_order
-from optassign.assignors.as_in_kafka.java_tree_bin import TreeBin
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.as_in_kafka.java_hashing import HashTable, hash_of, hash_order
+from optassign.assignors.baselines.as_in_kafka.java_tree_bin import TreeBin
 
 CASES = 400
 PROGRAM = Path(__file__).parent / "HashOrders.java"

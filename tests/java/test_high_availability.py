@@ -5,7 +5,7 @@ from judging import snapshot
 from kafkas_own import EVERYONE, same
 
 from optassign import assign
-from optassign.assignors.kafka import KafkaHighAvailability
+from optassign.assignors.baselines.kafka import KafkaHighAvailability
 
 # --- warm-ups --------------------------------------------------------------------------------------------------------
 

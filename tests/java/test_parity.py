@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from optassign.assignment import TaskAssignment
 from optassign.assignor import create
 from optassign.benchmarks.grid import Spec
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
 from optassign.simulation.convergence import after_restoration
-from optassign.state import ApplicationState
 
 RECORDED = sorted((Path(__file__).parent.parent / "data" / "kafka-4.3.1").glob("*.json"))
 THREADS: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 2), (1, 4))

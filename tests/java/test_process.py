@@ -12,11 +12,12 @@ import pytest
 from judging import snapshot
 from kafkas_own import GENERATED, RECORDED, SNAPSHOTS, roles
 
-from optassign import assign, jvm
-from optassign.assignment import TaskAssignment
+from optassign import assign
 from optassign.assignor import AssignorError
-from optassign.assignors.kafka import JavaNotFoundError, KafkaHighAvailability, available
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.kafka import JavaNotFoundError, KafkaHighAvailability, available
 from optassign.cli import main
+from optassign.formats.assignment import TaskAssignment
 
 # --- the process -----------------------------------------------------------------------------------------------------
 
@@ -84,8 +85,8 @@ def test_a_jvm_that_died_is_started_again(new_jvm: None) -> None:
 def test_a_process_and_its_fork_have_a_jvm_each() -> None:
     code = """
 import os, sys
-from optassign import jvm
-from optassign.assignors.kafka import KafkaSticky
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.kafka import KafkaSticky
 from optassign.benchmarks.grid import Spec
 def ask(seed): return len(KafkaSticky().timed(Spec("cold", 20, 4, seed=seed).generate()))
 def pid(): return jvm._jvm._process.pid
@@ -186,7 +187,7 @@ def test_without_sources_the_error_says_where_they_would_be(monkeypatch: pytest.
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The poms of the module and its parent alone, not built."""
-    there = Path(jvm.__file__).resolve().parent.parent / "java"
+    there = Path(jvm.__file__).resolve().parents[3] / "java"
     module = tmp_path / "java" / "baselines"
     module.mkdir(parents=True)
     module.parent.joinpath("pom.xml").write_text((there / "pom.xml").read_text())

@@ -10,7 +10,7 @@ from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.recorded import faults_of_recordings
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
-from optassign.recording_files import entries
+from optassign.recordings.files import entries
 
 
 def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], service: Service) -> None:

@@ -6,17 +6,17 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.arrays import to_arrays
-from optassign.models import decomposition
-from optassign.models.actives import least_excess_actives
-from optassign.models.first import First
-from optassign.models.plan import solve_now, solve_plan
+from optassign.models.cp_sat.plan import solve_now, solve_plan
+from optassign.models.cp_sat.rebalance import solve_rebalance
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.flows import decomposition
+from optassign.models.flows.actives import least_excess_actives
+from optassign.models.forced import First
 from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import solve_rebalance
-from optassign.models.separation import REBALANCE_GOALS, rebalance
-from optassign.models.solver import Deadline
+from optassign.models.rebalance import REBALANCE_GOALS, rebalance
 from optassign.models.values import PLAN_GOALS, active_moves, plan_values
 from optassign.models.windows import Windows, windows
+from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
 WORK = 20.0

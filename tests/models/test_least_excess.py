@@ -10,12 +10,12 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.arrays import to_arrays
-from optassign.models import decomposition
-from optassign.models.plan import FAMILIES, least_excess, solve_weighted, weighted_cost
+from optassign.models.cp_sat.plan import FAMILIES, least_excess, solve_weighted, weighted_cost
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, placement
-from optassign.models.solver import Deadline
 from optassign.models.windows import Counts, Window, count, windows
+from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
 

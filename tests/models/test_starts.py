@@ -7,19 +7,19 @@ import pytest
 from judging import snapshot
 from ortools.sat.python import cp_model
 
-from optassign.arrays import to_arrays
+from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals import ORDERED, goal_order
-from optassign.models import decomposition
+from optassign.goals.order import ORDERED, goal_order
 from optassign.models.configured import configured_values
-from optassign.models.first import First, prepare
-from optassign.models.plan import excess_goals, is_exact, solve_plan
+from optassign.models.cp_sat.plan import excess_goals, is_exact, solve_plan
+from optassign.models.cp_sat.solver import Deadline, run
+from optassign.models.cp_sat.variables import Variables
+from optassign.models.flows import decomposition
+from optassign.models.forced import First, prepare
 from optassign.models.problem import Placement, Problem
-from optassign.models.solver import Deadline, run
 from optassign.models.values import plan_values
-from optassign.models.variables import Variables
 from optassign.models.windows import Windows, windows
-from optassign.state import ApplicationState
+from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9

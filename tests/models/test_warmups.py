@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from optassign.arrays import to_arrays
+from optassign.formats.state import ApplicationState
 from optassign.models.problem import Placement, placement
 from optassign.models.warmups import PATIENCE, Progress, queue
 from optassign.models.windows import windows
-from optassign.state import ApplicationState
+from optassign.solving.arrays import to_arrays
 
 NOTHING = np.zeros(0, dtype=np.int64)
 NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tiny import tiny_state
 
-from optassign import balance
-from optassign.arrays import to_arrays
+from optassign.formats.state import ApplicationState
+from optassign.judging import balance
 from optassign.models.windows import Window, Windows, windows
-from optassign.state import ApplicationState
+from optassign.solving.arrays import to_arrays
 
 
 def as_rows(window: Window, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:

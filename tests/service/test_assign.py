@@ -9,8 +9,8 @@ import pytest
 from serving import Service
 
 from optassign import ApplicationState, TaskAssignment, __version__, assign
+from optassign.formats.reading import read_state
 from optassign.generate import SHAPES, Shape, generate
-from optassign.reading import read_state
 
 DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
 

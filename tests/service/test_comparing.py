@@ -18,9 +18,9 @@ from serving import HEADERS, Service, eventually, serving, stopped
 from optassign.generate import generate
 from optassign.service import comparing
 from optassign.service.comparing import Comparing
-from optassign.service.jobs import CompareJob
-from optassign.service.problem import Refusal, RequestRefusedError
+from optassign.service.http.problem import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
+from optassign.service.workers.jobs import CompareJob
 
 BODY = generate("scale-out", 300, 30, 1, seed=3).model_dump_json().encode()
 JOB = CompareJob(BODY, Limits(), ("cp-sat",), 10.0)

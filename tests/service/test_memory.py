@@ -11,13 +11,13 @@ import pytest
 from serving import Service, eventually, files, serving
 
 from optassign import ApplicationState, TaskAssignment, assign
+from optassign.formats.reading import read_state
 from optassign.generate import generate
-from optassign.reading import read_state
-from optassign.recording_files import relative_path
-from optassign.recordings import RecordingHead, encode, summarise
+from optassign.judging.validation import validate
+from optassign.recordings.files import relative_path
+from optassign.recordings.recording import RecordingHead, encode, summarise
 from optassign.service.memory import Memory, Remembered
 from optassign.simulation.successors import after_restoration, second_pass
-from optassign.validation import validate
 
 DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
 FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"

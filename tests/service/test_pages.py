@@ -10,9 +10,9 @@ import pytest
 from serving import HEADERS, Service, eventually
 
 from optassign import __version__
-from optassign.comparison import compare
 from optassign.generate import generate
-from optassign.recordings import Summary
+from optassign.judging.comparison import compare
+from optassign.recordings.recording import Summary
 from optassign.service.app import PAGES
 from optassign.service.metrics import Metrics
 

@@ -9,8 +9,8 @@ from serving import Service, eventually, files
 from optassign import assign
 from optassign.cli import main
 from optassign.generate import generate
-from optassign.recording_files import folder_of
-from optassign.recordings import read_recording
+from optassign.recordings.files import folder_of
+from optassign.recordings.recording import read_recording
 
 NAME = "for the command line"
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from serving import Service, eventually, files, serving
 
-from optassign import ApplicationState, TaskAssignment, assign, recording_files
+from optassign import ApplicationState, TaskAssignment, assign
 from optassign.cli import main
 from optassign.generate import generate
-from optassign.recording_files import entries, newest_answers, relative_path
-from optassign.recordings import RecordingHead, encode, read_recording, summarise
+from optassign.recordings import files as recording_files
+from optassign.recordings.files import entries, newest_answers, relative_path
+from optassign.recordings.recording import RecordingHead, encode, read_recording, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
 

@@ -10,10 +10,10 @@ import pytest
 from serving import Service, eventually, files, serving
 
 from optassign import ApplicationState, TaskAssignment
+from optassign.formats.reading import read_state
 from optassign.generate import generate
-from optassign.reading import read_state
-from optassign.recording_files import folder_of, relative_path
-from optassign.recordings import read_recording, read_snapshot, replay, summarise
+from optassign.recordings.files import folder_of, relative_path
+from optassign.recordings.recording import read_recording, read_snapshot, replay, summarise
 from optassign.schema import json_schema
 
 

@@ -11,9 +11,9 @@ import pytest
 from serving import HEADERS, Service, eventually, serving, stopped
 
 from optassign import ApplicationState, TaskAssignment, assign
-from optassign.assignment import Termination
+from optassign.formats.assignment import Termination
 from optassign.generate import generate
-from optassign.validation import validate
+from optassign.judging.validation import validate
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from optassign.assignment import TaskAssignment
 from optassign.assignors.greedy import GreedyAssignor
-from optassign.state import ApplicationState
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 
 
 class Raises(GreedyAssignor):

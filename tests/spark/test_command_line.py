@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_cluster import finished, on, optassign, rows_of
 
-from optassign.balance import WINDOW_NAMES
 from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_table
-from optassign.benchmarks.spark.jobs import Limits
 from optassign.benchmarks.spark.presets import Sweep
-from optassign.benchmarks.spark.report import shown
+from optassign.benchmarks.spark.report.report import shown
+from optassign.benchmarks.spark.solving.jobs import Limits
+from optassign.judging.balance import WINDOW_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,9 +25,9 @@ RUN = ("benchmark", "run", "--preset", "smoke")
 
 
 def test_help_loads_neither_spark_nor_pandas() -> None:
-    code = "import sys; from optassign.cli.arguments import parser; parser().format_help(); print(*sys.modules)"
+    code = "import sys; from optassign.cli.parser import parser; parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "optassign.cli.benchmark_commands" in loaded
+    assert "optassign.cli.commands.benchmark" in loaded
     assert not {"pyspark", "pyarrow", "pandas", "numpy", "ortools", "pydantic"}.intersection(loaded)
 
 
@@ -104,11 +104,11 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 
 
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.report import make_report
+    from optassign.benchmarks.spark.report.report import make_report
     from optassign.benchmarks.spark.runs import Run, find_run
     from optassign.benchmarks.spark.storage import Storage
     from optassign.benchmarks.spark.sweep import run_sweep
-    from optassign.input_errors import InputError
+    from optassign.formats.input_errors import InputError
 
     storage = Storage(spark, str(tmp_path))
     with pytest.raises(InputError, match="found no run"):

@@ -6,8 +6,8 @@ import pytest
 
 from optassign.assignor import NEED_A_JDK, names
 from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
-from optassign.cli.benchmark_commands import PRESETS as TOLD
-from optassign.input_errors import InputError
+from optassign.cli.commands.benchmark import PRESETS as TOLD
+from optassign.formats.input_errors import InputError
 
 FINE = 'name = "mine"\nsizes = [[10, 2]]\n'
 

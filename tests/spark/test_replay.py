@@ -14,9 +14,9 @@ from spark_cluster import Cluster, finished, on, optassign, rows_of
 from optassign import assign
 from optassign.benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 from optassign.benchmarks.spark.make_recordings import make
-from optassign.benchmarks.spark.report import shown
-from optassign.metrics import measure
-from optassign.recordings import Recording, read_recording
+from optassign.benchmarks.spark.report.report import shown
+from optassign.judging.metrics import measure
+from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
 
 if TYPE_CHECKING:
@@ -162,9 +162,9 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
 
 
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.jobs import Limits
     from optassign.benchmarks.spark.replay import run_replay
     from optassign.benchmarks.spark.runs import Run
+    from optassign.benchmarks.spark.solving.jobs import Limits
     from optassign.benchmarks.spark.storage import Storage
 
     folder = recordings / "_application-2"

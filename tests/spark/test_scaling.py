@@ -5,7 +5,7 @@ import pytest
 from optassign import assign
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
-from optassign.metrics import measure
+from optassign.judging.metrics import measure
 
 SPECS = [
     Spec("scale-out", 30, 4, seed=1, memory=True),

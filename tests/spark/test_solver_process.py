@@ -9,8 +9,8 @@ import pytest
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.columns import RESULTS, arrow_schema, table_of
 from optassign.benchmarks.spark.executing import safe_table
-from optassign.benchmarks.spark.jobs import Job, Limits
-from optassign.benchmarks.spark.solver_process import SolverProcess
+from optassign.benchmarks.spark.solving.jobs import Job, Limits
+from optassign.benchmarks.spark.solving.solver_process import SolverProcess
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = Limits(answer_limit=3.0, convergence_limit=30.0, memory_limit=2048)
@@ -29,7 +29,7 @@ def solver() -> Iterator[SolverProcess]:
 
 def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
     from optassign import assign
-    from optassign.metrics import goal_values, measure
+    from optassign.judging.metrics import goal_values, measure
 
     outcome = solver.run(replace(JOB, assignors=("cp-sat",)))
     row, state = outcome.rows["cp-sat"], SPEC.generate()

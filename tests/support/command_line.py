@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from optassign.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.cli import main
-from optassign.configs import AssignmentConfigs
-from optassign.state import ApplicationState
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError, identity_assignment
 
 

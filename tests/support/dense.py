@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
-from optassign.state import ApplicationState, KafkaStreamsState, TaskInfo
+from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskInfo
 
 MAX = 2**63 - 1
 Copies = set[tuple[str, str]]

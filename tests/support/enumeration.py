@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
 
-from optassign.state import ApplicationState, TaskInfo
+from optassign.formats.state import ApplicationState, TaskInfo
 
 Copies = dict[str, tuple[str, frozenset[str]]]
 """Task → (active, standbys)."""

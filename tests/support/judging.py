@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from optassign.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
-from optassign.state import ApplicationState
+from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.state import ApplicationState
 
 
 def snapshot(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from judging import answer
 
-from optassign.assignment import TaskAssignment
-from optassign.assignors.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
 from optassign.benchmarks.grid import Spec
-from optassign.state import ApplicationState
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 
 RECORDED = Path(__file__).parent.parent / "data" / "kafka-4.3.1"
 EVERYONE = 2**63 - 1

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from optassign.state import ApplicationState
+from optassign.formats.state import ApplicationState
 
 PATIENCE = 60.0
 """Seconds after which what is waited for will not come."""

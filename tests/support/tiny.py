@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from optassign.state import ApplicationState
+from optassign.formats.state import ApplicationState
 
 
 def tiny_state(seed: int, most: int = 6000) -> ApplicationState:

@@ -1,0 +1,1 @@
+"""The report on a run: queries, pictures, HTML and Markdown."""

@@ -1,0 +1,1 @@
+"""The process that solves a row: started, watched, limited."""

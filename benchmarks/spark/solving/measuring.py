@@ -1,0 +1,64 @@
+"""One answer, or one whole convergence, as the columns of a row (`columns.py`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optassign.formats.assignment import TaskAssignment, restore_work_bound
+from optassign.formats.state import ApplicationState
+from optassign.judging.metrics import goal_values, measure
+from optassign.simulation.convergence import Convergence
+
+__all__ = ["convergence_columns", "measure_columns"]
+
+
+def measure_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str, Any]:
+    """All measures of one answer and what its report says."""
+    measures = measure(state, answer)
+    simple = {
+        name: getattr(measures, name)
+        for name in type(measures).__dataclass_fields__
+        if name not in ("violations", "spread", "excess")
+    }
+    followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
+    # Of a follow-up without a plan nobody knows what it will lead to.
+    known = answer.plan is not None or not followup
+    return {
+        **simple,
+        "violations": sorted(measures.violations.items()),
+        "balanced": measures.balanced,
+        **{f"excess_{name}": value for name, value in measures.excess.items()},
+        **{f"spread_{name}": float(value) for name, value in measures.spread.items()},
+        "planned_work": goal_values(state, answer)["plan"]["restore_work"] if known else None,
+        "followup": followup,
+        "waiting": len(answer.report.waiting),
+        "restore_bound": restore_work_bound(answer),
+        "goals": [
+            {
+                "stage": goal.stage,
+                "name": goal.name,
+                "value": float(goal.value),
+                "bound": None if goal.bound is None else float(goal.bound),
+                "gap": goal.gap,
+                "proven": goal.proven,
+            }
+            for goal in answer.report.goals
+        ],
+        "found_by": answer.report.found_by,
+        "termination": answer.report.termination.reason,
+        "limit_reached": answer.report.termination.limit,
+    }
+
+
+def convergence_columns(played: Convergence) -> dict[str, Any]:
+    """What came of a convergence."""
+    return {
+        "converged": played.stable,
+        "rebalances": played.rebalances,
+        "converged_active_moves": played.measures.active_moves,
+        "converged_standby_moves": played.measures.standby_moves,
+        "converged_restored": played.restored_offsets,
+        "converged_violations": sum(played.violations.values()),
+        "converged_balanced": played.history[-1].measures.balanced,
+        "converged_seconds": sum(step.seconds for step in played.history),
+    }

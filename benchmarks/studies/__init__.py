@@ -1,0 +1,1 @@
+"""The studies behind docs/benchmarks.md, one file each."""

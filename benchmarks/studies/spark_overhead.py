@@ -1,0 +1,97 @@
+"""What Spark costs for each solve, against a plain loop, and how much faster two cores are than one."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optassign.assignor import assign
+from optassign.benchmarks.spark.presets import Row, Sweep
+from optassign.benchmarks.spark.runs import Run
+from optassign.benchmarks.spark.session import session
+from optassign.benchmarks.spark.solving.measuring import measure_columns
+from optassign.benchmarks.spark.storage import Storage
+from optassign.benchmarks.spark.sweep import run_sweep
+from optassign.benchmarks.tables import markdown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["run"]
+
+_SWEEPS = (
+    Sweep(
+        name="100x10",
+        shapes=("scale-out", "scale-in"),
+        sizes=((100, 10),),
+        seeds=tuple(range(200)),
+        assignors=("greedy",),
+    ),
+    Sweep(name="1000x100", shapes=("scale-out",), sizes=((1_000, 100),), seeds=tuple(range(200)), assignors=("cp-sat",)),
+    Sweep(name="4000x400", shapes=("scale-out",), sizes=((4_000, 400),), seeds=tuple(range(60)), assignors=("cp-sat",)),
+)
+_WARM = Sweep(name="warm", shapes=("cold",), sizes=((20, 4),), seeds=tuple(range(8)), assignors=("cp-sat", "greedy"))
+_HEAD = (
+    "instances, assignor",
+    "rows",
+    "plain loop s",
+    "two plain loops s",
+    "local[1] s",
+    "local[2] s",
+    "plain loop ms a row",
+    "Spark's overhead ms a row",
+    "speed-up of two plain loops",
+    "speed-up, local[1] to local[2]",
+)
+
+
+def run() -> tuple[str, list[str]]:
+    """The table; nothing in it can be wrong."""
+    rows: list[tuple[object, ...]] = []
+    for sweep in _SWEEPS:
+        todo = sweep.rows(sweep.chosen())
+        number = len(todo)
+        loop, loops = _loops(todo, 1), _loops(todo, 2)
+        one, two = _spark(sweep, 1), _spark(sweep, 2)
+        each, overhead = 1000 * loop / number, 1000 * (one - loop) / number
+        (tasks, clients), (assignor,) = sweep.sizes[0], sweep.chosen()
+        what = f"{tasks:,} × {clients:,}, {assignor}"
+        rows.append((what, number, loop, loops, one, two, each, overhead, loop / loops, one / two))
+    return markdown(_HEAD, rows), []
+
+
+def _loops(todo: list[Row], processes: int) -> float:
+    """Seconds to generate, solve and measure all, one after another in each of so many processes that run at once."""
+    with ProcessPoolExecutor(processes, get_context("spawn"), _warm, (todo[0][1],)) as pool:
+        list(pool.map(time.sleep, [1.0] * processes))  # until all have been started and warmed
+        start = time.perf_counter()
+        list(pool.map(_solve, (todo[i::processes] for i in range(processes))))
+        return time.perf_counter() - start
+
+
+def _warm(assignor: str) -> None:
+    assign(_WARM.specs()[0].generate(), assignor)
+
+
+def _solve(todo: list[Row]) -> None:
+    for spec, assignor in todo:
+        state = spec.generate()
+        measure_columns(state, assign(state, assignor))
+
+
+def _spark(sweep: Sweep, cores: int) -> float:
+    """Seconds of the same as a Spark job, from asking for it to the last file in its place; its workers run already."""
+    with tempfile.TemporaryDirectory() as folder, session(f"local[{cores}]") as spark:
+        _timed(spark, folder, _WARM)
+        return _timed(spark, folder, sweep)
+
+
+def _timed(spark: SparkSession, folder: str, sweep: Sweep) -> float:
+    asked = Run("sweep", sweep.name, sweep.chosen(), sweep.limits.limits(), sweep)
+    start = time.perf_counter()
+    run_sweep(spark, Storage(spark, str(Path(folder))), asked)
+    return time.perf_counter() - start

@@ -1,0 +1,89 @@
+"""This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (iv) in order.
+
+The problem separates by task for (i) and (ii), and the rest is a flow (separation.py), which is what answers. This model is the
+statement that the tests hold it against.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from optassign.models.cp_sat.lexicographic import Goal, optimise
+from optassign.models.cp_sat.plan import actives_on_most_caught_up, at_resolution, excess_goals, standbys_on_next_most_caught_up
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.cp_sat.variables import (
+    Expression,
+    Variables,
+    one_active,
+    one_copy_per_client,
+    pools_add_up,
+    standby_number,
+    total,
+    weighted,
+)
+from optassign.models.forced import prepare
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import REBALANCE_GOALS
+from optassign.models.results import Rebalanced
+from optassign.models.windows import Windows
+
+
+def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
+    """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
+    problem, first = prepare(problem.with_all_columns())
+    problem, first, resolution = at_resolution(problem, first)
+    model = cp_model.CpModel()
+    everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
+    v = Variables.of(problem, model, everywhere, everywhere)
+    one_active(v)
+    one_copy_per_client(v)
+    standby_number(v)
+    pools_add_up(v)
+    actives_on_most_caught_up(v, first)
+    standbys_on_next_most_caught_up(v, first)
+    expressions = (
+        -1 * planned_copies(v, plan),
+        off_plan_restore_work(v, plan),
+        active_excess(v, windows),
+        active_moves(v),
+    )
+    goals = [Goal(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
+    solved = optimise(model, goals, deadline, work)
+    if solved.values is None:
+        return None
+    bounds = {name: bound for name, (_, bound, _) in solved.goals.items() if bound is not None}
+    if resolution > 1:
+        bounds = {name: bounds[name] for name in REBALANCE_GOALS[:1] if name in bounds}
+    if "planned_copies" in bounds:
+        bounds["planned_copies"] *= -1
+    return Rebalanced(v.placement_of(solved.values), bounds)
+
+
+def planned_copies(v: Variables, plan: Placement) -> Expression:
+    """(i): copies where the plan wants them, in the role it wants."""
+    p = v.problem
+    actives = v.actives(np.flatnonzero(plan.active[p.col_task] == p.col_client).tolist())
+    standbys = v.standbys(np.flatnonzero(np.isin(p.col_keys, plan.standby_keys(p.C))).tolist())
+    return total([*actives, *standbys])
+
+
+def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
+    """(ii): restore work on clients where the plan has no copy of the task in any role."""
+    p = v.problem
+    planned = np.isin(p.col_keys, plan.copy_keys(p.C, p.logged))
+    off = np.flatnonzero(p.logged[p.col_task] & ~planned & (p.col_cost > 0)).tolist()
+    terms = [(variable, int(p.col_cost[i])) for i in off for variable in v.copies([i])]
+    return weighted([variable for variable, _ in terms], np.array([cost for _, cost in terms], dtype=np.int64))
+
+
+def active_excess(v: Variables, windows: Windows) -> Expression:
+    """(iii): excess of the three families of active windows."""
+    goals = excess_goals(v, windows)
+    return total(goals[name].expression for name in ("active_excess", "stateful_excess", "group_active_excess"))
+
+
+def active_moves(v: Variables) -> Expression:
+    """(iv): tasks with a previous owner that are active elsewhere."""
+    p = v.problem
+    return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))

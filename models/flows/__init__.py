@@ -1,0 +1,1 @@
+"""Minimum-cost flows: exact, in lexicographic order."""

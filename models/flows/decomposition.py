@@ -1,0 +1,153 @@
+"""Balanced assignments by two flows: actives and copies one after the other, in either order.
+
+Only R2 and "the active is one of the copies" couple the two. Copies first is exact for restore work and cold copies, actives
+first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the answer
+is valid but its later goals are open, and CP-SAT (plan.py) takes it from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.models.flows.actives import balanced_actives
+from optassign.models.flows.copies import Copies, balanced_copies
+from optassign.models.forced import First, prepare
+from optassign.models.problem import IntArray, Placement, Problem, placement
+from optassign.models.results import Found
+from optassign.models.values import PLAN_GOALS, plan_values
+from optassign.models.windows import Windows
+
+_ALL_COLUMNS = 20_000
+"""Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
+_SECOND_TRY = 10_000
+"""Up to so many columns actives first are tried beside copies first."""
+_UNPOOL_ROUNDS = 5
+
+
+def written_out(problem: Problem) -> tuple[Problem, First]:
+    """The problem with all its pairs as columns where they are few; else as it is, ready for the models."""
+    logged = np.flatnonzero(problem.logged)
+    if len(logged) * problem.C <= _ALL_COLUMNS:
+        problem = problem.with_all_columns(logged)
+    return prepare(problem)
+
+
+def balanced_now(problem: Problem, first: First, windows: Windows) -> Found:
+    """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves."""
+    relaxed = balanced_actives(problem, windows, first.leading, first.pool_leading, ("active_moves",))
+    if relaxed is None:
+        return Found(None, impossible=True)
+    bounds = {"active_moves": relaxed.bounds[0]}
+    if not problem.standbys:
+        if relaxed.active is None:
+            return Found(None, bounds=bounds)
+        return Found(placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
+    if relaxed.active is not None:
+        around = _copies_around(problem, windows, relaxed.active, now=True)
+        if around is not None:
+            return Found(around, bounds=bounds)
+    copies = _copies(problem, first, windows, now=True)
+    if copies is None:
+        return Found(None, impossible=True)
+    problem, first, chosen = copies
+    if chosen.keys is None:
+        return Found(None, bounds=bounds)
+    return Found(_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
+
+
+def balanced_plan(problem: Problem, first: First, windows: Windows, largest_face: int = 0) -> Found:
+    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
+
+    `largest_face`: up to so many pairs the face comes back with it.
+    """
+    copies = _copies(problem, first, windows, now=False)
+    everything = np.ones(len(problem.col_task), dtype=np.bool_)
+    relaxed = balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
+    if copies is None or relaxed is None:
+        return Found(None, impossible=True)
+    problem, first, chosen = copies
+    bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds), *relaxed.bounds], strict=False))
+    found: list[Placement] = []
+    if chosen.keys is not None:
+        inside = _actives_inside(problem, windows, chosen.keys, now=False)
+        if inside is not None:
+            found.append(inside)
+    # Copies first has what it can in restore work and cold copies; actives first may do better in moves and ties. Where there
+    # are many pairs, the second try is only worth its time if the first had nothing.
+    if not found or len(problem.col_task) <= _SECOND_TRY:
+        around = _actives_first(problem, windows, chosen)
+        if around is not None:
+            found.append(around)
+    best = min(found, key=lambda p: (*plan_values(problem, first, p).values(), _tie(problem, p)), default=None)
+    return Found(best, bounds=bounds, face=chosen.face(problem, largest_face))
+
+
+def _tie(problem: Problem, plan: Placement) -> int:
+    """Least where clients keep their smallest tasks and give away their greatest."""
+    owned = problem.flag_of(np.arange(problem.T) * problem.C + plan.active, problem.col_owner)
+    return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
+
+
+def _actives_first(problem: Problem, windows: Windows, chosen: Copies) -> Placement | None:
+    """Actives on the pairs that optimal copies may use, then copies around them."""
+    loose = ~problem.logged[problem.col_task]
+    loose_pools = ~problem.logged & (problem.pool_size > 0)
+    fitting = balanced_actives(problem, windows, chosen.columns | loose, chosen.pools | loose_pools)
+    if fitting is None or fitting.active is None:
+        return None
+    return _copies_around(problem, windows, fitting.active)
+
+
+def _with_forced(first: First, bounds: list[int]) -> list[int]:
+    """The flow counts what the plan adds; the goals count what this answer forces as well."""
+    return [bounds[0] + first.forced_work, bounds[1] + first.forced_cold]
+
+
+def _copies(problem: Problem, first: First, windows: Windows, *, now: bool) -> tuple[Problem, First, Copies] | None:
+    """Copies first, among the optima those that keep owners and standbys. A subtopology whose pool breaks R2 is written
+    out, and the flow solved again."""
+    for _ in range(_UNPOOL_ROUNDS):
+        rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
+        copies = balanced_copies(problem, first, windows, now=now, rewards=rewards)
+        if copies is None:
+            return None
+        if copies.keys is not None:
+            return problem, first, copies
+        stuck = problem, first, copies
+        problem, first = prepare(problem.with_all_columns(copies.stuck))
+    return stuck
+
+
+def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool = False) -> Placement | None:
+    """Copies that contain the given actives, and among those of least cost the most standbys of before."""
+    logged = np.flatnonzero(problem.logged)
+    keys = logged * problem.C + active[logged]
+    problem, first = prepare(problem.with_columns(keys))
+    for _ in range(_UNPOOL_ROUNDS):
+        forced = np.zeros(len(problem.col_task), dtype=np.bool_)
+        forced[problem.find(keys)] = True
+        rewards = ((problem.col_standby & ~forced).astype(np.int64),)
+        copies = balanced_copies(problem, first, windows, now=now, forced=forced, rewards=rewards)
+        if copies is None:
+            return None
+        if copies.keys is not None:
+            return placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
+        problem, first = prepare(problem.with_all_columns(copies.stuck))
+    return None
+
+
+def _actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
+    """Actives chosen among the given copies (and anywhere for tasks without changelog)."""
+    problem, first = prepare(problem.with_columns(copies))
+    columns = ~problem.logged[problem.col_task]
+    columns[problem.find(copies)] = True
+    if now:
+        columns &= first.leading
+    goals = ("active_moves",) if now else ("cold_actives", "active_moves")
+    prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby lost counts one more move
+    actives = balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
+    if actives is None or actives.active is None:
+        return None
+    logged = np.flatnonzero(problem.logged)
+    keys = logged * problem.C + actives.active[logged]
+    return placement(actives.active, np.setdiff1d(copies, keys, assume_unique=True), problem.C)

@@ -1,0 +1,1 @@
+"""Plans and answers without a solver."""

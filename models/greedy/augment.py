@@ -1,0 +1,234 @@
+"""Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
+
+The greedy methods start from a flow that is nearly right and mend what is left here. An arc may carry a *soft window*, whose
+excess e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
+
+* `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
+  labels of distance (as in push-relabel), everywhere at once: a few rounds of array operations.
+* `anywhere` saves cost: it sends units round cycles of negative cost, found by Bellman's and Ford's labels, from all nodes at
+  once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets worse. Where the labels
+  come to rest, they prove that no cycle is left: the flow is optimal.
+
+Everything is deterministic: limits are numbers of rounds and of arcs looked at, never times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign.models.greedy.quotas import rank_within
+from optassign.models.problem import IntArray
+from optassign.models.windows import Window
+
+WINDOW = 1 << 42
+"""Cost of the first unit outside of a window: more than any path of other costs."""
+_FAR = 1 << 61
+_STEEPEST = 1 << 9
+"""Marginal excess is cut off here, so that lengths of paths stay within int64."""
+_ROUNDS = 40
+"""Rounds of pushing; mostly five to ten are enough."""
+_PASSES = 6
+"""Passes of the labels between two looks for cycles."""
+_LEAST_PASSES = 8
+"""An effort that does not suffice for so many passes over all arcs is not worth beginning."""
+
+
+@dataclass
+class Exchange:
+    """A flow on arcs that are added in blocks; `low` ≤ flow ≤ `high` always holds, soft windows cost."""
+
+    nodes: int = 0
+    arcs: int = 0
+    _blocks: list[IntArray] = field(default_factory=list)
+
+    def add_nodes(self, number: int) -> IntArray:
+        """Ids of new nodes, (number,)."""
+        first = self.nodes
+        self.nodes += number
+        return np.arange(first, self.nodes, dtype=np.int64)
+
+    def add_arcs(
+        self,
+        tail: IntArray,
+        head: IntArray,
+        flow: npt.NDArray[np.integer | np.bool_],
+        *,
+        high: IntArray | int = _FAR,
+        cost: IntArray | int = 0,
+        window: Window | None = None,
+    ) -> slice:
+        """A block of arcs (n,) with their present flow, from 0 to `high`; its place among all arcs comes back."""
+        block = np.empty((_Search.ROWS, len(tail)), dtype=np.int64)
+        low, top = (0, _FAR) if window is None else (window.low, window.high)
+        for row, value in enumerate((tail, head, high, cost, low, top, flow)):
+            block[row] = value
+        self._blocks.append(block)
+        place = slice(self.arcs, self.arcs + len(tail))
+        self.arcs += len(tail)
+        return place
+
+    def improved(self, effort: int) -> IntArray:
+        """(arcs,) the flow after improvement; `effort`: arcs to look at for saving costs."""
+        if not self.arcs:
+            return np.zeros(0, dtype=np.int64)
+        search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
+        search.mend()
+        if effort >= _LEAST_PASSES * self.arcs:
+            search.anywhere(effort)
+        return search.flow
+
+
+class _Search:
+    """Residual arcs: i < m is arc i forwards, i + m backwards. All arrays (m,) but where noted."""
+
+    ROWS = 7
+
+    def __init__(self, nodes: int, table: IntArray) -> None:
+        self.nodes, self.m = nodes, table.shape[1]
+        self.tail, self.head, self.high, self.cost, self.first, self.last, self.flow = table
+        # (2 m,) of the residual arcs; those that leave node v are order[starts[v] : starts[v + 1]].
+        self.source = np.concatenate([self.tail, self.head])
+        self.target = np.concatenate([self.head, self.tail])
+        self.order = np.argsort(self.source, kind="stable")
+        self.starts = np.zeros(nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.source, minlength=nodes), out=self.starts[1:])
+        self._lists: list[list[int]] = []
+
+    def mend(self) -> None:
+        """Brings arcs into their windows, and where that cannot be, lets them out again."""
+        low, high = self.first, np.minimum(self.high, self.last)
+        lifted = self.flow - np.clip(self.flow, low, high)
+        if not lifted.any():
+            return
+        spare = np.zeros(self.nodes, dtype=np.int64)
+        np.add.at(spare, self.tail, lifted)
+        np.subtract.at(spare, self.head, lifted)
+        self.flow -= lifted
+        for _ in range(_ROUNDS):
+            if not self._push(spare, low, high):
+                break
+        while spare.any() and self._push(spare, np.zeros_like(low), self.high):
+            pass
+
+    def _push(self, spare: IntArray, low: IntArray, high: IntArray) -> int:
+        """Moves units from nodes that have them to spare to nodes that lack some (spare < 0), along shortest ways; how many
+        arrived."""
+        m, far = self.m, self.nodes + 1
+        room = np.concatenate([self.flow < high, self.flow > low])
+        distance = np.full(self.nodes, far, dtype=np.int64)
+        frontier = np.flatnonzero(spare < 0)
+        lacking = -int(spare[frontier].sum())
+        distance[frontier] = step = 0
+        while len(frontier) and np.any(distance[spare > 0] == far):
+            step += 1
+            back = self._leaving(frontier)
+            back = back[room[np.where(back < m, back + m, back - m)]]
+            there = self.target[back]
+            there = there[distance[there] == far]
+            distance[there] = step
+            frontier = np.unique(there)
+        cost = np.concatenate([self.cost, -self.cost])
+        while True:
+            some = self._leaving(np.flatnonzero((spare > 0) & (distance > 0) & (distance < far)))
+            some = some[room[some] & (distance[self.target[some]] == distance[self.source[some]] - 1)]
+            some = some[np.lexsort((cost[some], self.source[some]))]
+            some = some[rank_within(self.source[some]) < spare[self.source[some]]]
+            some = some[rank_within(self.target[some]) < np.maximum(-spare[self.target[some]], 1)]
+            if not len(some):
+                return lacking + int(np.minimum(spare, 0).sum())
+            arc = some % m
+            self.flow[arc] += np.where(some < m, 1, -1)
+            room[arc], room[arc + m] = self.flow[arc] < high[arc], self.flow[arc] > low[arc]
+            np.subtract.at(spare, self.source[some], 1)
+            np.add.at(spare, self.target[some], 1)
+
+    def anywhere(self, budget: int) -> None:
+        """Cancels cycles of negative cost until there are none, or the budget is spent."""
+        length = self._length(np.arange(self.m)).ravel()
+        label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
+        frontier, passes = np.arange(self.nodes), 0
+        while len(frontier) and budget > 0:
+            some = self.order if 3 * len(frontier) > self.nodes else self._leaving(frontier)
+            budget -= len(some)
+            reach, target = label[self.source[some]] + length[some], self.target[some]
+            better = reach < label[target]
+            some, reach, target = some[better], reach[better], target[better]
+            np.minimum.at(label, target, reach)
+            best = reach == label[target]
+            via[target[best]] = some[best]
+            fell = np.zeros(self.nodes, dtype=np.bool_)
+            fell[target] = True
+            frontier = np.flatnonzero(fell)
+            passes += 1
+            if passes % _PASSES == 0 and len(frontier):
+                on_cycle = self._on_cycles(via)
+                changed = self._cancel(on_cycle, via)
+                via[on_cycle] = -1
+                length[changed], length[changed + self.m] = self._length(changed)
+                frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
+
+    def _length(self, some: IntArray) -> IntArray:
+        """(2, n) cost of one more unit on arcs (n,) and of one less; far where there is no room for it."""
+        flow, cost, first, last = self.flow[some], self.cost[some], self.first[some], self.last[some]
+
+        def step(flow: IntArray) -> IntArray:
+            """Excess at flow + 1 minus excess at flow."""
+            change = np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0))
+            return WINDOW * np.clip(change, -_STEEPEST, _STEEPEST)
+
+        more = np.where(flow < self.high[some], cost + step(flow), _FAR)
+        less = np.where(flow > 0, -cost - step(flow - 1), _FAR)
+        return np.stack([more, less])
+
+    def _leaving(self, nodes: IntArray) -> IntArray:
+        """Residual arcs that leave the nodes, with and without room."""
+        begin, number = self.starts[nodes], self.starts[nodes + 1] - self.starts[nodes]
+        ends = np.cumsum(number)
+        total = int(ends[-1]) if len(ends) else 0
+        return self.order[np.arange(total) + np.repeat(begin - ends + number, number)]
+
+    def _on_cycles(self, via: IntArray) -> IntArray:
+        """Nodes that the labels' arcs, followed backwards, come back to."""
+        jump = np.where(via >= 0, self.source[via], np.arange(self.nodes))
+        for _ in range(self.nodes.bit_length()):
+            jump = jump[jump]
+        found = np.unique(jump)
+        return found[via[found] >= 0]
+
+    def _cancel(self, on_cycle: IntArray, via: IntArray) -> IntArray:
+        """Sends one unit round each of these cycles, if that still pays; the arcs whose flow changed."""
+        done: set[int] = set()
+        changed: set[int] = set()
+        for start in on_cycle.tolist():
+            path, node = [], start
+            while node not in done:
+                done.add(node)
+                path.append(int(via[node]))
+                node = int(self.source[path[-1]])
+            if path and node == start and self._send(path):
+                changed.update(arc % self.m for arc in path)
+        return np.array(sorted(changed), dtype=np.int64)
+
+    def _send(self, path: list[int]) -> bool:
+        """Sends one unit round a cycle, if there is room and that saves anything."""
+        if not self._lists:
+            self._lists = [row.tolist() for row in (self.high, self.cost, self.first, self.last, self.flow)]
+        high, cost, first, last, flow = self._lists
+        total = 0
+        for arc in path:
+            i, back = arc % self.m, arc >= self.m
+            at = flow[i] - back
+            if not 0 <= at < high[i]:
+                return False
+            step = at - first[i] if at < first[i] else max(at + 1 - last[i], 0)
+            total += -(cost[i] + WINDOW * step) if back else cost[i] + WINDOW * step
+        if total >= 0:
+            return False
+        for arc in path:
+            i, unit = arc % self.m, -1 if arc >= self.m else 1
+            flow[i] += unit
+            self.flow[i] += unit
+        return True

@@ -1,0 +1,99 @@
+"""Where copies of logged tasks may be, and what they cost the greedy methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign.models.forced import First
+from optassign.models.greedy.quotas import rank_within
+from optassign.models.problem import BoolArray, IntArray, Problem
+
+MUST = 1 << 41
+"""What a copy that must be somewhere is worth: more than any price, less than a window."""
+_FINE = 1 << 30
+"""Restore costs are compared in so many steps from 0 to the greatest."""
+_STEP, _COLD = 64, 16
+"""Price of one such step, and of a copy that is not caught up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Prices are restore work scaled down to small integers, then the number of cold copies.
+
+    Where R5 forces copies on tied clients that are not caught up, so many copies on tied clients are `free`.
+    """
+
+    must: BoolArray
+    """(A,) columns to be taken before all others."""
+    allowed: BoolArray
+    """(A,) columns that may be taken."""
+    pools: BoolArray
+    """(T,) tasks that may use their pool."""
+    price: IntArray
+    """(A,) of a copy; of a tied one, what it costs beyond the free ones."""
+    pool_price: IntArray
+    """(T,) of a copy on a client without a column; where there is none, as the dearest column."""
+    tied: BoolArray
+    """(A,) a tied client that is not caught up."""
+    pool_tied: BoolArray
+    """(T,) clients of the pool, and columns that are no better, are such."""
+    free: IntArray
+    """(T,) how many copies on those cost nothing."""
+    worth: IntArray
+    """(A,) what a column saves over the pool, and a little more where the copy would stay where it was."""
+
+    @classmethod
+    def of_plan(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
+        """Copies may be anywhere; what R3 to R5 force in this answer is paid already."""
+        T, task, stays = problem.T, problem.col_task, _stays(problem, must)
+        allowed, pools = problem.logged[task], problem.logged & (problem.pool_size > 0)
+        cost = np.where(first.mandatory, 0, problem.col_cost)
+        unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
+        price = cost // unit * _STEP + np.where((problem.col_rank > 0) & ~first.mandatory, _COLD, 0)
+        pool_price = problem.pool_cost // unit * _STEP + np.where(problem.pool_rank > 0, _COLD, 0)
+        dearest = np.zeros(T, dtype=np.int64)
+        np.maximum.at(dearest, task, price)
+        pool_price = np.where(problem.pool_size > 0, pool_price, dearest)
+
+        tied = first.tied & first.tie_cold[task]
+        others = np.bincount(task[allowed & ~tied & ~first.mandatory], minlength=T)
+        pool_tied = first.tie_cold & (first.pool_tied | ((problem.pool_size == 0) & (others == 0)))
+        free = np.where(first.tie_cold, first.choices, 0)
+        # A column has one worth for all its task's copies: so some of the tied ones are free, the others are not.
+        some = np.flatnonzero(tied & ~pool_tied[task])
+        turn = (problem.col_client[some] - task[some]) % problem.C
+        some = some[np.lexsort((turn, -stays[some], task[some]))]
+        paid = price.copy()
+        paid[some[rank_within(task[some]) < free[task[some]]]] = 0
+        # Where the pool is tied it has the free places: only columns that are forced save anything.
+        best = np.where(pool_tied[task] & ~first.mandatory & ~tied, 0, pool_price[task])
+        worth = best - paid + stays + MUST * must
+        return cls(must, allowed, pools, price, pool_price, tied, pool_tied, free, worth)
+
+    @classmethod
+    def of_now(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
+        """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were."""
+        nothing, never = np.zeros(problem.T, dtype=np.int64), np.zeros(problem.T, dtype=np.bool_)
+        stays = _stays(problem, must)
+        must = must | first.mandatory
+        worth = 1 + stays + MUST * must
+        no, free = np.zeros_like(must), np.zeros_like(worth)
+        return cls(must, first.mandatory | first.tied, first.pool_tied, free, nothing, no, never, nothing, worth)
+
+    def listed(self) -> BoolArray:
+        """(A,) columns that are better than the pool; the others are like it."""
+        return self.allowed & (self.worth > 0)
+
+    def barred(self, problem: Problem) -> BoolArray:
+        """(A,) columns that must not be dealt out as if they were the pool's: not allowed, or dearer."""
+        task = problem.col_task
+        dearer = (self.price > self.pool_price[task]) | (self.pool_tied[task] & ~self.tied & (self.price > 0))
+        return ~self.allowed | dearer
+
+
+def _stays(problem: Problem, actives: BoolArray) -> IntArray:
+    """(A,) a little worth: owners before standbys before other state; where the actives are known, only standbys stay."""
+    owners = 0 if actives.any() else 8
+    return owners * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state

@@ -1,0 +1,1 @@
+"""The baselines: what people run today, and what the source documents describe."""

@@ -1,0 +1,144 @@
+"""The high-availability assignor's queue of clients by load: the least loaded one that a task may go to.
+
+Kafka (ConstrainedPrioritySet) takes clients from a java.util.PriorityQueue until one will do, and puts back the others. Where
+a client's load falls while it waits in the queue, and another client is put back before this one, the heap can lose its order,
+and until it has been emptied once may name a client that is not the least loaded. To answer as Kafka does, the heap is played
+here move by move, but only when its layout can matter.
+
+Disorder is confined. If it began as a load fell from b to a, then in all that follows a client may stand above a lesser one
+only where both are in [a, b): adding and removing compare along one path of the heap, and what they newly put above a lesser
+one lies between two that stood so before. So a lesser candidate can be passed over only for another one in [a, b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Sequence
+
+from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies
+from optassign.assignors.baselines.as_in_kafka.java_hashing import capacity_for, hash_order
+from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
+
+Key = tuple[float, int]
+"""What clients are ordered by: load, number."""
+_Event = int | tuple[Key, Key] | None
+"""What happened to the heap: clients were taken until this one came; two were put back, with these keys; it was emptied."""
+
+
+class LeastLoaded:
+    """All clients by load; at most one of them is taken out at a time."""
+
+    def __init__(self, copies: AssignedCopies, hashes: Sequence[int]) -> None:
+        """hashes: of the clients' ids; from them follows the order in which a HashSet has those to be put back."""
+        self._copies = copies
+        self._hashes = hashes
+        self._keys: list[Key] = [(copies.load(client), client) for client in range(len(hashes))]
+        self._disorder: list[tuple[Key, Key]] = []
+        """The [a, b) as above, apart from each other; none: the heap is in order."""
+        self._taken = False
+        self._heap: _Heap | None = _Heap(self._keys, range(len(hashes)), hashes)
+        """The heap as it was before `_later`; None: as it is when clients with `_filled_with` are put back by load."""
+        self._filled_with = self._keys
+        self._later: list[_Event] = []
+
+    def take(self, candidates: Collection[int]) -> int | None:
+        """The least loaded of the candidates (or whom a heap out of order names); None if there are none."""
+        if not candidates:
+            self._empty_and_fill()
+            return None
+        self._taken = True
+        client = min(candidates, key=self._keys.__getitem__)
+        unsure = self._disorder_around(self._keys[client])
+        if unsure is not None and any(self._keys[client] < self._keys[other] < unsure[1] for other in candidates):
+            heap = self._played_out()
+            if heap.is_in_order():
+                self._disorder.clear()
+            return heap.take(candidates)
+        self._later.append(client)
+        return client
+
+    def put_back(self, source: int, destination: int) -> None:
+        """Put both back with the loads they have now: first `source`, just taken or not, then `destination`, which was not."""
+        before = self._keys[destination]
+        for client in (source, destination):
+            self._keys[client] = (self._copies.load(client), client)
+        if self._keys[destination] < before:
+            self._note_disorder(source, destination, before)
+        self._taken = False
+        self._later.append((self._keys[source], self._keys[destination]))
+
+    def _note_disorder(self, source: int, destination: int, before: Key) -> None:
+        """Where there may be disorder, when the destination is lighter than `before`, by which it stands in the heap."""
+        put_back, after = self._keys[source], self._keys[destination]
+        # A source that was taken is only put back: it may come to stand below the destination, though it is lighter than
+        # what is above both. Taken out of the middle, it may have had anybody compared with the destination.
+        if self._taken and not after < put_back < before:
+            return
+        least, end = put_back if self._taken else after, before
+        if self._disorder_around(before) is None and not any(least < key < before for key in self._keys):
+            return
+        apart = []
+        for start, stop in self._disorder:
+            if start <= end and least <= stop:
+                least, end = min(least, start), max(end, stop)
+            else:
+                apart.append((start, stop))
+        self._disorder = [*apart, (least, end)]
+
+    def _disorder_around(self, key: Key) -> tuple[Key, Key] | None:
+        return next(((start, stop) for start, stop in self._disorder if start <= key < stop), None)
+
+    def _empty_and_fill(self) -> None:
+        """All clients are taken, and put back in the order of a HashSet: within a bucket, as they came."""
+        mask = capacity_for(len(self._keys)) - 1
+        unsure = [
+            [self._hashes[client] & mask for _, client in self._keys if start <= self._keys[client] < stop]
+            for start, stop in self._disorder
+        ]
+        if all(len(set(buckets)) == len(buckets) for buckets in unsure):
+            self._heap, self._filled_with = None, list(self._keys)
+            self._later.clear()
+        else:
+            self._later.append(None)
+        self._disorder.clear()
+
+    def _played_out(self) -> _Heap:
+        if self._heap is None:
+            by_load = sorted(range(len(self._keys)), key=self._filled_with.__getitem__)
+            self._heap = _Heap(self._filled_with, hash_order(by_load, self._hashes), self._hashes)
+        for event in self._later:
+            self._heap.play(event)
+        self._later.clear()
+        return self._heap
+
+
+class _Heap:
+    """Kafka's queue move by move."""
+
+    def __init__(self, keys: Sequence[Key], clients: Iterable[int], hashes: Sequence[int]) -> None:
+        self._keys = list(keys)
+        self._hashes = hashes
+        self._heap = JavaHeap(self._keys, clients)
+
+    def take(self, candidates: Container[int]) -> int | None:
+        """Take clients until one is a candidate, and put back the others; None if none is."""
+        taken = self._heap.pop_until(candidates)
+        found = taken.pop() if taken and taken[-1] in candidates else None
+        for client in hash_order(taken, self._hashes):
+            self._heap.add(client)
+        return found
+
+    def play(self, event: _Event) -> None:
+        if event is None:
+            self.take(())
+        elif isinstance(event, int):
+            self.take((event,))
+        else:
+            for key in event:
+                self._keys[key[1]] = key
+            for _, client in event:
+                if client in self._heap:
+                    self._heap.remove(client)
+                self._heap.add(client)
+
+    def is_in_order(self) -> bool:
+        return self._heap.is_in_order()

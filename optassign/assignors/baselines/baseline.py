@@ -1,0 +1,86 @@
+"""What the baselines share: a heuristic that says where copies go, and the answer made of it.
+
+A baseline is what somebody could run today. It reads the same arrays as our own assignors, knows no plan and no memory, may
+break R3 to R8, and is judged by the same validator and measures as everybody.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.models.problem import IntArray, Placement
+from optassign.models.windows import windows
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.report import to_assignment
+from optassign.solving.stages import Solution, is_balanced
+from optassign.utilities import AssignmentError
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """What a baseline decided."""
+
+    placement: Placement
+    """Actives and standbys."""
+    warmups: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Keys (task × clients + client) of the warm-ups."""
+    followup: bool = False
+    """Whether it wants to be asked again after probing_rebalance_interval_ms."""
+    notes: tuple[str, ...] = ()
+    """What it could not take into account."""
+
+
+class Baseline(ABC):
+    """KIP-924 TaskAssignor of a heuristic. `time_limit` is taken and not needed."""
+
+    name: ClassVar[str]
+    """As in `optassign/assignor.py`."""
+    variant: str = ""
+    """Which of its `VARIANTS` it is; empty for one without."""
+
+    @property
+    def full_name(self) -> str:
+        """With the variant, where that is not the default."""
+        variants: tuple[str, ...] = getattr(self, "VARIANTS", ("",))
+        return self.name if self.variant in ("", variants[0]) else f"{self.name}:{self.variant}"
+
+    def __init__(self, time_limit: float = 10.0) -> None:
+        self.time_limit = time_limit
+
+    @abstractmethod
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Where the copies go. Must be deterministic, and the same whatever the order of the snapshot's lists."""
+
+    def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
+        """Nothing to take: the snapshot carries the configs."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The heuristic's answer."""
+        start = time.perf_counter()
+        arrays = to_arrays(state)
+        placed = self.place(state, arrays)
+        solution = Solution(
+            answer=placed.placement,
+            plan=None,
+            warmups=placed.warmups,
+            reason="heuristic",
+            found_by=self.name,
+            balanced=is_balanced(arrays.problem, windows(arrays.problem), placed.placement),
+            followup=placed.followup,
+            notes=list(placed.notes),
+            seconds={"heuristic": time.perf_counter() - start},
+        )
+        return to_assignment(state, arrays, solution, self.full_name)
+
+    def on_assignment_computed(  # noqa: B027 - most have nothing to do
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Nothing to learn."""

@@ -1,0 +1,115 @@
+"""What copies cost, task by task, for the goals of `goal-chain`: the values of `models/values.py`, one task at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from optassign.models.forced import First
+from optassign.models.problem import IntArray, Problem
+
+
+class Costs:
+    """Look-ups of single pairs (task, client). Tasks and clients are indices; costs are offsets."""
+
+    def __init__(self, problem: Problem, first: First) -> None:
+        self._problem, self._C = problem, problem.C
+        self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
+        cold = first.tie_cold
+        # What the rules force in this answer costs nothing more: mandatory copies, and the first `choices` of those tied.
+        tied = first.tied & cold[problem.col_task]
+        self._tied: list[bool] = tied.tolist()
+        self._cost: list[int] = np.where(first.mandatory | tied, 0, problem.col_cost).tolist()
+        self._counts: list[bool] = (~first.mandatory & ~tied & (problem.col_rank > 0)).tolist()
+        pool_tied = first.pool_tied & cold
+        self._pool_tied: list[bool] = pool_tied.tolist()
+        self._pool_cost: list[int] = np.where(pool_tied, 0, problem.pool_cost).tolist()
+        self._pool_counts: list[bool] = (~pool_tied & (problem.pool_rank > 0)).tolist()
+        self._choices: list[int] = first.choices.tolist()
+        self._tie_cost: list[int] = first.tie_cost.tolist()
+        self._rank: list[int] = problem.col_rank.tolist()
+        self._pool_rank: list[int] = problem.pool_rank.tolist()
+        self._lag: list[int] = problem.col_lag.tolist()
+        self._end: list[int] = problem.end.tolist()
+        self._logged: list[bool] = problem.logged.tolist()
+        self._leading: list[bool] = first.leading.tolist()
+        self._pool_leading: list[bool] = first.pool_leading.tolist()
+        self._allowed: list[bool] = (first.mandatory | first.tied).tolist()
+        self._pool_allowed: list[bool] = first.pool_tied.tolist()
+        self._owner: list[bool] = problem.col_owner.tolist()
+        self._standby: list[bool] = problem.col_standby.tolist()
+        self._mandatory: list[list[int]] = [[] for _ in range(problem.T)]
+        at = np.flatnonzero(first.mandatory)
+        for task, client in zip(problem.col_task[at].tolist(), problem.col_client[at].tolist(), strict=True):
+            self._mandatory[task].append(client)
+
+    def work(self, task: int, clients: Iterable[int]) -> tuple[int, int]:
+        """Restore work and number of cold copies that copies of the task there add to what this answer forces anyway."""
+        if not self._logged[task]:
+            return 0, 0
+        work, cold, ties = 0, 0, 0
+        for client in clients:
+            at = self._column.get(task * self._C + client)
+            if at is None:
+                ties += self._pool_tied[task]
+                work += self._pool_cost[task]
+                cold += self._pool_counts[task]
+            else:
+                ties += self._tied[at]
+                work += self._cost[at]
+                cold += self._counts[at]
+        beyond = max(ties - self._choices[task], 0)
+        return work + beyond * self._tie_cost[task], cold + beyond
+
+    def of_pair(self, task: int, client: int) -> int:
+        """Restore work of one copy by itself."""
+        at = self._column.get(task * self._C + client)
+        return self._pool_cost[task] if at is None else self._cost[at]
+
+    def of_pool(self, task: int) -> int:
+        """Restore work of one copy on a client without state of the task."""
+        return self._pool_cost[task]
+
+    def of_clients(self, task: int) -> IntArray:
+        """(C,) the same for all clients."""
+        costs = np.full(self._C, self._pool_cost[task], dtype=np.int64)
+        start, end = self._problem.col_start[task : task + 2]
+        costs[self._problem.col_client[start:end]] = self._cost[start:end]
+        return costs
+
+    def lag(self, task: int, client: int) -> int:
+        """Offsets still to replay."""
+        at = self._column.get(task * self._C + client)
+        return self._end[task] if at is None else self._lag[at]
+
+    def caught_up(self, task: int, client: int) -> bool:
+        """Rank 0."""
+        at = self._column.get(task * self._C + client)
+        return (self._pool_rank[task] if at is None else self._rank[at]) == 0
+
+    def owned(self, task: int, client: int) -> bool:
+        """Whether the client had the task as an active one."""
+        at = self._column.get(task * self._C + client)
+        return at is not None and self._owner[at]
+
+    def was_standby(self, task: int, client: int) -> bool:
+        """Whether the client had the task as a standby."""
+        at = self._column.get(task * self._C + client)
+        return at is not None and self._standby[at]
+
+    def allowed_now(self, task: int, active: int, standbys: frozenset[int]) -> bool:
+        """Whether R3 and R5 allow these copies in this rebalance."""
+        at = self._column.get(task * self._C + active)
+        if not (self._pool_leading[task] if at is None else self._leading[at]):
+            return False
+        if not self._logged[task]:
+            return True
+        copies = {active, *standbys}
+        if not copies.issuperset(self._mandatory[task]):
+            return False
+        for client in copies:
+            at = self._column.get(task * self._C + client)
+            if not (self._pool_allowed[task] if at is None else self._allowed[at]):
+                return False
+        return True

@@ -1,0 +1,129 @@
+"""The baseline `consumer-sticky`: what Kafka's consumer would do with the tasks (KIP-54; KIP-441, "related work").
+
+The consumer's StickyAssignor, and the cooperative one of KIP-429 that shares its algorithm, know members and partitions, and
+neither state nor lags. Here a *member* is one consumer: each of the client's `consumers` where the snapshot lists them, else
+one for each thread, to whom the client's previous actives are dealt in turn, in the order of their ids. A task is a
+partition: its subtopology is the topic. All members subscribe to all topics, so it is the constrained case:
+
+    1. With P partitions and M members all but P mod M members shall have ⌊P/M⌋ (the minimum quota), and those ⌈P/M⌉.
+    2. Members, by id, keep what they own: all of it below the minimum quota; the maximum quota if they own that much and
+       fewer than P mod M members do yet; else the minimum quota. What they keep are the smallest partition numbers, of
+       equal ones the smallest topic: the greatest are given away.
+    3. What is left goes, by topic and partition, in turn to the members below the minimum quota, and once there are none
+       to those at it, one each: first those that owned the minimum quota, by id, then the others as they reached it.
+
+A task that two members claim is nobody's, as for the consumer. Kafka goes through members in step 2 in the order of a hash
+table: by id here, so that equal snapshots have equal answers. Owned actives stay, asked again, unless `consumers` are listed
+and a task changed hands inside a client, which an answer by client does not tell.
+
+The consumer has no standbys. Our completion, so that answers can be compared: each logged task, in the order of ids, gets
+min(num_standby_replicas, clients − 1) of them, each on the client with the fewest tasks per member, actives and standbys,
+that has no copy of it; of equals the smallest id. There are no warm-ups and no follow-up; draining is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.assignors.baselines.loads import Loads
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.task_id import TaskId
+from optassign.models.problem import IntArray, placement
+from optassign.solving.arrays import Arrays
+
+
+class ConsumerStickyAssignor(Baseline):
+    """Kafka's consumer StickyAssignor over tasks; see the module."""
+
+    name = "consumer-sticky"
+
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Actives as the consumer's assignor deals partitions; standbys to the least loaded."""
+        problem = arrays.problem
+        members = _members(state, arrays)
+        _keep_owned(members, arrays.tasks)
+        _fill(members, problem.T)
+        active = np.full(problem.T, -1, dtype=np.int64)
+        for member in members:
+            active[member.tasks] = member.client
+
+        loads = Loads(_members_per_client(members, problem.C), problem.T * (1 + problem.standbys))
+        for client in active.tolist():
+            loads.give(client)
+        standbys: list[int] = []
+        for task in np.flatnonzero(problem.logged).tolist():
+            copies = [int(active[task])]
+            for _ in range(problem.standbys):
+                copies.append(loads.least_loaded(copies))
+                loads.give(copies[-1])
+            standbys += [task * problem.C + client for client in copies[1:]]
+        notes = ("clients that drain are dealt tasks like any other",) if problem.draining.any() else ()
+        return Placed(placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=notes)
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    """One consumer: what it owned, and what it gets."""
+
+    client: int
+    owned: list[int]
+    tasks: list[int] = field(default_factory=list)
+
+
+def _members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
+    """All members, by client and consumer; what two of them claim is owned by neither."""
+    index = {task: t for t, task in enumerate(arrays.tasks)}
+    members = [
+        _Member(c, [index[task] for task in owned])
+        for c, client in enumerate(state.clients)
+        for owned in _owned_per_member(client, len(index))
+    ]
+    claims = Counter(task for member in members for task in member.owned)
+    for member in members:
+        member.owned = [task for task in member.owned if claims[task] == 1]
+    return members
+
+
+def _owned_per_member(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]:
+    if client.consumers:
+        return [client.consumers[name] for name in sorted(client.consumers)]
+    # More members than tasks are as good as one more: the last ones get nothing.
+    number = min(client.threads, tasks + 1)
+    return [client.previous_active[i::number] for i in range(number)]
+
+
+def _members_per_client(members: list[_Member], clients: int) -> IntArray:
+    return np.bincount([member.client for member in members], minlength=clients).astype(np.int64)
+
+
+def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:
+    """Step 2."""
+    least, over = divmod(len(tasks), len(members))
+    # Tasks are sorted by topic, so their indices tell equal partitions apart.
+    order = [(TaskId.parse(task).partition, t) for t, task in enumerate(tasks)]
+    for member in members:
+        owned = sorted(member.owned, key=order.__getitem__)
+        one_more = over > 0 and len(owned) > least
+        over -= one_more
+        member.tasks = owned[: least + one_more]
+
+
+def _fill(members: list[_Member], tasks: int) -> None:
+    """Step 3."""
+    least = tasks // len(members)
+    kept = {task for member in members for task in member.tasks}
+    below = deque(member for member in members if len(member.tasks) < least)
+    at_least = deque(member for member in members if len(member.tasks) == least)
+    for task in range(tasks):
+        if task in kept:
+            continue
+        member = (below or at_least).popleft()
+        member.tasks.append(task)
+        if len(member.tasks) < least:
+            below.append(member)
+        elif len(member.tasks) == least:
+            at_least.append(member)

@@ -1,0 +1,170 @@
+"""The baseline `gap-sticky`: KIP-429, part II, section "StreamsPartitionAssignor Logic Update".
+
+A client's *gap* of a task is what it would have to replay. Before that KIP Kafka asked only who had a task before; the KIP
+wants to ask by how much each one lags. Its list mixes the new text (items 1 and 2, which break off in the middle of a
+sentence) with the one it was to replace (items 3 to 5): two variants.
+
+`gap`, by the text:
+    1. Stateless tasks: each to its previous owner while that has capacity, else to the client of largest remaining
+       capacity. Capacity is the average number of stateless tasks per thread, times the client's threads.
+    2. Stateful tasks, active copies, against an average of their own: each to the client of smallest gap while that has
+       capacity; where nobody had the task before, to the client of largest remaining capacity.
+Our completion: where the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has
+    capacity, else the one of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of
+    logged tasks, against the average of such copies per thread, actives included.
+
+`previous-tasks`, by the text:
+    3. One capacity for tasks of all kinds: the average per thread, times the client's threads.
+    4. Each task to its previous owner while that has capacity, else to a client that lists it as a standby and has.
+    5. What is left, subtopology by subtopology, to the client of least load (tasks per thread), among equals the
+       previous owner, then one that lists it as a standby.
+Our completion: standbys by steps 3 to 5 once more, for copies of logged tasks as above.
+
+Our reading, where the text is silent:
+    - Averages are exact fractions. In `gap` a client has capacity while it is below the average, so it ends less than one
+      task above it: that loop hands out a task as soon as its host is full, and were hosts to stop short of the average, 5
+      tasks balanced on 2 clients would change places. In `previous-tasks` a client has capacity for a task with which it
+      does not exceed the average: only then can an owner be among the least loaded in step 5, as the text has it.
+    - Tasks are taken in the order of their ids. Of equal gaps (a caught-up standby has 0, like the owner) the owner's comes
+      first, then the larger remaining capacity, then the smaller id; so among several that list a task as a standby. Of
+      equal remaining capacity or load the more preferred comes first, then the smaller id.
+    - The sentinel −1 of a stateless task is what `previous_active` tells. A stateful task without changelog has no gap but
+      its owner's, 0, and is nobody's standby.
+    - The gap of a previous active is 0 (text), as is −2. A client has a task "before" if it lists it or reports a lag short
+      of the whole changelog. Where a holder's lag is not known (−3) its gap is the whole changelog: after all that are
+      known, before the clients that never had the task.
+
+Every logged task has min(num_standby_replicas, clients − 1) standbys, never on the active's client. Asked again, `gap` leaves
+its actives where they are: no client has a whole task more than its capacity, and owners come first. `previous-tasks` may not:
+in step 4 a standby's host may take a task before it keeps its own. There are no warm-ups and no follow-up, which came with
+KIP-441: state is restored while the task does not run. The KIP knows neither relative capacities nor draining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.assignors.baselines.loads import Loads
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState
+from optassign.models.problem import Problem, placement
+from optassign.solving.arrays import Arrays
+
+_Hosts = list[list[tuple[tuple[int, int], int]]]
+"""Per task the clients that had it before, as (preference, client), the most preferred first."""
+
+
+class GapStickyAssignor(Baseline):
+    """KIP-429 part II; see the module. ValueError for a variant that is not in `VARIANTS`."""
+
+    name = "gap-sticky"
+    VARIANTS: ClassVar[tuple[str, ...]] = ("gap", "previous-tasks")
+
+    def __init__(self, time_limit: float = 10.0, variant: str = "gap") -> None:
+        super().__init__(time_limit)
+        if variant not in self.VARIANTS:
+            raise ValueError(f"unknown variant {variant!r} of {self.name!r}; allowed: {', '.join(self.VARIANTS)}")
+        self.variant = variant
+
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Actives, then standbys."""
+        problem = arrays.problem
+        by_gap = self.variant == "gap"
+        unknown = 0
+        if by_gap:
+            hosts, unknown = _by_gap(state, arrays)
+        else:
+            hosts = _by_role(state, arrays)
+        dealer = _Dealer(problem, hosts, by_gap=by_gap)
+
+        of_one_average = [~problem.stateful, problem.stateful] if by_gap else [np.ones(problem.T, dtype=np.bool_)]
+        for chosen in of_one_average:
+            tasks = np.flatnonzero(chosen).tolist()
+            dealer.deal(tasks, Loads(problem.threads, len(tasks)))
+        active = np.array([clients[0] for clients in dealer.copies], dtype=np.int64)
+
+        logged = np.flatnonzero(problem.logged)
+        loads = Loads(problem.threads, len(logged) * (1 + problem.standbys))
+        for client in active[logged].tolist():
+            loads.give(client)
+        dealer.deal(np.repeat(logged, problem.standbys).tolist(), loads)
+        standbys = [t * problem.C + c for t, clients in enumerate(dealer.copies) for c in clients[1:]]
+
+        notes = ["clients that drain are dealt tasks like any other"] if problem.draining.any() else []
+        if unknown:
+            notes.append(f"lags not known, taken for the whole changelog: {unknown}")
+        return Placed(placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=tuple(notes))
+
+
+class _Dealer:
+    """Deals copies, one by one, in one of the two ways."""
+
+    def __init__(self, problem: Problem, hosts: _Hosts, *, by_gap: bool) -> None:
+        self._hosts = hosts
+        self._by_gap = by_gap
+        self.copies: list[list[int]] = [[] for _ in range(problem.T)]
+        """Per task its clients in the order they were found: the active one first."""
+
+    def deal(self, wanted: Iterable[int], loads: Loads) -> None:
+        """One copy more of each of the wanted tasks."""
+        later = []
+        for task in wanted:
+            client = self._host_with_capacity(task, loads)
+            if client is None and not self._by_gap:
+                later.append(task)  # steps 4 and 5 are two loops, and items 1 and 2 one
+                continue
+            if client is None:
+                client = loads.largest_remaining(self.copies[task], self._preferred(task))
+            self._give(task, client, loads)
+        for task in later:
+            self._give(task, loads.least_loaded(self.copies[task], self._preferred(task)), loads)
+
+    def _host_with_capacity(self, task: int, loads: Loads) -> int | None:
+        least = 1 if self._by_gap else loads.task  # below the average, or not above it with one more
+        having = [
+            (preference, -loads.remaining(client), client)
+            for preference, client in self._hosts[task]
+            if client not in self.copies[task] and loads.remaining(client) >= least
+        ]
+        return min(having)[-1] if having else None
+
+    def _preferred(self, task: int) -> list[int]:
+        return [client for _, client in self._hosts[task]]
+
+    def _give(self, task: int, client: int, loads: Loads) -> None:
+        self.copies[task].append(client)
+        loads.give(client)
+
+
+def _by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts, int]:
+    """Hosts by gap, among equal gaps the owner first; and how many gaps are not known."""
+    problem = arrays.problem
+    hosts: _Hosts = [[] for _ in arrays.tasks]
+    unknown = 0
+    had = np.flatnonzero(problem.col_state)
+    columns = (problem.col_task, problem.col_client, problem.col_lag, problem.col_owner)
+    for task, client, lag, owner in zip(*(column[had].tolist() for column in columns), strict=True):
+        gap = 0 if owner else lag
+        if not owner and state.clients[client].lags.get(arrays.tasks[task]) == UNKNOWN_LAG:
+            gap = int(problem.end[task])
+            unknown += 1
+        hosts[task].append(((gap, 0 if owner else 1), client))
+    for of_task in hosts:
+        of_task.sort()
+    return hosts, unknown
+
+
+def _by_role(state: ApplicationState, arrays: Arrays) -> _Hosts:
+    """Previous owners, then those that list the task as a standby."""
+    index = {task: t for t, task in enumerate(arrays.tasks)}
+    logged = arrays.problem.logged
+    hosts: _Hosts = [[] for _ in arrays.tasks]
+    for role in (0, 1):
+        for c, client in enumerate(state.clients):
+            for task in client.previous_standby if role else client.previous_active:
+                if not role or logged[index[task]]:
+                    hosts[index[task]].append(((role, 0), c))
+    return hosts

@@ -1,0 +1,195 @@
+"""The assignor `goal-chain`: Cruise Control's way (KIP-441, "Related Work", "Cruise Control").
+
+Cruise Control's: an ordered list of goals, hard ones first. Each gets the assignment that the one before has left, takes
+actions greedily (a move of an active or a standby, a leadership movement from an active to a standby, a swap), and every
+earlier goal may veto an action. It looks for a satisfactory assignment, not for the best. It starts from the current
+assignment, heals what is missing, and an executor carries the proposal out with a limited number of movements at a time,
+while leadership moves at once.
+
+Translated:
+
+* The goals are ours, in our order (`optassign/goals/`): hard are one active and the wanted standbys of every task and one
+  copy per client, and for what runs now also R3 and R5; then the windows of balance; then goals (b) to (f) of the snapshot's
+  goal order. Goals (a) are not known here.
+* The executor is `stages.py`: at most max_warmup_replicas warm-ups, caught-up copies change roles at once, a follow-up while
+  the target is not reached.
+* While a target is on its way, the search starts from it; the chain is passed through until nothing changes. So the target
+  settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from optassign.assignors.baselines.chain.balance import BalanceGoal
+from optassign.assignors.baselines.chain.costs import Costs
+from optassign.assignors.baselines.chain.goals import (
+    ActiveMovesGoal,
+    ColdActivesGoal,
+    ColdCopiesGoal,
+    CompleteGoal,
+    Goal,
+    MostCaughtUpGoal,
+    OneCopyPerClientGoal,
+    RestoreWorkGoal,
+    StandbyMovesGoal,
+    TaskGoal,
+)
+from optassign.assignors.baselines.chain.model import Draft
+from optassign.assignors.baselines.surviving import surviving
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import ORDERED, GoalOrder, goal_order
+from optassign.models.forced import First, prepare
+from optassign.models.greedy.plan import greedy_actives
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
+from optassign.models.results import Found, Rebalanced
+from optassign.models.values import plan_values
+from optassign.models.windows import Windows
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.report import to_assignment
+from optassign.solving.stages import is_balanced, solve
+from optassign.utilities import AssignmentError
+
+NAME = "goal-chain"
+_MOST_PASSES = 6
+"""Of the whole chain; what they leave over, the next rebalance goes on with."""
+_PATIENCE_NOW = 10
+"""Counts out of their windows that can stay so before a search for a balanced answer at once gives up."""
+
+
+class GoalChainAssignor:
+    """KIP-924 TaskAssignor that optimises one goal after the other. `time_limit` is taken and not needed."""
+
+    def __init__(self, time_limit: float = 10.0) -> None:
+        self.time_limit = time_limit
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """Nothing to take: the snapshot carries the configs."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The answer; never an exception for a valid snapshot."""
+        arrays, order = to_arrays(state), goal_order(state)
+        solution = solve(arrays, GoalChainMethod(arrays, order))
+        if order.configured:
+            solution.notes.append(f"{NAME} does not know the goals {', '.join(order.configured)}")
+        return to_assignment(state, arrays, solution, NAME)
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Nothing to learn."""
+
+
+class GoalChainMethod:
+    """How the stages are solved (see `stages.Method`). No bounds: nothing is proven here."""
+
+    def __init__(self, arrays: Arrays, order: GoalOrder) -> None:
+        own = arrays.problem.remembered_plan
+        self._start = own if own is not None else surviving(arrays)
+        self._searched: Windows | None = None
+        """The windows for which `_start` is what the search found."""
+        self._goals = tuple(goal for goal in order.goals if goal in ORDERED)
+
+    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+        """Pools stay pools."""
+        return prepare(problem)
+
+    def target(self, problem: Problem, windows: Windows) -> Windows:
+        """The windows."""
+        return windows
+
+    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""
+        if _out_of_reach(problem, first, windows):
+            return Found(None, found_by=NAME)
+        costs, draft = Costs(problem, first), Draft(problem, self._start)
+        draft.open_pool = (first.pool_leading | first.pool_tied).tolist()
+        chain = (
+            CompleteGoal(costs),
+            OneCopyPerClientGoal(),
+            MostCaughtUpGoal(costs, lambda near: rebalance(problem, windows, near, greedy_actives).answer),
+            *balance_goals(windows, costs, _PATIENCE_NOW),
+        )
+        if not optimise(chain, draft, until_missed=True):
+            return Found(None, found_by=NAME)
+        optimise((*chain, ActiveMovesGoal(costs, draft)), draft)
+        return Found(draft.placement(), found_by=NAME)
+
+    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+        """Cruise Control's proposal, if it is balanced."""
+        placed = self.least_excess(problem, first, windows)
+        return Found(placed if is_balanced(problem, windows, placed) else None, found_by=NAME)
+
+    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+        """The same with the excess that it has. A search in other windows goes on from here."""
+        if windows is self._searched:
+            return self._start
+        costs, draft = Costs(problem, first), Draft(problem, self._start)
+        soft = plan_goals(self._goals, costs, draft)
+        chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *balance_goals(windows, costs), *soft)
+        for _ in range(_MOST_PASSES):
+            before = draft.actions
+            optimise(chain, draft)
+            if draft.actions == before:
+                break
+        self._searched, self._start = windows, draft.placement()
+        return self._start
+
+    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
+        """What of the proposal can be carried out now; the actives left open by greedy."""
+        return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
+
+    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+        """Values in order."""
+        values = plan_values(problem, first, plan)
+        return tuple(values[goal] for goal in self._goals)
+
+    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+        """No goals (a) are known."""
+        return True
+
+
+def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False) -> bool:
+    """One pass: each goal in its turn, under the veto of those before it. `until_missed`: it ends, and is False, where a goal
+    is not met in full."""
+    for number, goal in enumerate(chain):
+        goal.optimise(draft, chain[:number])
+        if until_missed and goal.measure(draft):
+            return False
+    return True
+
+
+def balance_goals(windows: Windows, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
+    """One for each family of windows, in order."""
+    return tuple(BalanceGoal(family, window, costs, patience) for family, window in enumerate(windows.in_order()))
+
+
+def plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, ...]:
+    """Goals (b) to (f) by name (`optassign/goals/order.py`)."""
+    known: tuple[TaskGoal, ...] = (
+        RestoreWorkGoal(costs),
+        ColdCopiesGoal(costs),
+        ColdActivesGoal(costs),
+        ActiveMovesGoal(costs, draft),
+        StandbyMovesGoal(costs, draft),
+    )
+    by_name = {goal.name: goal for goal in known}
+    return tuple(by_name[name] for name in names)
+
+
+def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
+    """Whether some client cannot, by R3 and R5, hold as many copies or actives as its window wants: mostly a new one."""
+    for allowed, pool, window in (
+        (first.mandatory | first.tied, first.pool_tied, windows.copies),
+        (first.leading, first.pool_leading, windows.active),
+    ):
+        in_columns = np.bincount(problem.col_client[allowed], minlength=problem.C)
+        in_pools = int(pool.sum()) - np.bincount(problem.col_client[pool[problem.col_task]], minlength=problem.C)
+        if np.any(in_columns + in_pools < window.low):
+            return True
+    return False

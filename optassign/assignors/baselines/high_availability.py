@@ -1,0 +1,114 @@
+"""Kafka's default: the high-availability assignor of KIP-441, as Kafka 4.3.1 has built it.
+
+First a placement that looks at loads alone: logged tasks dealt round and balanced, standbys to the least loaded. Then the
+copies on clients that are not caught up move to those that are, and leave warm-ups behind while there are any; tasks
+without a changelog fill up. It asks for a follow-up while any copy had to move. The answer equals that of Kafka's own
+class copy by copy, its heaps and hash tables included (`kafka-high-availability` runs that one).
+
+Kafka calls warm-ups standbys. Here a warm-up is a copy that stays where it was while the active or the standby that it was
+moves to a caught-up client.
+
+Not in it: client tags and rack strategies, for which Kafka has other code; what KIP-924 does not know (draining, weights,
+capacities); Kafka's way out when no end offset can be had, which is another assignor.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from itertools import cycle
+from typing import ClassVar
+
+import numpy as np
+
+from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies, balance_over_threads
+from optassign.assignors.baselines.as_in_kafka.java_hashing import process_ids
+from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
+from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.formats.state import ApplicationState
+from optassign.models.problem import IntArray, placement
+from optassign.solving.arrays import Arrays
+
+_TAGS = "rack_aware_assignment_tags are not looked at; kafka-high-availability runs Kafka's own class, which does"
+_RACKS = "rack_aware_assignment_strategy is not looked at; kafka-high-availability runs Kafka's own class, which does"
+
+
+class HighAvailabilityAssignor(Baseline):
+    """KIP-441's assignor, equal to Kafka's HighAvailabilityTaskAssignor where neither tags nor racks are configured."""
+
+    name: ClassVar[str] = "high-availability"
+
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Where the copies go."""
+        order, hashes = process_ids(arrays.clients)
+        clients = [state.clients[i] for i in order]
+        logged = [t for t, task in enumerate(state.tasks) if task.logged]
+        others = [t for t, task in enumerate(state.tasks) if not task.logged]
+        copies = AssignedCopies(len(state.tasks), [client.threads for client in clients])
+        lags = ReportedLags(state, clients)
+        warmups = Warmups(left=state.configs.max_warmup_replicas)
+
+        for task, client in zip(logged, cycle(range(len(clients))), strict=False):
+            copies.assign("active", task, client)
+        balance_over_threads(copies, "active")
+        if state.configs.num_standby_replicas:
+            _assign_standbys(copies, logged, state.configs.num_standby_replicas)
+            balance_over_threads(copies, "standby")
+        moved = move_actives(copies, lags, warmups, hashes)
+        moved += move_standbys(copies, lags, warmups, hashes)
+        _assign_without_changelog(copies, others)
+
+        warming_up = warmups.of_actives | warmups.of_standbys
+        position = np.array(order, dtype=np.int64)
+        active = position[np.array(copies.active, dtype=np.int64)]
+        return Placed(
+            placement(active, _keys(copies.standby_copies() - warming_up, position), len(clients)),
+            _keys(warming_up, position),
+            followup=moved > 0,
+            notes=_notes(state),
+        )
+
+
+def _assign_standbys(copies: AssignedCopies, tasks: Iterable[int], number: int) -> None:
+    """Task by task, each standby to the least loaded client without a copy; fewer where clients run out."""
+    queue = [(copies.load(client), client) for client in range(len(copies.threads))]
+    heapq.heapify(queue)
+    for task in tasks:
+        passed_over = []
+        missing = number
+        while missing and queue:
+            load, client = heapq.heappop(queue)
+            if copies.has(task, client):
+                passed_over.append((load, client))
+                continue
+            copies.assign("standby", task, client)
+            heapq.heappush(queue, (copies.load(client), client))
+            missing -= 1
+        for entry in passed_over:
+            heapq.heappush(queue, entry)
+
+
+def _assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> None:
+    """Each task to the client with fewest actives per thread."""
+    queue = [(copies.active_load(client), client) for client in range(len(copies.threads))]
+    heapq.heapify(queue)
+    for task in tasks:
+        client = queue[0][1]
+        copies.assign("active", task, client)
+        heapq.heapreplace(queue, (copies.active_load(client), client))
+
+
+def _keys(copies: Iterable[tuple[int, int]], position: IntArray) -> IntArray:
+    """Keys of (task, client) in the numbering of the arrays, sorted."""
+    pairs = np.array(sorted(copies), dtype=np.int64).reshape(-1, 2)
+    return np.sort(pairs[:, 0] * len(position) + position[pairs[:, 1]])
+
+
+def _notes(state: ApplicationState) -> tuple[str, ...]:
+    notes: list[str] = []
+    if state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas:
+        notes.append(_TAGS)
+    if state.configs.rack_aware_assignment_strategy != "none":
+        notes.append(_RACKS)
+    return tuple(notes)

@@ -1,0 +1,240 @@
+"""Kafka's own classes from Python: where the JDK and the sources are, building them, and one JVM that answers requests.
+
+The module `java/baselines` runs them (see java/README.md). It is built by Maven when it was not built yet, or when its sources
+are newer than what was built.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from optassign.assignor import AssignorError
+
+__all__ = ["JavaNotFoundError", "available", "close", "command", "request"]
+
+LEAST_JAVA = 17
+SOURCES = "OPTASSIGN_JAVA"
+"""Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
+_MAIN = "io.github.optassign.baselines.Main"
+# Dense lags of 10,000 tasks × 1,000 clients, and the text of them all that Kafka builds, take 1.5 GB. The broker's class
+# recurses up to once per client.
+_OPTIONS = ("-Xmx4g", "-Xss16m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")
+
+
+class JavaNotFoundError(AssignorError):
+    """No JDK, no Maven or no sources; says which, and what to do."""
+
+
+def available() -> str | None:
+    """None if Kafka's own classes can be asked here, else why not. Builds nothing."""
+    try:
+        _java()
+        module = _module()
+        if not _is_built(module):
+            _maven()
+    except JavaNotFoundError as error:
+        return str(error)
+    return None
+
+
+def request(message: dict[str, Any], snapshot: str) -> dict[str, Any]:
+    """Ask the runner: `message` with the JSON text of a snapshot as its field `snapshot`; returns the response.
+
+    One JVM serves the whole process; it is started at the first call and again if it has died. Calls from several threads wait
+    for each other. JavaNotFoundError if it cannot be started; AssignorError if the build fails, Kafka's class fails or the JVM
+    dies.
+    """
+    with _lock:
+        global _jvm
+        if _jvm is None or not _jvm.alive():
+            close()
+            _jvm = None
+            _jvm = _Jvm(command("--serve"))
+        try:
+            response = _jvm.ask(f'{json.dumps(message)[:-1]}, "snapshot": {snapshot}}}')
+        except BaseException:
+            # An answer may still be on its way: it must not be taken for the next one.
+            _jvm.close()
+            _jvm = None
+            raise
+    if "error" in response:
+        raise AssignorError(f"Kafka's {message.get('assignor')} assignor: {response['error']}")
+    return response
+
+
+class _Jvm:
+    """A running JVM that answers one line with one line."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process runs
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, line: str) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = b""
+        if not answer:
+            raise AssignorError(f"the JVM with Kafka's classes ended with exit code {self._process.wait()}: {self._said()}")
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def close(self) -> None:
+        """End it; it holds nothing that would have to be saved."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):  # what was not yet sent to it
+                stream.close()
+        self._errors.close()
+
+    def _said(self) -> str:
+        if self._errors.closed:
+            return "it was closed meanwhile"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return " ".join(lines[-3:]) or "it said nothing"
+
+
+_lock = Lock()
+_jvm: _Jvm | None = None
+
+
+def close() -> None:
+    """End the JVM, if there is one; the next request starts another."""
+    # Without the lock: a thread that still waits for an answer shall not keep the process from ending.
+    if _jvm is not None:
+        _jvm.close()
+
+
+def _forget() -> None:
+    """After a fork: the JVM, and maybe the lock, belong to the parent."""
+    global _jvm, _lock
+    _jvm, _lock = None, Lock()
+
+
+atexit.register(close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def command(*arguments: str) -> list[str]:
+    """The command that runs the module with these arguments, built first where that is needed; see java/README.md.
+
+    JavaNotFoundError if something it takes is missing; AssignorError if the build fails.
+    """
+    java, module = _java(), _module()
+    _build(module)
+    target = module / "target"
+    return [java, *_OPTIONS, "-cp", f"{target / 'classes'}{os.pathsep}{target / 'lib'}{os.sep}*", _MAIN, *arguments]
+
+
+def _java() -> str:
+    """Path of a java of a sufficient version."""
+    java = _program("java")
+    if java is None:
+        raise JavaNotFoundError(
+            f"Kafka's own assignors need a JDK {LEAST_JAVA} or later: found no java in JAVA_HOME or on PATH; "
+            "install one, or set JAVA_HOME to its folder"
+        )
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    if version is None or int(version[1]) < LEAST_JAVA:
+        found = version[1] if version is not None else "one that does not tell its version"
+        raise JavaNotFoundError(
+            f"Kafka's own assignors need a JDK {LEAST_JAVA} or later: found {found} at {java}; set JAVA_HOME to a later one"
+        )
+    return java
+
+
+def _maven() -> str:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JavaNotFoundError(
+            "Kafka's own assignors have to be built once: found no mvn on PATH; install Maven 3.8 or later, and a "
+            "JDK, not only a Java runtime"
+        )
+    return maven
+
+
+def _program(name: str) -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return (shutil.which(name, path=str(Path(home) / "bin")) if home else None) or shutil.which(name)
+
+
+def _module() -> Path:
+    """The folder of the Maven module."""
+    chosen = os.environ.get(SOURCES)
+    folder = Path(chosen) if chosen else Path(__file__).resolve().parents[3] / "java"
+    module = folder / "baselines"
+    if not (module / "pom.xml").is_file():
+        place = f"{SOURCES}={chosen}" if chosen else "an installed package has none"
+        raise JavaNotFoundError(
+            "Kafka's own assignors are run by the Maven module `baselines` of optassign's repository: "
+            f"found no sources ({place}); set {SOURCES} to the folder `java` of a checkout"
+        )
+    return module
+
+
+def _stamp(module: Path) -> Path:
+    """Written after each build, here and by `make java`; Maven leaves what did not change as old as it was."""
+    return module / "target" / ".built"
+
+
+def _is_built(module: Path) -> bool:
+    stamp = _stamp(module)
+    if not stamp.is_file():
+        return False
+    built = stamp.stat().st_mtime_ns
+    sources = [module.parent / "pom.xml", module / "pom.xml", *(module / "src").rglob("*.java")]
+    return all(source.stat().st_mtime_ns <= built for source in sources)
+
+
+def _build(module: Path) -> None:
+    if _is_built(module):
+        return
+    maven = _maven()
+    with _alone(module / "pom.xml"):
+        if _is_built(module):  # by the process we waited for
+            return
+        command = [maven, "-q", "-B", "-f", str(module / "pom.xml"), "package"]
+        for offline in (["-o"], []):
+            done = subprocess.run(
+                [*command, *offline], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False
+            )
+            if done.returncode == 0:
+                _stamp(module).touch()
+                return
+        raise AssignorError(f"Maven could not build {module}:\n{done.stdout.strip()}")
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """While one process is in here with a file, the others wait; where the platform has no such locks, nobody waits."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with file.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield

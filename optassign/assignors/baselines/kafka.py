@@ -1,0 +1,112 @@
+"""Kafka's own assignors, run as they are in a JVM (`optassign/assignors/baselines/jvm.py`), as baselines.
+
+| class | what it is |
+|---|---|
+| `KafkaHighAvailability` | HighAvailabilityTaskAssignor, what Kafka Streams uses where nothing is configured (KIP-441) |
+| `KafkaSticky` | the public StickyTaskAssignor (KIP-924) |
+| `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071) |
+
+How a snapshot is put to each class, and how warm-ups are told from standbys, is written in java/baselines beside the code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from optassign.assignor import AssignorError
+from optassign.assignors.baselines import jvm
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.assignors.baselines.jvm import JavaNotFoundError, available
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.models.problem import IntArray, placement
+from optassign.models.windows import windows
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.report import to_assignment
+from optassign.solving.stages import Solution, is_balanced
+
+__all__ = ["JavaNotFoundError", "KafkaBrokerSticky", "KafkaHighAvailability", "KafkaSticky", "available"]
+
+
+class _KafkaAssignor(Baseline):
+    """Asks the JVM. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
+
+    runs: ClassVar[str]
+    """What the runner calls the class."""
+
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Where Kafka's class puts the copies."""
+        return _placed(arrays, self._ask(state))
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
+        arrays = to_arrays(state)
+        response = self._ask(state)
+        placed = _placed(arrays, response)
+        solution = Solution(
+            answer=placed.placement,
+            plan=None,
+            warmups=placed.warmups,
+            reason="heuristic",
+            found_by="kafka",
+            balanced=is_balanced(arrays.problem, windows(arrays.problem), placed.placement),
+            followup=placed.followup,
+            notes=list(placed.notes),
+            seconds={"assign": response["seconds"][0]},
+        )
+        return to_assignment(state, arrays, solution, self.name)
+
+    def timed(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> list[float]:
+        """Seconds of each of `timed_calls` calls inside the JVM, after `warmup_calls` that are not timed.
+
+        Each call gets objects of its own, made before the clock starts.
+        """
+        seconds: list[float] = self._ask(state, warmup_calls, timed_calls)["seconds"]
+        return seconds
+
+    def _ask(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> dict[str, Any]:
+        # Kafka's classes have no memory and no options of ours.
+        snapshot = state.model_dump_json(exclude={"remembered", "options"}, exclude_defaults=True)
+        return jvm.request({"assignor": self.runs, "warmup_calls": warmup_calls, "timed_calls": timed_calls}, snapshot)
+
+
+class KafkaHighAvailability(_KafkaAssignor):
+    """Kafka's HighAvailabilityTaskAssignor."""
+
+    name = "kafka-high-availability"
+    runs = "high-availability"
+
+
+class KafkaSticky(_KafkaAssignor):
+    """Kafka's public StickyTaskAssignor."""
+
+    name = "kafka-sticky"
+    runs = "sticky"
+
+
+class KafkaBrokerSticky(_KafkaAssignor):
+    """The broker's StickyTaskAssignor."""
+
+    name = "kafka-broker-sticky"
+    runs = "broker-sticky"
+
+
+def _placed(arrays: Arrays, response: dict[str, Any]) -> Placed:
+    index = {task: t for t, task in enumerate(arrays.tasks)}
+    owner = {client: c for c, client in enumerate(arrays.clients)}
+    C = len(owner)
+
+    def keys(role: str) -> IntArray:
+        lists = ((owner[client["process_id"]], client[role]) for client in response["clients"])
+        return np.array([index[task] * C + c for c, tasks in lists for task in tasks], dtype=np.int64)
+
+    active = np.sort(keys("active"))
+    if not np.array_equal(active // C, np.arange(len(index))):
+        raise AssignorError("Kafka's class left out a task, or made it active twice")
+    return Placed(placement(active % C, keys("standby"), C), np.sort(keys("warmup")), response["followup"], _notes(response))
+
+
+def _notes(response: dict[str, Any]) -> tuple[str, ...]:
+    return (f"Kafka {response['version']}", *response["notes"])

@@ -1,0 +1,192 @@
+"""Kafka's public StickyTaskAssignor (KIP-924), as of Kafka 4.3.1.
+
+Each task stays with its previous owner while that one is below an even share per thread, else goes to a client that has it on
+disk and is, else to the least loaded. Lags are not looked at. Standbys go to those who had the task, unless others are less
+loaded, then to the least loaded that has some task beside which this one does not run yet.
+
+Which tasks an owner of too many keeps, and whom of equals a task goes to, is decided by the order of Java's hash tables. The
+actives equal those of Kafka's own class task by task (`kafka-sticky` runs it), but for one thing that a snapshot does not
+tell: clients whose ids fall into one bucket stand in the order in which they joined; here, and there, in that of ids.
+
+Kafka goes through the tasks for standbys in an order that differs from run to run (a set of objects without hash codes); here
+it is the order of ids. In any order: a logged task has min(num_standby_replicas, clients − 1) standbys, none where its active
+is; and if a standby goes to a client that had nothing of the task, the previous owner is no better choice: it has the active,
+or another standby, or at least one task per thread.
+
+Rack strategies are not ported. From 46,342 to 65,536 tasks Kafka's class fails (an int overflows); this one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from optassign.assignors.baselines.as_in_kafka.java_hashing import (
+    HashTable,
+    bucket_order,
+    capacity_for,
+    capacity_of_copy,
+    capacity_of_put_all,
+    hash_order,
+    process_ids,
+    subtopology_hash,
+    task_hash,
+)
+from optassign.assignors.baselines.baseline import Baseline, Placed
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.models.problem import IntArray, placement
+from optassign.solving.arrays import Arrays
+
+_RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kafka's own class, which does"
+
+
+class StickyAssignor(Baseline):
+    """KIP-924's assignor; its actives equal those of Kafka's StickyTaskAssignor where no rack strategy is configured."""
+
+    name: ClassVar[str] = "sticky"
+
+    def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
+        """Where the copies go."""
+        order, hashes = process_ids(arrays.clients)
+        clients = [state.clients[i] for i in order]
+        rebalance = _Rebalance(state, clients, hashes)
+        rebalance.assign_actives()
+        rebalance.assign_standbys()
+        position = np.array(order, dtype=np.int64)
+        pairs = np.array(rebalance.standbys, dtype=np.int64).reshape(-1, 2)
+        return Placed(
+            placement(position[rebalance.active], pairs[:, 0] * len(order) + position[pairs[:, 1]], len(order)),
+            notes=() if state.configs.rack_aware_assignment_strategy == "none" else (_RACKS,),
+        )
+
+
+class _Rebalance:
+    """One call. Tasks and clients are numbers, in Kafka's order of ids."""
+
+    def __init__(self, state: ApplicationState, clients: Sequence[KafkaStreamsState], hashes: Sequence[int]) -> None:
+        self._state = state
+        self._hashes = hashes
+        self._threads = [client.threads for client in clients]
+        self._iterated = hash_order(range(len(clients)), hashes)
+        """Clients as the map of their states lists them."""
+        self._task_hashes = [task_hash(task.task_id) for task in state.tasks]
+        number = {task.id: t for t, task in enumerate(state.tasks)}
+        self._owners = HashTable(self._task_hashes)
+        self._owner: dict[int, int] = {}
+        had: list[list[int]] = [[] for _ in state.tasks]
+        for c in self._iterated:
+            for task in map(number.__getitem__, clients[c].previous_active):
+                if task not in self._owner:
+                    self._owners.put(task)
+                self._owner[task] = c  # of several claims the last counts
+            for task in map(number.__getitem__, clients[c].previous_standby):
+                had[task].append(c)
+        self._had = [hash_order(holders, hashes) for holders in had]
+        """Per task the clients that list it in `previous_standby`, as their set lists them."""
+
+        self.active = np.full(len(state.tasks), -1, dtype=np.int64)
+        """(T,) client of each task's active copy."""
+        self.standbys: list[tuple[int, int]] = []
+        """(task, client)."""
+        self._on: list[list[int]] = [[] for _ in state.tasks]
+        """Clients that have a copy of each task."""
+        self._tasks = [0] * len(clients)
+        """Tasks of each client, as bits of a number."""
+        self._load = np.zeros(len(clients))
+        """(C,) copies per thread."""
+        self._number = [0] * len(clients)
+
+    def assign_actives(self) -> None:
+        """Every task to one client."""
+        per_thread = len(self.active) // sum(self._threads)
+
+        def has_room(client: int) -> bool:
+            return self._number[client] < self._threads[client] * per_thread
+
+        unassigned = self._task_table()
+        for task in self._owners:
+            if has_room(self._owner[task]):
+                self._assign_active(task, self._owner[task])
+                unassigned.remove(task)
+        for task in unassigned:
+            client = next(filter(has_room, self._had[task]), None)
+            if client is not None:
+                self._assign_active(task, client)
+        everybody = np.array(hash_order(self._iterated, self._hashes), dtype=np.int64)
+        for task in np.flatnonzero(self.active < 0).tolist():
+            self._assign_active(task, self._best(task, everybody))
+
+    def assign_standbys(self) -> None:
+        """Standbys of logged tasks."""
+        wanted = self._state.configs.num_standby_replicas
+        C = len(self._threads)
+        iterated: dict[int, IntArray] = {}
+        for task in (t for t, info in enumerate(self._state.tasks) if info.logged):
+            for _ in range(min(wanted, C - 1)):
+                capacity = capacity_for(C - len(self._on[task]))
+                if capacity not in iterated:
+                    iterated[capacity] = np.array(bucket_order(self._iterated, self._hashes, capacity), dtype=np.int64)
+                candidates = iterated[capacity]
+                client = self._best(task, candidates[np.isin(candidates, self._on[task], invert=True)])
+                self._assign(task, client)
+                self.standbys.append((task, client))
+
+    def _task_table(self) -> HashTable:
+        """The set of all tasks, made as Kafka makes it: from a map made from a map made by subtopologies."""
+        tasks: dict[tuple[str, int], list[int]] = {}
+        for t, task in enumerate(self._state.tasks):
+            tasks.setdefault(task.task_id.subtopology_key, []).append(t)
+        groups = list(tasks)
+        hashes = [subtopology_hash(group) for group in groups]
+        by_group = hash_order(range(len(groups)), hashes, capacity_of_put_all(len(groups)))
+        order = [task for g in hash_order(by_group, hashes) for task in tasks[groups[g]]]
+        for _ in ("partitions of each task", "all tasks of the application"):
+            order = list(HashTable.of(order, self._task_hashes))
+        return HashTable.of(order, self._task_hashes, capacity_of_copy(len(order)))
+
+    def _assign_active(self, task: int, client: int) -> None:
+        self.active[task] = client
+        self._assign(task, client)
+
+    def _assign(self, task: int, client: int) -> None:
+        self._on[task].append(client)
+        self._tasks[client] |= 1 << task
+        self._number[client] += 1
+        self._load[client] = self._number[client] / self._threads[client]
+
+    def _best(self, task: int, candidates: IntArray) -> int:
+        """Whom the task goes to, of candidates in the order of their set."""
+        if len(candidates) == 1:
+            return int(candidates[0])
+        had, on = self._had[task], self._on[task]
+        holders = [client for client in hash_order(had, self._hashes, capacity_of_copy(len(had))) if client not in on]
+        holder = self._least_loaded(task, np.array(holders, dtype=np.int64)) if holders else None
+        owner = self._owner.get(task)
+        for client in (holder if owner is None or owner in on else owner, holder):
+            if client is not None and not self._is_overloaded(client):
+                return client
+        return self._least_loaded(task, candidates)
+
+    def _is_overloaded(self, client: int) -> bool:
+        """Whether the client has a task per thread, and another one has less."""
+        return bool(1 <= self._load[client] > self._load.min())
+
+    def _least_loaded(self, task: int, clients: IntArray) -> int:
+        """The first client without copies; else the least loaded of those that have a task which this one does not run beside
+        yet; else the least loaded. The first of equals."""
+        load = self._load[clients]
+        first = int(load.argmin())
+        if load[first] == 0:
+            return int(clients[first])
+        beside = 0
+        for client in self._on[task]:
+            beside |= self._tasks[client]
+        least, found, at = np.inf, first, 0
+        while (lighter := load[at:] < least).any():
+            at += int(lighter.argmax())
+            if self._tasks[int(clients[at])] & ~beside:
+                least, found = load[at], at
+            at += 1
+        return int(clients[found])

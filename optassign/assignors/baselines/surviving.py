@@ -1,0 +1,34 @@
+"""What is left of the assignment before: where the baselines that move copies start from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.models.problem import Placement, placement
+from optassign.solving.arrays import Arrays
+
+_IN_TRANSIT = -2
+"""`col_first_rank` of the client that the remembered answer made active, of a task in transit (R10)."""
+
+
+def surviving(arrays: Arrays) -> Placement:
+    """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
+
+    A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client
+    that the remembered answer gave it to. Of more standbys than are wanted (without memory, Kafka lists every task directory
+    on disk) those that lag least stay.
+    """
+    problem = arrays.problem
+    T, C = problem.T, problem.C
+    order = np.lexsort((problem.col_client, problem.col_lag, problem.col_task))
+    task, client = problem.col_task[order], problem.col_client[order]
+
+    claims = (problem.col_owner | (problem.col_first_rank == _IN_TRANSIT))[order]
+    active = np.full(T, -1, dtype=np.int64)
+    active[task[claims][::-1]] = client[claims][::-1]  # the last written is the one that lags least
+
+    stands = problem.col_standby[order] & problem.logged[task] & (active[task] != client)
+    task, client = task[stands], client[stands]
+    place = np.arange(len(task)) - np.searchsorted(task, task)
+    keep = place < problem.standbys
+    return placement(active, task[keep] * C + client[keep], C)

@@ -1,0 +1,1 @@
+"""What people see: tables, pictures, progress, and where output goes."""

@@ -1,0 +1,218 @@
+"""One answer as tables: who gets how many of what, the goals, what the follow-up waits for; broken rules."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from optassign.cli.show.style import MOST_ROWS, NARROW, headline, marked, rules, table_of
+from optassign.formats.assignment import GoalReport, TaskAssignment
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.judging.balance import Window, counts, windows
+from optassign.judging.explain_text import many, waiting_lines
+from optassign.judging.metrics import Measures, measure
+from optassign.judging.placement import Placement, previous_assignment, standbys_per_task
+from optassign.judging.ranks import ranks
+from optassign.judging.validation import Violation
+
+__all__ = ["assignment_tables", "violation_tables"]
+
+_FULL_NAMES = 116
+"""From so many columns on there is room for process ids as Kafka makes them."""
+
+
+def assignment_tables(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
+    """What `optassign assign` shows: who gets how many of what, the goals, what the follow-up waits for."""
+    measures = measure(state, answer)
+    yield headline(
+        f"{answer.assignor}: {many(len(state.tasks), 'task')} on {many(len(state.clients), 'client')}",
+        *_verdict(measures),
+    )
+    yield _clients(state, answer, width)
+    yield _summary(state, answer, measures)
+    if answer.report.goals:
+        yield Text("")
+        yield _goals(answer.report.goals, width)
+    yield from (Text(line) for line in _report_lines(state, answer))
+
+
+def _verdict(measures: Measures) -> Iterator[tuple[str, bool]]:
+    if measures.violations:
+        yield f"breaks {rules(measures.violations)}!", False
+    yield ("balanced", True) if measures.balanced else (f"not balanced: excess {sum(measures.excess.values()):,}", False)
+
+
+def _clients(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
+    rows = _Rows(state, answer, width)
+    table = table_of("client", left=1)
+    for name in rows.columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    urgent = sorted(state.clients, key=rows.urgency)
+    shown = {client.process_id for client in urgent[:MOST_ROWS]}
+    for client in state.clients:
+        if client.process_id in shown:
+            table.add_row(*rows.cells(client))
+    if len(urgent) > len(shown):
+        table.caption = f"and {many(len(urgent) - len(shown), 'client')} more, with less change; --format json has all"
+    return table
+
+
+class _Rows:
+    """One row for each client: what it had and has, against its windows."""
+
+    def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
+        self._wide = width >= NARROW
+        ids = [client.process_id for client in state.clients]
+        self._names = dict(zip(ids, ids, strict=True)) if width >= _FULL_NAMES else _short(ids)
+        self._given = answer.by_process_id
+        self._within, self._now, self._before = windows(state), counts(state, answer), _Before(state)
+        self._restores = _restores(state, answer)
+        copies = ("copies", "window") if self._wide else ()
+        self.columns = ("threads", "active", "window", "standby", *copies, "warm-ups", "restores")
+
+    def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
+        """Sorts those outside their windows first, then those that change most."""
+        name = client.process_id
+        active, standby, copies, warmups = self._counts(name)
+        outside = _outside(active, self._within.active[name]) or _outside(copies, self._within.copies[name])
+        was_standby = self._before.standby.get(name)
+        change = abs(active - self._before.active[name]) + warmups
+        return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
+
+    def cells(self, client: KafkaStreamsState) -> list[str | Text]:
+        """As many as there are columns, and the name."""
+        name = client.process_id
+        active, standby, copies, warmups = self._counts(name)
+        within_active, within_copies = self._within.active[name], self._within.copies[name]
+        cells: list[str | Text] = [
+            self._names[name] + (" (draining)" if client.draining else ""),
+            f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
+            marked(_changed(self._before.active[name], active), _outside(active, within_active)),
+            _window(within_active),
+            _changed(self._before.standby.get(name), standby),
+        ]
+        if self._wide:
+            cells += [marked(f"{copies:,}", _outside(copies, within_copies)), _window(within_copies)]
+        restores = self._restores[name]
+        return [*cells, f"{warmups:,}" if warmups else "", f"{restores:,}" if restores else ""]
+
+    def _counts(self, name: str) -> tuple[int, int, int, int]:
+        """Active, standby, copies of logged tasks, warm-ups."""
+        given = self._given.get(name)
+        standby, warmups = (len(given.standby), len(given.warmup)) if given else (0, 0)
+        return self._now.active.get(name, 0), standby, self._now.copies.get(name, 0), warmups
+
+
+class _Before:
+    """How many copies each client had; of standbys None where only directories on disks tell."""
+
+    def __init__(self, state: ApplicationState) -> None:
+        previous = previous_assignment(state)
+        self.active = Counter(previous.active.values())
+        self.standby: Mapping[str, int | None] = {}
+        if previous.standby is not None:
+            held = Counter(client for clients in previous.standby.values() for client in clients)
+            self.standby = {client.process_id: held[client.process_id] for client in state.clients}
+
+
+def _restores(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
+    """Client -> offsets it has to replay for its copies and warm-ups."""
+    ranked, placement, offsets = ranks(state), Placement.of(state, answer), Counter[str]()
+    for task in state.tasks:
+        if task.logged:
+            for client in (*placement.copies(task.id), *placement.warmup[task.id]):
+                offsets[client] += ranked.restore_cost(task.id, client)
+    return offsets
+
+
+def _summary(state: ApplicationState, answer: TaskAssignment, measures: Measures) -> Text:
+    parts = [
+        f"{many(measures.active_moves, 'active task')} of {len(state.tasks):,} moved",
+        f"{many(measures.standby_moves, 'standby')} moved" if standbys_per_task(state) else "no standbys",
+        f"{measures.restore_work + measures.warmup_work:,} offsets to restore now",
+    ]
+    if measures.cold_actives:
+        parts.append(f"{many(measures.cold_actives, 'active task')} not caught up")
+    return Text("; ".join(parts))
+
+
+def _goals(goals: Sequence[GoalReport], width: int) -> Table:
+    table = table_of("stage", "goal", left=2)
+    for name in ("value", "bound", *(("gap",) if width >= NARROW else ()), "proven"):
+        table.add_column(name, justify="right", no_wrap=True)
+    stage = ""
+    for goal in goals:
+        cells = [
+            "" if goal.stage == stage else goal.stage,
+            goal.name.replace("_", " "),
+            _number(goal.value),
+            _number(goal.bound),
+        ]
+        if width >= NARROW:
+            cells.append("–" if goal.gap is None else f"{goal.gap:.1%}" if goal.gap else "0")
+        table.add_row(*cells, "yes" if goal.proven else "no")
+        stage = goal.stage
+    return table
+
+
+def _report_lines(state: ApplicationState, answer: TaskAssignment) -> Iterator[str]:
+    report = answer.report
+    if report.found_by:
+        proved = f", proved by {report.proved_by}" if report.proved_by else ""
+        limit = "" if report.termination.limit == "none" else f", limit: {report.termination.limit}"
+        yield f"found by {report.found_by}{proved}; {report.termination.reason}{limit}; {sum(report.seconds.values()):.3f} s"
+    if report.termination.detail:
+        yield f"  {report.termination.detail}"
+    dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
+    if dropped:
+        found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
+        yield f"left out, as they are about unknown tasks or need no lag: {found}"
+    yield from (f"note: {note}" for note in report.notes)
+    asks = [client for client in answer.clients if client.followup_rebalance_ms is not None]
+    if asks:
+        yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, asked for by {asks[0].process_id}"
+    else:
+        yield "stalled: no warm-up makes progress" if report.stalled else "no follow-up"
+    yield from waiting_lines(report.waiting)
+
+
+def violation_tables(
+    state: ApplicationState, answer: TaskAssignment, violations: Sequence[Violation]
+) -> Iterator[RenderableType]:
+    """What `optassign validate` shows."""
+    if not violations:
+        yield Text(f"{answer.assignor}: keeps every rule", style="green")
+        return
+    yield Text(f"{answer.assignor}: breaks {rules(Counter(v.rule for v in violations))}!", style="bold red")
+    for violation in violations[: 4 * MOST_ROWS]:
+        yield Text(f"  {violation}")
+    if len(violations) > 4 * MOST_ROWS:
+        yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --format json has them all")
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Name -> its beginning, as far as it takes to tell it from the others."""
+    length = 8
+    while len({name[:length] for name in names}) < len(names):
+        length += 1
+    return {name: name[:length] for name in names}
+
+
+def _outside(count: int, window: Window) -> bool:
+    return not window.low <= count <= window.high
+
+
+def _changed(before: int | None, after: int) -> str:
+    return f"{after:,}" if before is None or before == after else f"{before:,} → {after:,}"
+
+
+def _window(window: Window) -> str:
+    return f"{window.low:,}" if window.low == window.high else f"{window.low:,}–{window.high:,}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,0 +1,100 @@
+"""Where results go: standard output or a file, as JSON or for people."""
+
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from optassign.formats.input_errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["as_json_text", "format_of", "write", "write_rendered"]
+
+_WIDTH = 120
+"""Of tables that go to no terminal, where COLUMNS does not say otherwise."""
+
+
+def format_of(arguments: Namespace) -> Literal["json", "table"]:
+    """`--format`, or else a table to a terminal and JSON elsewhere and with `--output`."""
+    if arguments.format is not None:
+        chosen: Literal["json", "table"] = arguments.format
+        return chosen
+    return "table" if arguments.output is None and sys.stdout.isatty() else "json"
+
+
+def as_json_text(value: Any) -> str:
+    """`value` as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
+    """Tables and text for people, made for a width in columns; colours only to a terminal."""
+    from rich.console import Console  # a tenth of a second, which JSON need not pay
+    from rich.text import Text
+
+    to_stdout = output in (None, "-")
+    file = sys.stdout if to_stdout else io.StringIO()
+    if to_stdout and not _is_utf8(sys.stdout):
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
+    console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
+    for part in make(console.width):
+        # A line of text stays a line: a terminal breaks it as well as we could, and it can be searched for.
+        console.print(part, soft_wrap=isinstance(part, Text))
+    if isinstance(file, io.StringIO):
+        write(file.getvalue(), output)
+
+
+def write(text: str, output: str | None) -> None:
+    """Write to standard output, or to a file: wholly or not at all. InputError if that cannot be."""
+    if output is None or output == "-":
+        if not _is_utf8(sys.stdout):
+            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr] # JSON is UTF-8, whatever the locale
+        sys.stdout.write(text)
+        return
+    try:
+        _write_file(text, Path(output))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise InputError(output, "", f"that it cannot be written ({reason})", "a file to write, or -") from None
+
+
+def _is_utf8(file: TextIO) -> bool:
+    return file.encoding.lower().replace("-", "") == "utf8"
+
+
+def _write_file(text: str, path: Path) -> None:
+    path = Path(os.path.realpath(path))  # a link stays, what it leads to is written
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG | 0o666 & ~_umask()
+    if not stat.S_ISREG(mode):  # a device or a pipe (or a folder, which cannot be opened)
+        path.write_text(text, encoding="utf-8")
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, stat.S_IMODE(mode))
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

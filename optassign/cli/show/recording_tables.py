@@ -1,0 +1,64 @@
+"""Recordings as tables: a list of them, and one."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from optassign.cli.show.answer_tables import assignment_tables
+from optassign.cli.show.style import headline, table_of
+from optassign.judging.explain_text import many
+from optassign.recordings.recording import Recording, RecordingHead, Summary
+
+__all__ = ["list_of_recordings", "one_recording"]
+
+
+def list_of_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:
+    """What `optassign record ls` shows: (id, head), one a line."""
+    if not rows:
+        yield Text("no recordings")
+        return
+    table = table_of("time (UTC)", "application", left=2)
+    table.add_column("tasks × clients", justify="right", no_wrap=True)
+    for name in ("what was done", "id"):
+        table.add_column(name, overflow="fold")
+    for name, head in rows:
+        summary = head.summary
+        table.add_row(
+            head.recorded_at.replace("T", " ").removesuffix("Z"),
+            head.application or "–",
+            f"{summary.tasks:,} × {summary.clients:,}",
+            _done(head),
+            name,
+        )
+    yield table
+
+
+def one_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
+    """What `optassign record show` shows: when and for whom, then what `optassign assign` shows."""
+    versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
+    about = [recording.mode, f"memory: {recording.memory}", versions]
+    yield headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
+    yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so not remembered"))
+    yield from assignment_tables(recording.snapshot, recording.assignment, width)
+
+
+def _done(head: RecordingHead) -> str:
+    parts = [*_moves(head.summary)]
+    if head.mode == "shadow":
+        parts.insert(0, "shadow")
+    if head.fallback is not None:
+        parts.append("by greedy instead")
+    if not head.in_time:
+        parts.append("too late")
+    return ", ".join(parts)
+
+
+def _moves(summary: Summary) -> Iterator[str]:
+    yield f"{many(summary.moved_active, 'active task')} moved" if summary.moved_active else "nothing moved"
+    if summary.warmups:
+        yield many(summary.warmups, "warm-up")
+    if summary.followup_ms is not None:
+        yield f"follow-up in {summary.followup_ms / 1000:g} s"
+    if summary.stalled:
+        yield "stalled"

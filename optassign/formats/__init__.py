@@ -1,0 +1,1 @@
+"""The JSON formats as types, and reading them."""

@@ -1,0 +1,154 @@
+"""The answer: `TaskAssignment`, what each client gets, the plan behind it and the report (KIP-924's names as released).
+
+A task id here is only required to be one: an answer that breaks a rule can be read, so that `validate` can say which.
+"""
+
+import math
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, found_not, show
+
+Stage = Literal["now", "plan", "rebalance", "warmups"]
+Role = Literal["active", "standby"]
+
+
+class KafkaStreamsAssignment(Frozen):
+    """What one client gets. Towards Kafka a warm-up is a standby; here it stays apart, because it is counted apart."""
+
+    process_id: NotEmpty
+    active: SortedTaskIds = ()
+    standby: SortedTaskIds = ()
+    warmup: SortedTaskIds = ()
+    followup_rebalance_ms: Count | None = Field(default=None, description="delay of the follow-up from now, ms")
+
+
+class PlannedAssignment(Frozen):
+    """Where copies shall be in the end, on one client."""
+
+    process_id: NotEmpty
+    active: SortedTaskIds = ()
+    standby: SortedTaskIds = ()
+
+
+class GoalReport(Frozen):
+    """One goal of one stage: our value, the solver's bound, whether that proves it, given the goals before it."""
+
+    stage: Stage
+    name: NotEmpty
+    value: int | float
+    bound: int | float | None = Field(default=None, description="a solver's or a relaxation's bound; null: none known")
+    gap: float | None = None
+    proven: bool = False
+
+
+class WarmupProgress(Frozen):
+    """A warm-up under way: its lag (offsets) when last seen and for how many answers that has not fallen (R11)."""
+
+    task: TaskIdText
+    process_id: NotEmpty
+    lag: Count | None = Field(default=None, description="offsets left to replay; null: not known")
+    answers_without_progress: Count = 0
+
+
+class Waiting(Frozen):
+    """A planned copy the follow-up waits for."""
+
+    task: TaskIdText
+    process_id: NotEmpty
+    role: Role
+    lag: Count | None = Field(default=None, description="offsets left to replay; null: not known")
+    slot: bool = Field(default=False, description="true: it is being warmed up now; false: it waits for a slot")
+
+
+class Termination(Frozen):
+    """Why solving ended, and which limit ended it, as two things (MathOpt)."""
+
+    reason: NotEmpty = Field(default="feasible", description="optimal, feasible, limit, fallback, rest, confirmed, ...")
+    limit: NotEmpty = Field(default="none", description="none, time, ...")
+    detail: str = ""
+
+
+class Dropped(Frozen):
+    """What a snapshot said about tasks that do not exist (any more): how many entries were left out."""
+
+    previous: Count = Field(default=0, description="previous and consumers' tasks not in `tasks`")
+    lags: Count = Field(default=0, description="lags of tasks not in `tasks`")
+    lags_not_logged: Count = Field(default=0, description="lags of tasks without a changelog")
+    remembered: Count = Field(default=0, description="entries of the remembered answer about tasks not in `tasks`")
+
+
+class Report(Frozen):
+    """How an answer came about and how good it is known to be."""
+
+    goals: Annotated[tuple[GoalReport, ...], Field(strict=False)] = ()
+    found_by: str = Field(default="", description="the stage that found the answer: greedy, flow, cp-sat, ...")
+    proved_by: str | None = None
+    termination: Termination = Termination()
+    seconds: dict[str, Annotated[float, Field(ge=0)]] = Field(default={}, description="seconds per stage")
+    waiting: Annotated[tuple[Waiting, ...], Field(strict=False)] = ()
+    warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False)] = ()
+    stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
+    balanced: bool = False
+    dropped: Dropped = Dropped()
+    notes: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+    def without_times(self) -> Self:
+        """The same report without seconds: what has to be equal between two runs of the same problem (R9)."""
+        return self.model_copy(update={"seconds": {}})
+
+
+_Client = TypeVar("_Client", KafkaStreamsAssignment, PlannedAssignment)
+
+
+def _by_process_id(clients: tuple[_Client, ...]) -> tuple[_Client, ...]:
+    seen: set[str] = set()
+    for i, client in enumerate(clients):
+        if client.process_id in seen:
+            raise found_not(f"{show(client.process_id)} a second time", "each process id once", f"[{i}].process_id")
+        seen.add(client.process_id)
+    return tuple(sorted(clients, key=lambda client: client.process_id))
+
+
+class TaskAssignment(Frozen):
+    """The answer to one rebalance: a `KafkaStreamsAssignment` for every client of the snapshot, by process id."""
+
+    format: Format = 1
+    assignor: NotEmpty
+    clients: Annotated[tuple[KafkaStreamsAssignment, ...], Field(strict=False), AfterValidator(_by_process_id)]
+    plan: Annotated[tuple[PlannedAssignment, ...], Field(strict=False), AfterValidator(_by_process_id)] | None = Field(
+        default=None, description="where all copies shall be in the end; null: this answer is it"
+    )
+    report: Report = Report()
+
+    @property
+    def by_process_id(self) -> dict[str, KafkaStreamsAssignment]:
+        """Process id -> what that client gets."""
+        return {client.process_id: client for client in self.clients}
+
+    def without_times(self) -> Self:
+        """The same answer without seconds: what has to be equal between two runs of the same problem (R9)."""
+        return self.model_copy(update={"report": self.report.without_times()})
+
+    @property
+    def seconds_elsewhere(self) -> float | None:
+        """Seconds of the call alone, where the assignor runs in another process, or None: what it takes to get there and
+        back is not the assignor's."""
+        return self.report.seconds.get("assign")
+
+
+def restore_work_bound(answer: TaskAssignment) -> int | None:
+    """The proven lower bound of goal (b), of the plan or of the answer that is its own plan.
+
+    None where a plan's other goals come first: the bound then holds for plans as good in those only. Of an answer that is its
+    own plan it holds in any order, as R3 to R5 fix its restore work.
+    """
+    planned = [goal for goal in answer.report.goals if goal.stage == "plan"]
+    if planned and planned[0].name != "restore_work":
+        return None
+    for goal in (*planned[:1], *(goal for goal in answer.report.goals if goal.stage == "now")):
+        if goal.name == "restore_work":
+            # Offsets are whole; what a float is above a whole number may be its own rounding.
+            return goal.bound if isinstance(goal.bound, int | None) else math.ceil(goal.bound * (1 - 1e-9))
+    return None

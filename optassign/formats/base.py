@@ -1,0 +1,110 @@
+"""What all types of the JSON formats have in common: frozen, strict, `null` means default, `x_` fields kept."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
+
+from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
+
+INT64_MAX = 2**63 - 1
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    """`value`, if it can be written as JSON again; pydantic's own parser lets NaN and infinity pass."""
+    if isinstance(value, float) and not isfinite(value):
+        raise found_not(str(value), "any JSON value without NaN and infinity")
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _finite(below)
+    return value
+
+
+class Frozen(BaseModel):
+    """Base of all types read from or written to JSON.
+
+    Strict: no "2" for 2, no true for 1, no 2.0 for an integer, no NaN or infinity, no unknown field. In Python, tuples
+    and sets are taken for lists. Objects inside are plain dicts for speed: read them, do not change them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
+    __pydantic_extra__: dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
+    _fields: ClassVar[frozenset[str]] = frozenset()
+    _required: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Note which fields there are, so that the check of each value is a comparison of sets."""
+        super().__pydantic_init_subclass__(**kwargs)
+        cls._fields = frozenset(cls.model_fields)
+        cls._required = frozenset(name for name, field in cls.model_fields.items() if field.is_required())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields_and_nulls(cls, data: Any) -> Any:
+        # One look at all keys and values instead of Python code for each field. Where a value is required, null stays
+        # and is refused.
+        if not isinstance(data, dict):
+            return data
+        if not data.keys() <= cls._fields:
+            names = [n for n in data if n not in cls._fields and not (isinstance(n, str) and n.startswith("x_"))]
+            if names:
+                raise PydanticCustomError("unknown_field", "unknown field {name}", {"name": str(names[0]), "names": names})
+        if None in data.values():
+            return {k: v for k, v in data.items() if v is not None or k in cls._required or k not in cls._fields}
+        return data
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields changed, checked like any other input (pydantic's own would not check)."""
+        if not update:
+            return super().model_copy(deep=deep)
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**values, **(self.__pydantic_extra__ or {}), **update})
+
+
+def found_not(found: str, allowed: str, place: str = "") -> PydanticCustomError:
+    """An error of a cross check; `place` is where below the validated value, e.g. `.lags["0_7"]` or `[3]`."""
+    return PydanticCustomError(
+        "cross_check",
+        "{place}found {found}; allowed: {allowed}",
+        {"place": place + ": " if place else "", "below": place, "found": found, "allowed": allowed},
+    )
+
+
+def check_id(text: str) -> str:
+    """A task id as it stands; an error in pydantic's terms if it is none."""
+    try:
+        TaskId.parse(text)
+    except ValueError:
+        raise found_not(show(text), TASK_ID_ALLOWED) from None
+    return text
+
+
+def show(text: str) -> str:
+    """A string of the input for one line of an error message: quoted, shortened."""
+    quoted = text if len(text) <= 60 else text[:57] + "..."
+    return '"' + quoted + '"'
+
+
+def _sorted_field(ids: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(sorted_ids(ids))
+    except ValueError:
+        for i, text in enumerate(ids):
+            try:
+                TaskId.parse(text)
+            except ValueError:
+                raise found_not(show(text), TASK_ID_ALLOWED, f"[{i}]") from None
+        raise
+
+
+NotEmpty = Annotated[str, Field(min_length=1)]
+Format = Annotated[int, Field(ge=1, le=1, description="version of this format", json_schema_extra={"const": 1})]
+Count = Annotated[int, Field(ge=0, le=INT64_MAX)]
+Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
+_id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})
+TaskIdText = Annotated[str, AfterValidator(check_id), _id_schema]
+TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False)]
+"""Ids as they stand; who holds them checks them."""
+SortedTaskIds = Annotated[TaskIds, AfterValidator(_sorted_field)]

@@ -1,0 +1,103 @@
+"""The clients of a snapshot: `KafkaStreamsState`, what each ran, has on disk and lags behind (KIP-924's names)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Protocol, Self
+
+from pydantic import Field, model_validator
+
+from optassign.formats.base import INT64_MAX, Frozen, NotEmpty, TaskIds, found_not, show
+from optassign.formats.task_id import INT32_MAX, TaskId
+
+RUNNING = -2
+"""Lag of an active copy that runs here (Kafka's Task.LATEST_OFFSET)."""
+UNKNOWN_LAG = -3
+"""Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM)."""
+LAG_ALLOWED = "-2 (running here), -3 (not known) or an integer from 0 to 9223372036854775807"
+
+_Lag = Annotated[int, Field(ge=UNKNOWN_LAG, le=INT64_MAX, description=LAG_ALLOWED, json_schema_extra={"not": {"const": -1}})]
+if TYPE_CHECKING:  # read-only to the type checker; a plain dict, which pydantic reads fastest, at run time
+    _Lags = Mapping[str, int]
+    _Consumers = Mapping[str, tuple[str, ...]]
+    _Tags = Mapping[str, str]
+else:
+    _Lags = dict[str, _Lag]
+    _Consumers = dict[str, TaskIds]
+    _Tags = dict[str, str]
+
+
+class _KnowsTasks(Protocol):
+    """What a client has to be told by the snapshot that it is part of."""
+
+    @property
+    def full_lags(self) -> Mapping[str, int]: ...
+
+
+class KafkaStreamsState(Frozen):
+    """One client: one process of the application, what it ran, what it has on disk and how far that lags (offsets)."""
+
+    process_id: NotEmpty
+    threads: Annotated[int, Field(ge=1, le=INT32_MAX)]
+    consumers: _Consumers = Field(default={}, description="previous active tasks per consumer")
+    previous_active: TaskIds = ()
+    previous_standby: TaskIds = Field(default=(), description="every other task directory on its disk")
+    lags: _Lags = Field(default={}, description="offsets to replay; -2 running here, -3 not known; absent: no state")
+    tags: _Tags = Field(default={})
+    rack: str | None = None
+    host: str | None = None
+    capacity: Annotated[float, Field(ge=1e-6, le=1e6, description="relative capacity of one thread")] = 1.0
+    draining: bool = Field(default=False, description="about to leave: give its work away")
+
+    @model_validator(mode="after")
+    def _cross_checks(self) -> Self:
+        if -1 in self.lags.values():
+            task = next(task for task, lag in self.lags.items() if lag == -1)
+            raise found_not("-1", LAG_ALLOWED, f".lags[{show(task)}]")
+        for name in ("previous_active", "previous_standby"):
+            _each_once(getattr(self, name), f".{name}")
+        for consumer, tasks in self.consumers.items():
+            _each_once(tasks, f".consumers[{show(consumer)}]")
+        if not set(self.previous_active).isdisjoint(self.previous_standby):
+            active = set(self.previous_active)
+            i, task = next((i, task) for i, task in enumerate(self.previous_standby) if task in active)
+            also = f"task {task}, which is in previous_active too"
+            raise found_not(also, "each task in one of the two lists", f".previous_standby[{i}]")
+        return self
+
+    def lag_for(self, task: str | TaskId) -> int:
+        """Offsets this client still has to replay for a logged task; -2: running here, -3: not known (KIP-924 lagFor).
+
+        Without state here: the whole changelog, which only the `ApplicationState` this client belongs to can tell.
+        LookupError if the task does not exist or has no changelog.
+        """
+        lag = self.lags.get(str(task))
+        return self._full_lags()[str(task)] if lag is None else lag
+
+    def prev_tasks_by_lag(self, consumer: str) -> tuple[str, ...]:
+        """The consumer's previous tasks by (lag, id), a task without a changelog as lag 0 (KIP-924 prevTasksByLag).
+
+        LookupError if this client has no such consumer.
+        """
+        if consumer not in self.consumers:
+            raise LookupError(f"client {self.process_id} has no consumer {consumer!r}")
+        full = self._full_lags()
+        return tuple(sorted(self.consumers[consumer], key=lambda t: (self.lag_for(t) if t in full else 0, TaskId.parse(t))))
+
+    @property
+    def stateful_tasks_to_lag_sums(self) -> dict[str, int]:
+        """Lag of every logged task of the topology on this client, in order of ids (KIP-924 statefulTasksToLagSums)."""
+        return {task: self.lags.get(task, full) for task, full in self._full_lags().items()}
+
+    def _full_lags(self) -> Mapping[str, int]:
+        normalised: _KnowsTasks | None = self.__dict__.get("_normalised")
+        if normalised is None:
+            raise LookupError(f"client {self.process_id} is not part of an ApplicationState, which knows the tasks")
+        return normalised.full_lags
+
+
+def _each_once(tasks: tuple[str, ...], place: str) -> None:
+    if len(set(tasks)) != len(tasks):
+        seen: set[str] = set()
+        for i, task in enumerate(tasks):
+            if task in seen:
+                raise found_not(f"task {task} a second time", "each task once", f"{place}[{i}]")
+            seen.add(task)

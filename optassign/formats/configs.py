@@ -1,0 +1,55 @@
+"""`AssignmentConfigs` (Kafka's configs that concern assignment, Kafka's defaults and limits) and our own `Options`."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, found_not, show
+from optassign.formats.task_id import INT32_MAX
+
+GoalName = Literal[
+    "rack_traffic", "tag_spread", "load", "restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves"
+]
+
+
+def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise found_not(f"{show(name)} a second time", "each name once", f"[{i}]")
+    return names
+
+
+def _sorted_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(_no_repeats(names)))
+
+
+class AssignmentConfigs(Frozen):
+    """The configs of Kafka Streams that concern assignment (KIP-924), with Kafka's names, defaults and limits."""
+
+    acceptable_recovery_lag: Count = Field(default=10_000, description="offsets; a copy that lags no more is caught up")
+    max_warmup_replicas: Annotated[int, Field(ge=1, le=INT32_MAX)] = 2
+    num_standby_replicas: Int32 = 0
+    probing_rebalance_interval_ms: Annotated[int, Field(ge=60_000, le=INT64_MAX)] = 600_000
+    rack_aware_assignment_strategy: Literal["none", "min_traffic", "balance_subtopology"] = "none"
+    rack_aware_assignment_tags: Annotated[tuple[NotEmpty, ...], Field(strict=False), AfterValidator(_sorted_names)] = ()
+    rack_aware_traffic_cost: Int32 | None = None
+    rack_aware_non_overlap_cost: Int32 | None = None
+
+
+class Weights(Frozen):
+    """Weights of preset `weighted`: what one unit of excess per client, per subtopology, and of stickiness costs."""
+
+    instance: Annotated[float, Field(ge=0)] = 1000.0
+    subtopology: Annotated[float, Field(ge=0)] = 100.0
+    stickiness: Annotated[float, Field(ge=0)] = 1.0
+
+
+class Options(Frozen):
+    """Ours, not Kafka's: what counts as balanced and in which order goals are met (rules-and-goals, "Balanced")."""
+
+    balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
+    preset: Literal["ordered", "weighted"] = "ordered"
+    goals: Annotated[tuple[GoalName, ...], Field(strict=False), AfterValidator(_no_repeats)] | None = Field(
+        default=None, description="order of the plan's goals; null: the preset's own"
+    )
+    weights: Weights = Weights()

@@ -1,0 +1,178 @@
+"""Reading the formats from a file, standard input or bytes: everything wrong with them is an `InputError`, one line."""
+
+import gc
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value, unknown_fields
+from optassign.formats.state import ApplicationState
+
+__all__ = ["InputError", "Source", "read_assignment", "read_state", "read_value", "to_model"]
+
+Source = str | os.PathLike[str] | bytes
+"""A path, `-` for standard input, or the JSON itself as bytes."""
+
+_FILE = "a file with JSON in UTF-8, or - for standard input"
+_JSON = "JSON in UTF-8"
+_HALF = re.compile("[\ud800-\udfff]")
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_log = logging.getLogger(__name__)
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_state(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> ApplicationState:
+    """Read a snapshot. InputError for everything wrong with it.
+
+    With `unknown="ignore"` unknown fields are named in the log and left out (plug-in and service may differ in age).
+    """
+    return _read(source, ApplicationState, unknown)
+
+
+def read_assignment(source: Source, *, unknown: Literal["refuse", "ignore"] = "refuse") -> TaskAssignment:
+    """Read an answer. InputError for everything wrong with its form; whether it keeps the rules is for `validate`."""
+    return _read(source, TaskAssignment, unknown)
+
+
+def read_value(content: bytes, name: str = "input") -> Any:
+    """The JSON value in `content`, its fields not looked at yet. InputError, about `name`, if it is no JSON."""
+    with _no_garbage_collection():
+        return _parse(content, name)
+
+
+def to_model(
+    data: Any, model: type[_Model], name: str = "input", *, unknown: Literal["refuse", "ignore"] = "refuse"
+) -> tuple[_Model, tuple[str, ...]]:
+    """`data` as one of the formats, and the unknown fields that were ignored, sorted, such as `tasks[].colour`.
+
+    With `unknown="ignore"` these are deleted from `data`. InputError for everything else that is wrong with it.
+    """
+    if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
+        # First of all: under another format everything else may be different.
+        found = show_value(data["format"]) if "format" in data else "nothing"
+        raise InputError(name, "format", found, "1, the only version of the format there is")
+    ignored: set[str] = set()
+    with _no_garbage_collection():
+        while True:
+            try:
+                return model.model_validate(data), tuple(sorted(ignored))
+            except ValidationError as error:
+                fields = [] if unknown == "refuse" else unknown_fields(error)
+                if not fields:
+                    raise from_validation(error, data, model, name) from None
+            for path, field in fields:  # what is in an object is looked at when its own fields are known
+                holder = data
+                for step in path:
+                    holder = holder[step]
+                del holder[field]
+                ignored.add("".join("[]" if isinstance(step, int) else f".{step}" for step in (*path, field))[1:])
+
+
+def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
+    name, content = _content(source)
+    result, ignored = to_model(read_value(content, name), model, name, unknown=unknown)
+    if ignored:
+        _log.warning("%s: unknown fields ignored: %s", name, ", ".join(ignored))
+    return result
+
+
+def _content(source: Source) -> tuple[str, bytes]:
+    if isinstance(source, bytes):
+        return "input", source
+    path = os.fspath(source)
+    name = "standard input" if path == "-" else path
+    try:
+        if path == "-":
+            return name, sys.stdin.buffer.read()
+        with open(path, "rb") as file:
+            return name, file.read()
+    except FileNotFoundError:
+        found = "no such file"
+    except IsADirectoryError:
+        found = "a folder"
+    except PermissionError:
+        found = "a file that may not be read (no permission)"
+    except OSError as error:
+        found = f"that it cannot be read ({error.strerror or error})"
+    except (ValueError, AttributeError) as error:  # a NUL in the path; standard input closed
+        found = f"that it cannot be read ({error})"
+    raise InputError(name, "", found, _FILE)
+
+
+class _Repeats(dict[str, Any]):
+    """An object in which a name occurs twice."""
+
+    name: str
+
+
+def _parse(content: bytes, source: str) -> Any:
+    """The JSON value in `content`, refusing what Python's parser lets pass: repeated names, half characters."""
+    try:
+        text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{content[error.start]:02x}, which is not UTF-8"
+        raise InputError(source, f"byte {error.start}", found, _JSON) from None
+    if not text.strip():
+        raise InputError(source, "", "nothing: it is empty", _JSON)
+    repeats: list[_Repeats] = []
+
+    def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) == len(pairs):
+            return result
+        names = [name for name, _ in pairs]
+        marked = _Repeats(result)
+        marked.name = next(name for i, name in enumerate(names) if name in names[:i])
+        repeats.append(marked)
+        return marked
+
+    try:
+        data = json.loads(text, object_pairs_hook=to_object)
+    except json.JSONDecodeError as error:
+        raise _syntax_error(error, source) from None
+    except RecursionError:
+        raise InputError(source, "", "lists or objects in each other, too deep to read", _JSON) from None
+    except ValueError:  # an integer of thousands of digits, which Python refuses to convert
+        digits = re.search(r"\d{1000,}", text)
+        at = f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else ""
+        raise InputError(source, at, "an integer of thousands of digits", "integers within 64 bits") from None
+    if repeats:
+        place = find_path(data, lambda value: value is repeats[0]) or ""
+        raise InputError(source, place, f"field {show_value(repeats[0].name)} twice", "each name once in an object")
+    if "\\u" in text and _ESCAPED_HALF.search(text):  # most likely whole pairs, which json.loads has put together
+        half = find_path(data, lambda value: isinstance(value, str) and _HALF.search(value) is not None)
+        if half is not None:
+            raise InputError(source, half, "half of a surrogate pair", "whole characters")
+    return data
+
+
+def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
+    rest = error.doc[error.pos :]
+    place = f"line {error.lineno}, column {error.colno}"
+    if not rest.strip():
+        return InputError(source, place, "the end: it is cut short", _JSON)
+    if error.msg.startswith("Unterminated string"):
+        return InputError(source, place, "a string without an end", _JSON)
+    expected = "one value and nothing after it" if error.msg == "Extra data" else error.msg.removesuffix(" at")
+    expected = expected.replace("Expecting", "expected").replace("Invalid", "no invalid")
+    return InputError(source, place, show_value(shorten(rest, 30)), f"{_JSON} ({expected})")
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Reading makes millions of objects and no garbage: looking for some would take longer than the reading."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,56 @@
+"""The tasks of a snapshot: `TaskInfo` and the topic partitions it reads and keeps its state in (KIP-924's names)."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from optassign.formats.base import Count, Frozen, Int32, NotEmpty, TaskIdText, found_not
+from optassign.formats.task_id import TaskId
+
+
+class TaskTopicPartition(Frozen):
+    """A topic partition that a task reads (`source`) or keeps its state in (`changelog`); the racks of its replicas."""
+
+    topic: NotEmpty | None = None
+    partition: Int32 | None = None
+    changelog: bool = False
+    source: bool = Field(default_factory=lambda data: not data.get("changelog"), description="default: not changelog")
+    racks: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(lambda racks: tuple(sorted(racks)))] = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        partition = -1 if self.partition is None else self.partition
+        return (self.topic or "", partition, self.source, self.changelog, self.racks)
+
+
+def _sorted_partitions(partitions: tuple[TaskTopicPartition, ...]) -> tuple[TaskTopicPartition, ...]:
+    return partitions if len(partitions) < 2 else tuple(sorted(partitions, key=TaskTopicPartition._key))
+
+
+class TaskInfo(Frozen):
+    """One task of the topology."""
+
+    id: TaskIdText
+    stateful: bool
+    logged: bool = Field(
+        default_factory=lambda data: data.get("stateful", False),
+        description="a store keeps a changelog, so the task has lags, standbys, warm-ups; default: = stateful",
+    )
+    changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
+    weight: Annotated[float, Field(gt=0, le=1e9, description="relative load of the active copy")] = 1.0
+    partitions: Annotated[tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)] = ()
+
+    @model_validator(mode="after")
+    def _logged_is_stateful(self) -> Self:
+        if self.logged and not self.stateful:
+            raise found_not(f"true, and task {self.id} is not stateful", "false unless stateful is true", ".logged")
+        return self
+
+    @property
+    def task_id(self) -> TaskId:
+        """The id, parsed."""
+        return TaskId.parse(self.id)
+
+    @property
+    def kind(self) -> str:
+        """`stateless`, `unlogged` (stateful without a changelog) or `logged`; one for all tasks of a subtopology."""
+        return "logged" if self.logged else "unlogged" if self.stateful else "stateless"

@@ -1,0 +1,270 @@
+"""Seeded snapshots of any size and shape: for tests, benchmarks and for trying things out.
+
+The same arguments give the same snapshot (with the same numpy: its random streams may change between versions).
+
+    state = generate("scale-out", tasks=100, clients=10, standbys=1, seed=7)
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+import numpy as np
+
+from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
+from optassign.generate.dealing import IntArray
+from optassign.generate.histories import SHAPES as _HISTORIES
+from optassign.generate.histories import History, Settings, Topology
+
+Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+
+_SMALLEST_END = 11_000  # offsets; of a changelog that is not tiny
+_LARGEST_END = 20_000_000
+_MEDIAN_END = 300_000
+
+
+def generate(
+    shape: Shape,
+    tasks: int,
+    clients: int,
+    standbys: int = 1,
+    warmups: int = 2,
+    threads: int | tuple[int, int] = 1,
+    seed: int = 0,
+    *,
+    stateless: float = 0.2,
+    unlogged: float = 0.0,
+    subtopologies: int | None = None,
+    tiny: float = 0.0,
+    unknown: float = 0.0,
+    acceptable_recovery_lag: int = 10_000,
+    capacity: float | tuple[float, float] = 1.0,
+    weights: float = 0.0,
+    racks: int = 0,
+    memory: bool = False,
+    dense: bool = False,
+    consumers: bool = False,
+) -> ApplicationState:
+    """A snapshot of `tasks` tasks and `clients` clients.
+
+    shape:
+        `cold`: all clients empty. `steady`: balanced, at rest, standbys caught up. `scale-out`: a quarter of the
+        clients has just joined a settled group of three quarters. `scale-in`: a settled group of four thirds, of which
+        a quarter has gone with all it held. `restart`: one client is back, its state on disk, and the others have taken
+        over its actives. `partial`: uneven previous actives, random holders with random lags.
+    threads, capacity: the same for all clients, or drawn for each from (lowest, highest).
+    stateless, unlogged: shares of the tasks; each kind has subtopologies of its own.
+    subtopologies: how many; by default half the square root of the number of tasks, at most 50.
+    tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
+    unknown: share of the reported lags that are not known (−3), those of running actives apart.
+    weights: spread of the tasks' weights (sigma of a lognormal distribution around 1).
+    racks: number of racks; each client is on one (also its tag `zone`), each partition's replicas on two.
+    memory: the snapshot remembers the last answer (cold and partial have none).
+    dense: every client reports a lag for every logged task, as Kafka does; else lags without state are left out.
+    consumers: previous actives are also listed per consumer, one for each thread.
+
+    ValueError for arguments out of range, `optassign.generate.dealing.NotBalancedError` where no balanced group could be dealt.
+    """
+    _check(locals())
+    for_tasks, for_clients, for_history, for_lags, for_racks = (
+        np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(5)
+    )
+    topology = _topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, for_tasks)
+    # Those that have gone before the snapshot are made like the others.
+    ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
+    number_of_threads = _drawn(threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True))
+    capacities = _drawn(capacity, ever, lambda low, high: for_clients.uniform(low, high, ever).round(3))
+    names = [str(UUID(bytes=for_clients.bytes(16), version=4)) for _ in range(ever)]
+    units = number_of_threads * np.rint(np.asarray(capacities) * 1e6).astype(np.int64)
+    history = _HISTORIES[shape](
+        Settings(topology, units // np.gcd.reduce(units), clients, standbys, acceptable_recovery_lag, for_history)
+    )
+
+    ids = _ids(topology.sizes)
+    lags = _lags(history, topology, clients, dense, unknown, for_lags)
+    previous = _by_client(history.active, np.arange(tasks), clients, ids)
+    listed = _by_client(history.client, history.task, clients, ids)
+    task_rows = _task_rows(topology, ids, weights, for_tasks)
+    client_rows: list[dict[str, Any]] = [
+        {
+            "process_id": names[c],
+            "threads": int(number_of_threads[c]),
+            "capacity": float(capacities[c]),
+            "previous_active": previous[c],
+            "previous_standby": listed[c],
+            "lags": {ids[task]: lag for task, lag in lags[c]},
+        }
+        for c in range(clients)
+    ]
+    if consumers:
+        for row in client_rows:
+            count = row["threads"]
+            row["consumers"] = {f"{row['process_id']}-{i}": row["previous_active"][i::count] for i in range(count)}
+    if racks:
+        _add_racks(task_rows, client_rows, racks, for_racks)
+    return ApplicationState.model_validate(
+        {
+            "format": 1,
+            "application": f"{shape}-{tasks}x{clients}-seed-{seed}",
+            "configs": {
+                "acceptable_recovery_lag": acceptable_recovery_lag,
+                "max_warmup_replicas": warmups,
+                "num_standby_replicas": standbys,
+            },
+            "tasks": task_rows,
+            "clients": client_rows,
+            "remembered": _remembered(history, names, ids) if memory else None,
+        }
+    )
+
+
+def _check(given: dict[str, Any]) -> None:
+    """ValueError, naming the argument, what was found and what is allowed."""
+
+    def need(name: str, allowed: str, fine: bool) -> None:
+        if not fine:
+            raise ValueError(f"{name}: found {given[name]!r}; allowed: {allowed}")
+
+    need("shape", ", ".join(SHAPES), given["shape"] in SHAPES)
+    for name, least in {"tasks": 0, "clients": 1, "standbys": 0, "warmups": 1, "seed": 0, "racks": 0}.items():
+        need(name, f"an integer >= {least}", given[name] >= least)
+    need("acceptable_recovery_lag", "0 to 2^63 - 1", 0 <= given["acceptable_recovery_lag"] < 1 << 63)
+    for name in ("stateless", "unlogged", "tiny", "unknown"):
+        need(name, "0 to 1", 0 <= given[name] <= 1)
+    need("unlogged", "at most 1 - stateless", given["stateless"] + given["unlogged"] <= 1 + 1e-9)
+    need("weights", "0 to 3", 0 <= given["weights"] <= 3)
+    for name, lowest in (("threads", 1), ("capacity", 0.001)):
+        low, high = given[name] if isinstance(given[name], tuple) else (given[name], given[name])
+        need(name, f"a number from {lowest} to 1000, or (lowest, highest) of such", lowest <= low <= high <= 1000)
+
+
+def _drawn(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
+    return draw(*value) if isinstance(value, tuple) else np.full(number, value)
+
+
+def _topology(
+    tasks: int,
+    stateless: float,
+    unlogged: float,
+    subtopologies: int | None,
+    tiny: float,
+    acceptable: int,
+    rng: np.random.Generator,
+) -> Topology:
+    """The tasks; subtopologies of different kinds are mixed, as in a real topology."""
+    without, own = round(tasks * stateless), min(round(tasks * unlogged), tasks - round(tasks * stateless))
+    of_kind = np.array([tasks - without - own, own, without])  # logged, unlogged, stateless
+    kinds = int(np.count_nonzero(of_kind))
+    G = max(kinds, min(50, round(tasks**0.5 / 2))) if subtopologies is None else subtopologies
+    if not kinds <= G <= tasks:
+        raise ValueError(f"subtopologies: found {G}; allowed: {kinds} (one for each kind of task) to {tasks}")
+    groups = _parts(G, of_kind, np.minimum(of_kind, 1))
+    sizes = np.concatenate(
+        [
+            _parts(int(of_kind[k]), rng.choice([1, 1, 1, 2, 2, 4], n), np.ones(n, dtype=np.int64))
+            for k, n in enumerate(groups.tolist())
+        ]
+    )
+    order = rng.permutation(G)
+    kind = np.repeat([0, 1, 2], groups)[order]
+    sizes, logged = sizes[order], kind == 0
+    T = int(sizes.sum())
+    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), 1.2, T))).clip(max=_LARGEST_END)
+    # Also where more than usual is acceptable a changelog that is not tiny is longer.
+    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / _SMALLEST_END)).astype(np.int64)
+    small = rng.random(T) < tiny
+    end[small] = rng.integers(0, min(acceptable, _LARGEST_END), T, endpoint=True)[small]
+    end[~np.repeat(logged, sizes)] = 0
+    return Topology(sizes, kind <= 1, logged, end)
+
+
+def _parts(total: int, weights: IntArray, least: IntArray) -> IntArray:
+    """`total` as a sum of whole parts, in proportion to the weights but each at least as great as `least`."""
+    if not len(weights):
+        return np.zeros(0, dtype=np.int64)
+    spare = total - int(least.sum())
+    share = weights * spare / max(int(weights.sum()), 1)
+    parts = np.floor(share).astype(np.int64)
+    most_cut_off = np.argsort(parts - share, kind="stable")[: spare - int(parts.sum())]
+    parts[most_cut_off] += 1
+    return parts + least
+
+
+def _ids(sizes: IntArray) -> list[str]:
+    return [f"{g}_{p}" for g, size in enumerate(sizes.tolist()) for p in range(size)]
+
+
+def _task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+    stateful = np.repeat(topology.group_stateful, topology.sizes).tolist()
+    logged = topology.logged.tolist()
+    rows: list[dict[str, Any]] = [{"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)]
+    for row, end in zip(rows, topology.end.tolist(), strict=True):
+        if row["logged"]:
+            row["changelog_end_offset"] = end
+    if weights:
+        for row, weight in zip(rows, np.exp(rng.normal(0.0, weights, len(ids))).round(4).tolist(), strict=True):
+            row["weight"] = max(weight, 0.0001)
+    return rows
+
+
+def _lags(
+    history: History, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
+) -> list[list[tuple[int, int]]]:
+    """Per client what it reports: (task, lag)."""
+    running = np.flatnonzero(topology.logged & (history.active >= 0))
+    if dense:
+        table = np.repeat(topology.end[:, None], clients, axis=1)
+        table[history.task, history.client] = history.lag
+        table[running, history.active[running]] = RUNNING
+        task, client = np.nonzero(np.broadcast_to(topology.logged[:, None], table.shape))
+        lag = table[task, client]
+    else:
+        task = np.concatenate([running, history.task])
+        client = np.concatenate([history.active[running], history.client])
+        lag = np.concatenate([np.full(len(running), RUNNING), history.lag])
+    lag = np.where((lag != RUNNING) & (rng.random(len(lag)) < unknown), UNKNOWN_LAG, lag)
+    reported: list[list[tuple[int, int]]] = [[] for _ in range(clients)]
+    for t, c, value in zip(task.tolist(), client.tolist(), lag.tolist(), strict=True):
+        reported[c].append((t, value))
+    return reported
+
+
+def _by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -> list[list[str]]:
+    listed: list[list[str]] = [[] for _ in range(clients)]
+    for c, t in zip(client.tolist(), task.tolist(), strict=True):
+        if c >= 0:
+            listed[c].append(ids[t])
+    return listed
+
+
+def _remembered(history: History, names: list[str], ids: list[str]) -> dict[str, Any] | None:
+    """The last answer. It names clients that have gone since, and nothing of those that are new."""
+    if history.remembered is None:
+        return None
+    dealt = history.remembered.dealt
+    task, column = np.nonzero(dealt.standby >= 0)
+    active = _by_client(dealt.active, np.arange(len(ids)), len(names), ids)
+    standby = _by_client(dealt.standby[task, column], task, len(names), ids)
+    return {
+        "format": 1,
+        "assignor": "generated",
+        "clients": [
+            {"process_id": names[c], "active": active[c], "standby": standby[c]} for c in history.remembered.clients.tolist()
+        ],
+    }
+
+
+def _add_racks(tasks: list[dict[str, Any]], clients: list[dict[str, Any]], racks: int, rng: np.random.Generator) -> None:
+    names = [f"r{i + 1}" for i in range(racks)]
+    for i, client in enumerate(clients):
+        client["rack"] = names[i % racks]
+        client["tags"] = {"zone": names[i % racks]}
+    for task, first in zip(tasks, rng.integers(racks, size=len(tasks)).tolist(), strict=True):
+        subtopology, partition = task["id"].split("_")
+        replicas = sorted({names[first], names[(first + 1) % racks]})
+        task["partitions"] = [{"topic": f"in-{subtopology}", "partition": int(partition), "source": True, "racks": replicas}]
+        if task["logged"]:
+            task["partitions"].append(
+                {"topic": f"changelog-{subtopology}", "partition": int(partition), "changelog": True, "racks": replicas}
+            )

@@ -1,0 +1,1 @@
+"""The goals of an answer."""

@@ -1,0 +1,1 @@
+"""What judges an answer: rules, balance, measures, comparisons, explanations. No solver, no arrays."""

@@ -1,0 +1,258 @@
+"""Shares, windows and excess: whether an answer is balanced, and how far it is from that.
+
+KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
+balanced inside the *window* from the floor to the ceiling of its share. Five windows, in order of importance: per
+client all active tasks, the stateful active tasks, the copies (active and standby) of logged tasks; per client and
+subtopology the active tasks, the copies. Warm-ups count nowhere. Shares are exact. No solver, no arrays.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Literal, NamedTuple, get_args
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.task_id import TaskId
+from optassign.judging.placement import Placement, standbys_per_task
+
+WindowName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
+WINDOW_NAMES: tuple[WindowName, ...] = get_args(WindowName)
+"""The five windows in order of importance."""
+Subtopology = tuple[str, int]
+"""(name of the topology, number): a subtopology."""
+
+_MICRO = 10**6
+
+
+class Window(NamedTuple):
+    """Least and greatest balanced count, both included."""
+
+    low: int
+    high: int
+
+    def excess(self, count: int) -> int:
+        """Half of e (e + 1) at distance e from the window: 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
+        distance = max(self.low - count, count - self.high, 0)
+        return distance * (distance + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of a snapshot, each for every client; of the copies only for the subtopologies that are logged."""
+
+    active: Mapping[str, Window]
+    stateful_active: Mapping[str, Window]
+    copies: Mapping[str, Window]
+    subtopology_active: Mapping[Subtopology, Mapping[str, Window]]
+    subtopology_copies: Mapping[Subtopology, Mapping[str, Window]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What `Windows` are about, as counted in a placement; a client that is missing has 0."""
+
+    active: Mapping[str, int]
+    stateful_active: Mapping[str, int]
+    copies: Mapping[str, int]
+    subtopology_active: Mapping[Subtopology, Mapping[str, int]]
+    subtopology_copies: Mapping[Subtopology, Mapping[str, int]]
+
+
+def unit(client: KafkaStreamsState) -> int:
+    """What the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
+    return client.threads * round(client.capacity * _MICRO)
+
+
+def shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
+    """Process id -> the client's exact share of the copies of `tasks` tasks.
+
+    No client can have more than `tasks` of them (R2); what that cuts off is shared among the others in proportion,
+    repeatedly. Draining clients get only what the others cannot hold, in the same way; if all drain, none does.
+    """
+    per_class = _shares_per_class(_classes(state), tasks, copies_per_task)
+    return {client.process_id: per_class[_class(state, client)] for client in state.clients}
+
+
+def windows(state: ApplicationState) -> Windows:
+    """The five windows of every client, and of every client and subtopology.
+
+    `balance_factor` f widens the three per client by floor((f - 1) / 2) below and ceil((f - 1) / 2) above (KIP-441's
+    first draft), never below 0. Clients of one size share their windows, subtopologies of one size their mapping.
+    """
+    classes, clients = _classes(state), [(client.process_id, _class(state, client)) for client in state.clients]
+    copies_per_task = standbys_per_task(state) + 1
+    extra = state.options.balance_factor - 1
+    made: dict[tuple[int, int, int], Mapping[str, Window]] = {}
+
+    def made_once(tasks: int, copies_per_task: int, extra: int) -> Mapping[str, Window]:
+        key = (tasks, copies_per_task, extra)
+        if key not in made:
+            per_class = {
+                size: Window(max(floor(share) - extra // 2, 0), ceil(share) + (extra + 1) // 2)
+                for size, share in _shares_per_class(classes, tasks, copies_per_task).items()
+            }
+            made[key] = {process_id: per_class[size] for process_id, size in clients}
+        return made[key]
+
+    tasks_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks)
+    logged_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks if task.logged)
+    return Windows(
+        active=made_once(len(state.tasks), 1, extra),
+        stateful_active=made_once(sum(task.stateful for task in state.tasks), 1, extra),
+        copies=made_once(logged_in.total(), copies_per_task, extra),
+        subtopology_active={key: made_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
+        subtopology_copies={key: made_once(tasks, copies_per_task, 0) for key, tasks in logged_in.items()},
+    )
+
+
+Where = TaskAssignment | Placement | Counts
+"""An answer; a placement, for instance of its plan; or what was counted in one already."""
+
+
+def counts(state: ApplicationState, where: Where) -> Counts:
+    """Count the active tasks and copies as the windows do."""
+    if isinstance(where, Counts):
+        return where
+    placement = where if isinstance(where, Placement) else Placement.of(state, where)
+    active, stateful_active, copies = Counter[str](), Counter[str](), Counter[str]()
+    subtopology_active: dict[Subtopology, Counter[str]] = {}
+    subtopology_copies: dict[Subtopology, Counter[str]] = {}
+    tasks_in: dict[Subtopology, list[str]] = {}
+    for task in state.tasks:
+        tasks_in.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task.id)
+    for subtopology, tasks in tasks_in.items():
+        one = state.all_tasks[tasks[0]]  # a subtopology is of one kind
+        here = Counter(client for task in tasks for client in placement.active[task])
+        subtopology_active[subtopology] = here
+        active.update(here)
+        if one.stateful:
+            stateful_active.update(here)
+        if one.logged:
+            all_copies = here + Counter(client for task in tasks for client in placement.standby[task])
+            subtopology_copies[subtopology] = all_copies
+            copies.update(all_copies)
+    return Counts(active, stateful_active, copies, subtopology_active, subtopology_copies)
+
+
+def excess(state: ApplicationState, where: Where, within: Windows | None = None) -> dict[WindowName, int]:
+    """Excess of each window, summed over the clients, and over the subtopologies where there is one each.
+
+    `within`: the snapshot's `windows`, if they are at hand already.
+    """
+    within = within or windows(state)
+    counted = counts(state, where)
+    return {
+        "active": _excess(within.active, counted.active),
+        "stateful_active": _excess(within.stateful_active, counted.stateful_active),
+        "copies": _excess(within.copies, counted.copies),
+        "subtopology_active": _excess_of_all(within.subtopology_active, counted.subtopology_active),
+        "subtopology_copies": _excess_of_all(within.subtopology_copies, counted.subtopology_copies),
+    }
+
+
+def is_balanced(state: ApplicationState, where: Where) -> bool:
+    """Whether every count is in its window. For the plan of an answer: `is_balanced(state, planned(state, answer))`."""
+    return not any(excess(state, where).values())
+
+
+def spread(state: ApplicationState, where: Where) -> dict[WindowName, float]:
+    """Greatest minus least count per thread × capacity of each window; of those per subtopology the greatest of all.
+
+    Over the clients that are to have a share, so that a draining client without tasks is not called uneven.
+    """
+    counted = counts(state, where)
+    units = {client.process_id: unit(client) for client in staying(state)}
+    per_subtopology = {
+        name: max((_spread(units, clients) for clients in found.values()), default=0.0)
+        for name, found in (("active", counted.subtopology_active), ("copies", counted.subtopology_copies))
+    }
+    return {
+        "active": _spread(units, counted.active),
+        "stateful_active": _spread(units, counted.stateful_active),
+        "copies": _spread(units, counted.copies),
+        "subtopology_active": per_subtopology["active"],
+        "subtopology_copies": per_subtopology["copies"],
+    }
+
+
+def subtopology_balance(state: ApplicationState, where: Where) -> int:
+    """KIP-441's literal subtopology balance: the clients executing a subtopology, the most of any minus the least."""
+    executing = [len(clients) for clients in counts(state, where).subtopology_active.values()]
+    return max(executing, default=0) - min(executing, default=0)
+
+
+_Class = tuple[int, bool]
+"""(unit, draining): clients of one class have equal shares."""
+
+
+def staying(state: ApplicationState) -> Sequence[KafkaStreamsState]:
+    """The clients that do not drain; all, if all drain: somebody must do the work."""
+    return [client for client in state.clients if not client.draining] or state.clients
+
+
+def _class(state: ApplicationState, client: KafkaStreamsState) -> _Class:
+    return unit(client), client.draining
+
+
+def _classes(state: ApplicationState) -> dict[_Class, int]:
+    """Class -> how many clients are in it."""
+    return Counter(_class(state, client) for client in state.clients)
+
+
+def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task: int) -> dict[_Class, Fraction]:
+    total = tasks * copies_per_task
+    staying = {size: clients for (size, draining), clients in classes.items() if not draining}
+    leaving = {size: clients for (size, draining), clients in classes.items() if draining}
+    held = min(total, tasks * sum(staying.values()))
+    by_class = {(size, False): share for size, share in _water_filling(staying, tasks, held)}
+    by_class |= {(size, True): share for size, share in _water_filling(leaving, tasks, total - held)}
+    return by_class
+
+
+def _water_filling(clients: Mapping[int, int], cap: int, total: int) -> Iterable[tuple[int, Fraction]]:
+    """(unit, share) for `clients` of each unit that share `total` in proportion, each at most `cap`.
+
+    From the greatest unit down: whoever would have more than the cap gets the cap and leaves the rest to the others.
+    """
+    units = sum(size * number for size, number in clients.items())
+    for size in sorted(clients, reverse=True):
+        share = min(Fraction(total * size, units), Fraction(cap))
+        yield size, share
+        if share == cap:
+            total -= cap * clients[size]
+            units -= size * clients[size]
+
+
+def _excess(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+    return _excess_of_empty(within) + _excess_beyond_empty(within, counted)
+
+
+def _excess_of_all(within: Mapping[Subtopology, Mapping[str, Window]], counted: Mapping[Subtopology, Mapping[str, int]]) -> int:
+    # Work in proportion to the counts that are not 0: subtopologies of one size share their mapping of windows.
+    shared = {id(clients): clients for clients in within.values()}
+    empty = {key: _excess_of_empty(clients) for key, clients in shared.items()}
+    return sum(empty[id(clients)] + _excess_beyond_empty(clients, counted[key]) for key, clients in within.items())
+
+
+def _excess_of_empty(within: Mapping[str, Window]) -> int:
+    """What the excess would be if nobody had anything."""
+    return sum(window.excess(0) for window in within.values())
+
+
+def _excess_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
+    beyond = 0
+    for process_id, count in counted.items():
+        window = within[process_id]
+        if window.low or count > window.high:  # else it is none either way, as of most in a large group
+            beyond += window.excess(count) - window.excess(0)
+    return beyond
+
+
+def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:
+    """`units`: of the clients concerned. One division of integers each, so that equal loads give equal numbers."""
+    loads = [count * _MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
+    least = min(loads, default=0.0) if len(loads) == len(units) else 0.0
+    return max(loads, default=0.0) - least

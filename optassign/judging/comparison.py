@@ -1,0 +1,179 @@
+"""One rebalance under several assignors, side by side: rules, measures, seconds, and how each would go on from there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from optassign.assignor import AssignorError
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
+from optassign.formats.state import ApplicationState
+from optassign.judging.metrics import Measures, goal_values, measure
+from optassign.judging.placement import previous_assignment
+
+__all__ = ["PREVIOUS", "Column", "Comparison", "Played", "compare"]
+
+PREVIOUS = "previous"
+"""What was assigned before, as if it were an answer: not an assignor, and not judged."""
+_ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
+"""A baseline may break the others: it never promised them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of an assignor's own answers to the end (`optassign converge`)."""
+
+    rebalances: int
+    settled: bool
+    """In the end no follow-up was asked for."""
+    rests: bool
+    """Asked once more, it altered nothing."""
+    moved_active: int
+    restored_offsets: int
+    violations: Mapping[str, int]
+    """By rule, over all answers."""
+    answers: int
+    """How many were judged: one more than rebalances where it was asked whether it rests."""
+    balanced: bool
+    """Whether the last answer is."""
+    final: TaskAssignment
+    seconds: float
+    """Median of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One answer."""
+
+    name: str
+    answer: TaskAssignment
+    measures: Measures
+    planned_work: int
+    """Goal (b): offsets of the cold copies of the answer and of its plan, each once."""
+    followup: bool
+    waiting: int
+    seconds: float | None
+    played: Played | None
+    is_baseline: bool
+
+    @property
+    def broken(self) -> frozenset[str]:
+        """The rules that it broke and had promised to keep."""
+        found: set[str] = {*self.measures.violations, *(self.played.violations if self.played else ())}
+        return frozenset(found & _ALL_MUST_KEEP) if self.is_baseline else frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All answers, what was before them first."""
+
+    columns: tuple[Column, ...]
+    failures: Mapping[str, str]
+    """Assignor -> why there is no answer of it."""
+    bound: int | None
+    """The greatest proven lower bound of goal (b), for answers that keep the rules and become balanced,"""
+    bound_by: str | None
+    """and whose it is."""
+    left_out: Mapping[str, str]
+    """Assignor -> why it was not asked."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether an assignor broke a rule that it had promised to keep, had no answer, or did not settle."""
+        judged = [column for column in self.columns if column.name != PREVIOUS]
+        unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
+        return bool(self.failures) or unsettled or any(column.broken for column in judged)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `optassign compare` prints it."""
+        return {
+            "restore_work_bound": self.bound,
+            "restore_work_bound_by": self.bound_by,
+            "assignors": {column.name: _as_json(column) for column in self.columns},
+            "failures": dict(self.failures),
+            "left_out": dict(self.left_out),
+        }
+
+
+def compare(
+    state: ApplicationState,
+    assignors: Sequence[str],
+    ask: Callable[[str], tuple[TaskAssignment, float]],
+    *,
+    play: Callable[[str], Played] | None = None,
+    baselines: frozenset[str] = frozenset(),
+    left_out: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Ask each assignor by `ask`, which gives its answer and the seconds that took, and let it play to its end by `play`.
+
+    `baselines` may break R3 to R8. `left_out`: who could not be asked, and why.
+    """
+    columns = [_column(state, PREVIOUS, _previous(state), None, None, False)]
+    failures: dict[str, str] = {}
+    bound, bound_by = None, None
+    for name in assignors:
+        try:
+            answer, seconds = ask(name)
+            played = play(name) if play is not None else None
+        except AssignorError as error:
+            failures[name] = str(error)
+            continue
+        columns.append(_column(state, name, answer, seconds, played, name.partition(":")[0] in baselines))
+        proven = restore_work_bound(answer)
+        if proven is not None and (bound is None or proven > bound):
+            bound, bound_by = proven, name
+    return Comparison(tuple(columns), failures, bound, bound_by, left_out or {})
+
+
+def _as_json(column: Column) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "seconds": column.seconds,
+        "followup": column.followup,
+        "waiting": column.waiting,
+        "planned_work": column.planned_work,
+        "balanced": column.measures.balanced,
+        **asdict(column.measures),
+        "notes": list(column.answer.report.notes),
+    }
+    if column.played is not None:
+        found["converge"] = {
+            field.name: getattr(column.played, field.name) for field in fields(Played) if field.name != "final"
+        }
+    return found
+
+
+def _column(
+    state: ApplicationState, name: str, answer: TaskAssignment, seconds: float | None, played: Played | None, baseline: bool
+) -> Column:
+    return Column(
+        name=name,
+        answer=answer,
+        measures=measure(state, answer),
+        planned_work=goal_values(state, answer)["plan"]["restore_work"],
+        followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
+        waiting=len(answer.report.waiting),
+        seconds=seconds,
+        played=played,
+        is_baseline=baseline,
+    )
+
+
+def _previous(state: ApplicationState) -> TaskAssignment:
+    """Who had what; where only disks tell of standbys, what they list."""
+    previous = previous_assignment(state)
+    active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
+    standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
+    for task, client in previous.active.items():
+        active[client].append(task)
+    if previous.standby is None:
+        standby = {client.process_id: list(client.previous_standby) for client in state.clients}
+    else:
+        for task, clients in previous.standby.items():
+            for client in clients:
+                standby[client].append(task)
+    return TaskAssignment(
+        assignor=PREVIOUS,
+        clients=tuple(
+            KafkaStreamsAssignment(process_id=client, active=tuple(active[client]), standby=tuple(standby[client]))
+            for client in active
+        ),
+    )

@@ -1,0 +1,278 @@
+"""Why an answer is as it is: for one task, for one client, as a whole; as data, which `explain_text.py` puts into words.
+
+Made from the snapshot, the answer and the measures alone, by no solver: what the rules left, which windows bind, what
+other ways would have cost; not what a solver thought. Lags and costs are offsets. Meant for answers that keep the rules: of
+others `validate` speaks.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId, sorted_ids
+from optassign.judging.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
+from optassign.judging.explanation import (
+    Candidate,
+    ClientExplanation,
+    Explanation,
+    Move,
+    NewCopy,
+    Role,
+    RoleChange,
+    TaskExplanation,
+    Why,
+    WindowCount,
+)
+from optassign.judging.metrics import goal_values
+from optassign.judging.placement import Placement, PreviousAssignment, listing, planned, previous_assignment
+from optassign.judging.ranks import ranks
+
+__all__ = [
+    "Candidate",
+    "ClientExplanation",
+    "Explanation",
+    "Move",
+    "NewCopy",
+    "RoleChange",
+    "TaskExplanation",
+    "Why",
+    "WindowCount",
+    "explain",
+    "explain_client",
+    "explain_task",
+]
+
+_LISTED_ALL = 20
+"""With no more clients than this, all are candidates for a task, not only those that have to do with it."""
+_ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
+
+
+def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str) -> TaskExplanation:
+    """Why the copies of `task` are where they are. LookupError if there is no such task."""
+    if task not in state.all_tasks:
+        raise LookupError(f"no task {task} in the snapshot")
+    return _Case(state, assignment).task(task)
+
+
+def explain_client(state: ApplicationState, assignment: TaskAssignment, process_id: str) -> ClientExplanation:
+    """What this client gains and loses. LookupError if there is no such client."""
+    if process_id not in state.kafka_streams_states:
+        raise LookupError(f"no client {process_id} in the snapshot")
+    return _Case(state, assignment).client(process_id)
+
+
+def explain(state: ApplicationState, assignment: TaskAssignment) -> Explanation:
+    """What changes and why, and what the follow-up waits for."""
+    return _Case(state, assignment).overall()
+
+
+class _Case:
+    """One answer, what was before, and where it is going."""
+
+    def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
+        self.state, self.answer = state, answer
+        self.ranks = ranks(state)
+        self.previous: PreviousAssignment = previous_assignment(state)
+        self.before = _before(state, self.previous)
+        self.now, self.plan = Placement.of(state, answer), planned(state, answer)
+        self.windows: Windows = windows(state)
+
+    @cached_property
+    def counts(self) -> tuple[Counts, Counts, Counts]:
+        """Before, now, planned."""
+        before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
+        return before, now, plan
+
+    def task(self, task: str) -> TaskExplanation:
+        state, logged = self.state, self.state.all_tasks[task].logged
+        known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= _LISTED_ALL else self._concerned(task)
+        least = self.ranks.least(task) or 0
+        candidates = sorted(
+            (self._candidate(task, process_id, least) for process_id in known),
+            key=lambda c: (c.rank, c.lag or 0, c.process_id),
+        )
+        strangers = self.ranks.whole_changelog(task) if logged else 0
+        caught_up = strangers <= state.configs.acceptable_recovery_lag
+        return TaskExplanation(
+            task=task,
+            kind=state.all_tasks[task].kind,
+            candidates=tuple(candidates),
+            others=len(state.clients) - len(candidates),
+            others_may_be_active=(0 if caught_up else strangers) == least,
+            others_cost=0 if caught_up else strangers,
+            why_moved=self._why_moved(task),
+            waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
+        )
+
+    def _concerned(self, task: str) -> dict[str, None]:
+        """The clients that report something of a task, hold it, had it, have it or are to have it."""
+        reporting = [c.process_id for c in self.state.clients if task in c.lags or self.ranks.is_holder(task, c.process_id)]
+        return dict.fromkeys(
+            [*reporting, *(c for p in (self.before, self.now, self.plan) for c in (*p.copies(task), *p.warmup[task]))]
+        )
+
+    def _candidate(self, task: str, process_id: str, least: int) -> Candidate:
+        logged, rank = self.state.all_tasks[task].logged, self.ranks.of(task, process_id)
+        return Candidate(
+            process_id=process_id,
+            rank=rank,
+            lag=self.ranks.lag(task, process_id) if logged else None,
+            cost=self.ranks.restore_cost(task, process_id) if logged else 0,
+            may_be_active=rank == least,
+            before=_role(self.before, task, process_id),
+            now=_role(self.now, task, process_id),
+            planned=_role(self.plan, task, process_id),
+            binds=tuple(self._binds(task, process_id)),
+        )
+
+    def _binds(self, task: str, process_id: str) -> Iterable[WindowCount]:
+        """The windows that would be left if the planned active went to this client, where the rest of the plan stays."""
+        if len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
+            return
+        info, (owner,) = self.state.all_tasks[task], self.plan.active[task]
+        concerned: list[WindowName] = ["active", "subtopology_active"]
+        if info.stateful:
+            concerned.insert(1, "stateful_active")
+        if info.logged and process_id not in self.plan.standby[task]:  # else the two change roles
+            concerned += ["copies", "subtopology_copies"]
+        for client, change in ((owner, -1), (process_id, 1)):
+            for window in concerned:
+                count = self._count(client, window, info.task_id.subtopology_key)
+                outside = count.planned + change < count.low if change < 0 else count.planned + change > count.high
+                if outside:
+                    yield count
+
+    def _count(self, process_id: str, window: WindowName, subtopology: Subtopology) -> WindowCount:
+        per_subtopology = window in ("subtopology_active", "subtopology_copies")
+
+        def of(table: Counts | Windows) -> Mapping[str, Any]:
+            clients: Mapping[Any, Any] = getattr(table, window)
+            return clients.get(subtopology, {}) if per_subtopology else clients
+
+        low, high = of(self.windows)[process_id]
+        before, now, plan = (of(table).get(process_id, 0) for table in self.counts)
+        name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
+        return WindowCount(process_id, window, name, low, high, before, now, plan)
+
+    def _why_moved(self, task: str) -> Why | None:
+        owner, now = self.previous.active.get(task), self.now.active[task]
+        if len(now) != 1 or owner == now[0]:
+            return None
+        known = self.state.kafka_streams_states
+        if owner is None:
+            return "gone" if task in self._orphans else None
+        if known[owner].draining:
+            return "draining"
+        if self.ranks.of(task, owner) > (self.ranks.least(task) or 0):
+            return "lags"
+        info = self.state.all_tasks[task]
+        concerned: list[WindowName] = ["active", "subtopology_active"]
+        if info.stateful:
+            concerned.append("stateful_active")
+        subtopology = info.task_id.subtopology_key
+        # Where the count did not change after all, two tasks changed places, and the window was not the reason.
+        if any((n := self._count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
+            return "above its window"
+        if any((n := self._count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
+            return "to one below its window"
+        return "goals"
+
+    @cached_property
+    def _orphans(self) -> frozenset[str]:
+        """Tasks whose remembered client is not there any more."""
+        remembered, known = self.state.remembered, self.state.kafka_streams_states
+        gone = () if remembered is None else (c for c in remembered.clients if c.process_id not in known)
+        return frozenset(task for client in gone for task in client.active)
+
+    def client(self, process_id: str) -> ClientExplanation:
+        client = self.state.kafka_streams_states[process_id]
+        had = {role: _tasks(getattr(self.before, role), process_id) for role in _ROLES}
+        has = {role: _tasks(getattr(self.now, role), process_id) for role in _ROLES}
+        return ClientExplanation(
+            process_id=process_id,
+            threads=client.threads,
+            capacity=client.capacity,
+            draining=client.draining,
+            roles=tuple(
+                RoleChange(
+                    role,
+                    kept=tuple(sorted_ids(has[role] & had[role])),
+                    gained=tuple(sorted_ids(has[role] - had[role])),
+                    lost=tuple(sorted_ids(had[role] - has[role])),
+                )
+                for role in _ROLES
+            ),
+            standbys_known=self.previous.standby is not None,
+            windows=tuple(self._counts_of(process_id)),
+            restores=tuple(copy for copy in self._restores() if copy.process_id == process_id),
+            waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
+        )
+
+    def _counts_of(self, process_id: str) -> Iterable[WindowCount]:
+        subtopologies = list(self.windows.subtopology_active)
+        if not subtopologies:
+            return
+        totals: tuple[WindowName, ...] = ("active", "stateful_active", "copies")
+        yield from (self._count(process_id, window, subtopologies[0]) for window in totals)
+        for subtopology in subtopologies:
+            yield self._count(process_id, "subtopology_active", subtopology)
+            if subtopology in self.windows.subtopology_copies:
+                yield self._count(process_id, "subtopology_copies", subtopology)
+
+    def _restores(self) -> Iterable[NewCopy]:
+        for role in _ROLES:
+            for task, clients in getattr(self.now, role).items():
+                for process_id in clients:
+                    if self.ranks.of(task, process_id):
+                        yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
+
+    def overall(self) -> Explanation:
+        moves, stay, new = [], 0, 0
+        for task, now in self.now.active.items():
+            owner, why = self.previous.active.get(task), self._why_moved(task)
+            if owner is None:
+                new += 1
+            elif why is None or not now:
+                stay += 1
+            else:
+                moves.append(Move(task, owner, now[0], why))
+        asks = [client for client in self.answer.clients if client.followup_rebalance_ms is not None]
+        return Explanation(
+            moves=tuple(moves),
+            stay=stay,
+            new=new,
+            gone=len(self._orphans - self.previous.active.keys()),
+            nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
+            restores=tuple(self._restores()),
+            planned_work=goal_values(self.state, self.answer)["plan"]["restore_work"],
+            excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
+            excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
+            followup_by=asks[0].process_id if asks else None,
+            followup_ms=asks[0].followup_rebalance_ms if asks else None,
+            waiting=self.answer.report.waiting,
+            stalled=self.answer.report.stalled,
+            notes=self.answer.report.notes,
+        )
+
+
+def _before(state: ApplicationState, previous: PreviousAssignment) -> Placement:
+    """What was assigned before as far as it is known; without memory a standby is whoever has a directory of the task."""
+    standby = previous.standby
+    if standby is None:
+        standby = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+    warmup = {} if state.remembered is None else Placement.of(state, state.remembered).warmup
+    return Placement(
+        active={task: (previous.active[task],) if task in previous.active else () for task in state.all_tasks},
+        standby={task: standby.get(task, ()) for task in state.all_tasks},
+        warmup={task: warmup.get(task, ()) for task in state.all_tasks},
+    )
+
+
+def _role(placement: Placement, task: str, process_id: str) -> Role | None:
+    return next((role for role in _ROLES if process_id in getattr(placement, role)[task]), None)
+
+
+def _tasks(role: Mapping[str, tuple[str, ...]], process_id: str) -> set[str]:
+    return {task for task, clients in role.items() if process_id in clients}

@@ -1,0 +1,202 @@
+"""An explanation in words, line by line."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from optassign.formats.assignment import Waiting
+from optassign.judging.explanation import (
+    Candidate,
+    ClientExplanation,
+    Explanation,
+    Role,
+    RoleChange,
+    TaskExplanation,
+    Why,
+    WindowCount,
+)
+
+__all__ = ["lines_of_all", "lines_of_client", "lines_of_task", "listed", "many", "waiting_lines"]
+
+_SHOWN = 10
+_WINDOWS = {
+    "active": "active tasks",
+    "stateful_active": "stateful active tasks",
+    "copies": "copies of logged tasks",
+    "subtopology_active": "active tasks of subtopology",
+    "subtopology_copies": "copies of subtopology",
+}
+_WHY: dict[Why, str] = {
+    "gone": "its client has gone",
+    "draining": "its client is about to leave",
+    "lags": "another client is more caught up (R3)",
+    "above its window": "its client had more than its window allows",
+    "to one below its window": "another client had less than its window allows",
+    "goals": "the goals, or other tasks that move, made it so",
+}
+_ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
+
+
+def lines_of_task(e: TaskExplanation) -> Iterator[str]:
+    """Why the copies of a task are where they are."""
+    yield f"task {e.task} ({e.kind})"
+    yield from (f"  {line}" for line in _about_active(e))
+    yield from (f"  {line}" for line in waiting_lines(e.waiting))
+    yield "  clients, most caught up first:" if e.kind == "logged" else "  clients:"
+    for candidate in e.candidates:
+        yield f"    {candidate.process_id}: {'; '.join(_about_candidate(e, candidate))}"
+    if e.others:
+        lag = f": nothing of it, {e.others_cost:,} offsets to replay" if e.kind == "logged" else ""
+        yield f"    and {many(e.others, 'other')}{lag}"
+
+
+def _about_active(e: TaskExplanation) -> Iterator[str]:
+    now = [c for c in e.candidates if c.now == "active"]
+    plan = [c for c in e.candidates if c.planned == "active"]
+    before = [c for c in e.candidates if c.before == "active"]
+    if len(now) != 1:
+        yield f"active on {len(now)} clients, which breaks R1"
+        return
+    here = now[0]
+    if not before:
+        yield f"active: goes to {here.process_id}"
+    elif before[0] is here:
+        yield f"active: stays on {here.process_id}"
+    else:
+        yield f"active: moves from {before[0].process_id} to {here.process_id}"
+    if e.why_moved is not None:
+        yield f"why: {_WHY[e.why_moved]}"
+    allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
+    if e.kind != "logged":
+        yield "it has no changelog: nothing to restore, so any client may run it"
+    elif here.rank:
+        yield f"no client is caught up; R3 leaves those that lag least: {many(allowed, 'client')}"
+    elif allowed == 1:
+        yield "it is the only client that is caught up, so R3 leaves no other"
+    else:
+        yield f"R3 leaves {many(allowed, 'client')} that are caught up"
+    if plan and plan[0] is not here:
+        yield f"the plan wants it on {plan[0].process_id}, once that is caught up: {_offsets(plan[0])}"
+
+
+def _about_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
+    if c.now is not None or c.before is not None:
+        was, has = c.before and _ROLES[c.before], c.now and _ROLES[c.now]
+        yield f"{has}" if was == has else f"{was or 'nothing'} → {has or 'nothing'}"
+    if c.planned != c.now and c.planned is not None:
+        yield f"planned: {_ROLES[c.planned]}"
+    if e.kind == "logged":
+        yield _offsets(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
+    if c.binds and c.may_be_active:
+        yield "active here would leave " + listed([_bound(count, c.process_id) for count in c.binds], 2)
+    elif c.may_be_active and c.planned != "active" and c.now != "active":
+        yield "active here would do for rules and windows"
+
+
+def _offsets(c: Candidate) -> str:
+    if c.rank == 0:
+        return "caught up" + (f" (lag {c.lag:,})" if c.lag else "")
+    return f"{c.cost:,} offsets to replay" if c.cost else "lag not known"
+
+
+def _bound(count: WindowCount, process_id: str) -> str:
+    whose = "its" if count.process_id == process_id else f"{count.process_id}'s"
+    full = count.process_id == process_id
+    return f"{whose} window of {_name(count)} ({count.planned} of {_window(count)}, {'full' if full else 'none to spare'})"
+
+
+def lines_of_client(e: ClientExplanation) -> Iterator[str]:
+    """What a client gains and loses."""
+    capacity = "" if e.capacity == 1.0 else f" of capacity {e.capacity:g}"
+    yield f"client {e.process_id} ({many(e.threads, 'thread')}{capacity}{', about to leave' if e.draining else ''})"
+    for change in e.roles:
+        if change.kept or change.gained or change.lost:
+            on_disk = change.role == "standby" and not e.standbys_known
+            yield f"  {_ROLES[change.role]}: {_changed(change)}{' (before: what its disk lists)' if on_disk else ''}"
+    quiet = 0
+    for count in e.windows:
+        outside = not count.low <= count.planned <= count.high
+        if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
+            yield f"  {_name(count)}: {_counts(count)}, window {_window(count)}{', outside it' if outside else ''}"
+        else:
+            quiet += 1
+    if quiet:
+        yield f"  {many(quiet, 'count')} per subtopology as before, in their windows"
+    if e.restores:
+        copies = [f"{c.task} ({_ROLES[c.role]}, {c.offsets:,})" for c in e.restores]
+        yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {listed(copies)}"
+    yield from (f"  {line}" for line in waiting_lines(e.waiting))
+
+
+def _changed(change: RoleChange) -> str:
+    parts = [f"{len(change.kept):,} kept"]
+    parts += [f"gains {listed(change.gained)}"] if change.gained else []
+    parts += [f"loses {listed(change.lost)}"] if change.lost else []
+    return "; ".join(parts)
+
+
+def _counts(count: WindowCount) -> str:
+    planned = f" → {count.planned} planned" if count.planned != count.after else ""
+    return f"{count.before} → {count.after}{planned}"
+
+
+def lines_of_all(e: Explanation) -> Iterator[str]:
+    """What changes, why, and what the follow-up waits for."""
+    gone = f" ({e.gone:,} because it has gone)" if e.gone else ""
+    yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
+    for why, number in Counter(move.why for move in e.moves).most_common():
+        yield f"  {number:,} because {_WHY[why]}:"
+        chosen = [move for move in e.moves if move.why == why]
+        yield from (f"    {move.task}: {move.from_client} → {move.to_client}" for move in chosen[:_SHOWN])
+        if number > _SHOWN:
+            yield f"    and {number - _SHOWN:,} more"
+    if e.nobody_caught_up:
+        yield f"nobody is caught up on {many(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
+        yield f"  {listed(e.nobody_caught_up)}"
+    total = sum(copy.offsets for copy in e.restores)
+    roles = Counter(copy.role for copy in e.restores)
+    shown = ", ".join(f"{number:,} {_ROLES[role]}" for role, number in sorted(roles.items()))
+    yield f"restored now: {total:,} offsets" + (f" ({shown})" if shown else "")
+    if e.planned_work != total:
+        yield f"restored until the plan is reached: {e.planned_work:,} offsets"
+    yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
+    if e.excess_planned:
+        yield f"not balanced in the plan either: excess {e.excess_planned:,}"
+    if e.followup_by is not None:
+        yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {e.followup_by}"
+    elif e.stalled:
+        yield "stalled: no warm-up makes progress, so no follow-up is asked for"
+    else:
+        yield "no follow-up: everything is where it shall be"
+    yield from waiting_lines(e.waiting)
+    yield from (f"note: {note}" for note in e.notes)
+
+
+def waiting_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterator[str]:
+    """What the follow-up waits for."""
+    if waiting:
+        copies = "1 copy" if len(waiting) == 1 else f"{len(waiting):,} copies"
+        yield f"waits for {copies}, {sum(entry.slot for entry in waiting):,} being restored now:"
+    for entry in waiting[:shown]:
+        lag = "lag not known" if entry.lag is None else f"{entry.lag:,} offsets to go"
+        turn = "being restored" if entry.slot else "waits for its turn"
+        yield f"  {entry.task} {_ROLES[entry.role]} on {entry.process_id}: {lag}, {turn}"
+    if len(waiting) > shown:
+        yield f"  and {len(waiting) - shown:,} more"
+
+
+def many(number: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(items: Sequence[str], shown: int = _SHOWN) -> str:
+    """The first of them, and how many more."""
+    return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
+
+
+def _name(count: WindowCount) -> str:
+    return _WINDOWS[count.window] + ("" if count.subtopology is None else f" {count.subtopology}")
+
+
+def _window(count: WindowCount) -> str:
+    return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

@@ -1,0 +1,148 @@
+"""Who has which copy: an answer, its plan, or what was assigned before, turned from "per client" to "per task"."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
+from optassign.formats.state import RUNNING, ApplicationState
+
+__all__ = ["Placement", "PreviousAssignment", "listing", "planned", "previous_assignment", "standbys_per_task"]
+
+_Clients = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """For every task of the snapshot the clients with a copy, by role; a broken answer may list one repeatedly.
+
+    Tasks and clients that are not in the snapshot are left out: `validate` reports them, and they count nowhere.
+    """
+
+    active: _Clients
+    standby: _Clients
+    warmup: _Clients
+
+    @classmethod
+    def of(
+        cls, state: ApplicationState, clients: "Iterable[KafkaStreamsAssignment | PlannedAssignment] | TaskAssignment"
+    ) -> "Placement":
+        """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
+        if isinstance(clients, TaskAssignment):
+            clients = clients.clients
+        active, standby, warmup = (_nobody(state) for _ in range(3))
+        known = state.kafka_streams_states
+        for client in clients:
+            process_id = client.process_id
+            if process_id not in known:
+                continue
+            _add(active, client.active, process_id)
+            _add(standby, client.standby, process_id)
+            if isinstance(client, KafkaStreamsAssignment):
+                _add(warmup, client.warmup, process_id)
+        return cls(active, standby, warmup)
+
+    def copies(self, task: str) -> tuple[str, ...]:
+        """The clients with the active or a standby of a task; a warm-up is no copy that balance or R5 would count."""
+        return self.active[task] + self.standby[task]
+
+
+def listing(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """Task id -> the clients that list it, from (process id, task ids)."""
+    clients = _nobody(state)
+    for process_id, tasks in lists:
+        _add(clients, tasks, process_id)
+    return clients
+
+
+def _nobody(state: ApplicationState) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(state.all_tasks, ())
+
+
+def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str) -> None:
+    for task in tasks:
+        if task in role:
+            role[task] += (process_id,)
+
+
+def planned(state: ApplicationState, answer: TaskAssignment) -> Placement:
+    """Where the answer wants all copies in the end: its plan, or where there is none the answer itself."""
+    return Placement.of(state, answer if answer.plan is None else answer.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousAssignment:
+    """What was assigned before, as far as the snapshot tells; made by `previous_assignment`."""
+
+    active: Mapping[str, str]
+    """Task id -> process id. A task that nobody is known to have run is missing."""
+    standby: Mapping[str, tuple[str, ...]] | None
+    """Logged task id -> process ids in their order. None: directories alone do not tell who was assigned."""
+    in_transit_copies: Mapping[str, frozenset[str]]
+    """Task in transit -> clients of the snapshot that the remembered answer gave its active or a standby."""
+    complete: bool
+    """Every task has an active and the standbys are known."""
+
+    @property
+    def in_transit(self) -> Set[str]:
+        """Tasks nobody owns between the two passes of a move (KIP-429): only memory knows who is to have them (R10)."""
+        return self.in_transit_copies.keys()
+
+    def placement(self, state: ApplicationState) -> Placement:
+        """As a placement without warm-ups. ValueError if it is not complete."""
+        if self.standby is None or not self.complete:
+            raise ValueError("found a snapshot that does not tell who was assigned; allowed: one that is `complete`")
+        return Placement(
+            active={task.id: (self.active[task.id],) for task in state.tasks},
+            standby={task.id: self.standby.get(task.id, ()) for task in state.tasks},
+            warmup={task.id: () for task in state.tasks},
+        )
+
+
+def previous_assignment(state: ApplicationState) -> PreviousAssignment:
+    """What was assigned before this rebalance, from what the clients list and from memory.
+
+    Active of a task: the client that lists it in `previous_active`. If several do, the remembered active client among
+    them, else the one that runs it (lag -2), else the least id. If none does, the remembered active client if it is
+    in the snapshot (the task is *in transit*: given up by its old owner, not yet with the new one), else nobody.
+
+    Standbys of a logged task: with memory its remembered standby clients that are in the snapshot and do not have its
+    active now. Kafka lists every task directory on the disk as `previous_standby`, dropped copies too, so without
+    memory those clients are believed only if each logged task has exactly as many as it must (`standbys_per_task`).
+    """
+    remembered = None if state.remembered is None else Placement.of(state, state.remembered)
+    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
+    active: dict[str, str] = {}
+    in_transit: dict[str, frozenset[str]] = {}
+    for task, claimants in owners.items():
+        if len(claimants) == 1:
+            active[task] = claimants[0]
+        elif claimants:
+            active[task] = _believed(state, task, claimants, () if remembered is None else remembered.active[task])
+        elif remembered is not None and remembered.active[task]:
+            active[task] = min(remembered.active[task])  # one, in any answer that keeps R1
+            in_transit[task] = frozenset((active[task], *remembered.standby[task]))
+    standby = _previous_standbys(state, active, remembered)
+    complete = standby is not None and len(active) == len(state.tasks)
+    return PreviousAssignment(active, standby, in_transit, complete)
+
+
+def standbys_per_task(state: ApplicationState) -> int:
+    """Standbys that every logged task must have: min(num_standby_replicas, clients - 1) (R4)."""
+    return min(state.configs.num_standby_replicas, len(state.clients) - 1)
+
+
+def _believed(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
+    clients = state.kafka_streams_states
+    running = [process_id for process_id in claimants if clients[process_id].lags.get(task) == RUNNING]
+    return min(set(claimants).intersection(remembered) or running or claimants)
+
+
+def _previous_standbys(
+    state: ApplicationState, active: Mapping[str, str], remembered: Placement | None
+) -> dict[str, tuple[str, ...]] | None:
+    logged = [task.id for task in state.tasks if task.logged]
+    if remembered is not None:
+        return {task: tuple(sorted(set(remembered.standby[task]) - {active.get(task)})) for task in logged}
+    listed = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+    wanted = standbys_per_task(state)
+    return {task: listed[task] for task in logged} if all(len(listed[task]) == wanted for task in logged) else None

@@ -1,0 +1,106 @@
+"""How far each client is from having each task's state: ranks and restore costs, for the judges of an answer.
+
+Rank as in KIP-441, "Computing the most-caught-up instances", with what the KIP leaves open settled: a lag that is not
+known, and state nobody reports. Lags are offsets. Sparse: a client that reports nothing of a task has no state of it,
+and all such clients share one rank, so work and memory follow the lags at hand, not tasks × clients. No solver, no
+arrays.
+"""
+
+from collections.abc import Collection, Mapping
+
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+
+_INT64_MAX = 2**63 - 1
+_UNKNOWN_BUT_HOLDER = 1
+_UNKNOWN = 2
+
+
+class Ranks:
+    """Ranks, lags and restore costs of one snapshot, looked up by task id and process id, both of the snapshot."""
+
+    def __init__(self, state: ApplicationState) -> None:
+        self._acceptable = state.configs.acceptable_recovery_lag
+        self._clients: Mapping[str, KafkaStreamsState] = state.kafka_streams_states
+        self._held: dict[str, frozenset[str]] = {}
+        self._whole = {task.id: task.changelog_end_offset for task in state.tasks if task.logged}
+        self._reported: dict[str, dict[str, int]] = {task: {} for task in self._whole}
+        for client in state.clients:
+            process_id = client.process_id
+            for task, lag in client.lags.items():
+                self._reported[task][process_id] = lag
+
+    def of(self, task: str, process_id: str) -> int:
+        """Rank of a client for a task: 0 is caught up, less is better; 0 for a task without a changelog."""
+        reported = self._reported.get(task)
+        return 0 if reported is None else self._rank(task, process_id, reported.get(process_id))
+
+    def _rank(self, task: str, process_id: str, lag: int | None) -> int:
+        if lag is None:
+            lag = self.whole_changelog(task)
+        if lag > self._acceptable:
+            return lag
+        if lag == UNKNOWN_LAG and self._acceptable < _INT64_MAX:  # at that limit everybody is caught up
+            return _UNKNOWN_BUT_HOLDER if self.is_holder(task, process_id) else _UNKNOWN
+        return 0  # caught up, or running here (-2)
+
+    def least(self, task: str, without: Collection[str] = ()) -> int | None:
+        """The least rank of a client that is not in `without`, the most caught up; None if every client is."""
+        reported = self._reported.get(task)
+        if reported is None:
+            return 0 if len(set(without)) < len(self._clients) else None
+        ranks = [self._rank(task, client, lag) for client, lag in reported.items() if client not in without]
+        if self._some_without_state(reported, without):
+            ranks.append(self._rank(task, "", None))
+        return min(ranks, default=None)
+
+    def lag(self, task: str, process_id: str) -> int:
+        """Offsets that the client has to replay before it has the state of a logged task, never negative.
+
+        Running here: 0. Not known: 0 for a holder, else the whole changelog. No state here: the whole changelog.
+        """
+        return self._offsets(task, process_id, self._reported[task].get(process_id))
+
+    def _offsets(self, task: str, process_id: str, lag: int | None) -> int:
+        if lag is None or (lag == UNKNOWN_LAG and not self.is_holder(task, process_id)):
+            return self.whole_changelog(task)
+        return max(lag, 0)
+
+    def least_lag(self, task: str, without: Collection[str] = ()) -> int | None:
+        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is."""
+        reported = self._reported[task]
+        lags = [self._offsets(task, client, lag) for client, lag in reported.items() if client not in without]
+        if self._some_without_state(reported, without):
+            lags.append(self.whole_changelog(task))
+        return min(lags, default=None)
+
+    def _some_without_state(self, reported: Mapping[str, int], without: Collection[str]) -> bool:
+        """Whether there is a client that reports nothing and is not in `without`."""
+        return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))
+
+    def restore_cost(self, task: str, process_id: str) -> int:
+        """Offsets to replay for a copy on this client: nothing for rank 0, else its `lag` (goal (b) of the plan)."""
+        return self.lag(task, process_id) if self.of(task, process_id) else 0
+
+    def whole_changelog(self, task: str) -> int:
+        """Offsets that a client without state of a logged task has to replay: the changelog's end offset.
+
+        Where that is missing: more than anybody reports, and not caught up, as far as int64 goes.
+        """
+        whole = self._whole[task]
+        if whole is None:
+            largest = max(self._reported[task].values(), default=0)
+            whole = self._whole[task] = min(max(largest, self._acceptable) + 1, _INT64_MAX)
+        return whole
+
+    def is_holder(self, task: str, process_id: str) -> bool:
+        """Whether the client lists the task among its previous ones, so that there is some state of it on its disk."""
+        held = self._held.get(process_id)
+        if held is None:
+            client = self._clients[process_id]
+            held = self._held[process_id] = frozenset((*client.previous_active, *client.previous_standby))
+        return task in held
+
+
+def ranks(state: ApplicationState) -> Ranks:
+    """The ranks of a snapshot; work in proportion to its tasks and reported lags."""
+    return Ranks(state)

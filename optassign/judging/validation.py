@@ -1,0 +1,251 @@
+"""Whether an answer keeps the rules: stated here once more, in plain loops, apart from the models that keep them.
+
+R1 to R6 are KIP-441's properties of an assignment, R7 its "if the current assignment is already balanced, it must not
+alter the assignment", R8 the follow-up; that R3 and R5 forgive a task in transit (R10) is KIP-429's second pass. An
+answer that breaks a rule is a bug of its assignor. No solver, no arrays; work follows tasks, copies and reported lags.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.state import UNKNOWN_LAG, ApplicationState
+from optassign.judging.balance import is_balanced
+from optassign.judging.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
+from optassign.judging.ranks import Ranks, ranks
+
+__all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
+
+Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule, where it is broken, and in words what was found and what is allowed."""
+
+    rule: Rule
+    task: str | None
+    process_id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violation]:
+    """Every violation of R1 to R8 and of the answer's form, by rule, then in order of tasks or clients. Never raises.
+
+    R7 is checked where the snapshot tells what was assigned before (`previous_assignment`). Of R8 only who asks for the
+    follow-up is checked: whether one is due takes the plan. An unknown task or client is reported and counts nowhere.
+    """
+    case = _Case(
+        state=state,
+        clients=assignment.clients,
+        placement=Placement.of(state, assignment),
+        ranks=ranks(state),
+        previous=previous_assignment(state),
+    )
+    return [violation for rule in _RULES for violation in rule(case)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One answer under judgement, and what the rules look up."""
+
+    state: ApplicationState
+    clients: tuple[KafkaStreamsAssignment, ...]
+    placement: Placement
+    ranks: Ranks
+    previous: PreviousAssignment
+
+    @property
+    def logged(self) -> Iterator[str]:
+        return (task.id for task in self.state.tasks if task.logged)
+
+
+def _form(case: _Case) -> Iterator[Violation]:
+    """One `KafkaStreamsAssignment` for every client of the snapshot, of tasks of the snapshot (KIP-924)."""
+    known, tasks = case.state.kafka_streams_states, case.state.all_tasks
+    listed = Counter(client.process_id for client in case.clients)
+    for process_id in known:
+        if listed[process_id] != 1:
+            found = f"found client {process_id} {listed[process_id]} times; allowed: every client of the snapshot once"
+            yield Violation("format", None, process_id, found)
+    for process_id in sorted(listed.keys() - known.keys()):
+        found = f"found client {process_id}; allowed: clients of the snapshot"
+        yield Violation("format", None, process_id, found)
+    for client in case.clients:
+        for task in sorted({*client.active, *client.standby, *client.warmup}.difference(tasks)):
+            found = f"found task {task} on {client.process_id}; allowed: tasks of the snapshot"
+            yield Violation("format", task, client.process_id, found)
+
+
+def _r1_every_task_active_once(case: _Case) -> Iterator[Violation]:
+    for task, active in case.placement.active.items():
+        if len(active) != 1 and len(clients := set(active)) != 1:  # twice on one client is R2's
+            found = f"found task {task} active on {len(clients)} clients{_named(clients)}; allowed: exactly one"
+            yield Violation("R1", task, None, found)
+
+
+def _r2_one_copy_per_client(case: _Case) -> Iterator[Violation]:
+    placement = case.placement
+    for task, active in placement.active.items():
+        copies = [*active, *placement.standby[task], *placement.warmup[task]]
+        if len(set(copies)) == len(copies):
+            continue
+        for process_id, number in sorted(Counter(copies).items()):
+            if number > 1:
+                found = f"found {number} copies of task {task} on {process_id}; allowed: at most one, in one role"
+                yield Violation("R2", task, process_id, found)
+
+
+def _r3_active_on_most_caught_up(case: _Case) -> Iterator[Violation]:
+    for task in case.logged:
+        for process_id in dict.fromkeys(case.placement.active[task]):
+            rank = case.ranks.of(task, process_id)
+            least = case.ranks.least(task) if rank else None
+            if least is not None and rank > least and not _may_stay_active(case, task, process_id):
+                found = f"found task {task} active on {process_id} of rank {rank}; allowed: the least rank, {least}"
+                yield Violation("R3", task, process_id, found)
+
+
+def _r4_number_of_standbys(case: _Case) -> Iterator[Violation]:
+    wanted = standbys_per_task(case.state)
+    for info in case.state.tasks:
+        clients = set(case.placement.standby[info.id])
+        if info.logged and len(clients) != wanted:
+            found = f"found {len(clients)} standbys of task {info.id}{_named(clients)}; allowed: exactly {wanted}"
+            yield Violation("R4", info.id, None, found)
+        elif not info.logged:
+            for process_id in sorted(clients):
+                found = f"found a standby of task {info.id} on {process_id}; allowed: none, it has no changelog"
+                yield Violation("R4", info.id, process_id, found)
+
+
+def _r5_standbys_on_next_most_caught_up(case: _Case) -> Iterator[Violation]:
+    for task in case.logged:
+        standbys = {process_id: case.ranks.of(task, process_id) for process_id in case.placement.standby[task]}
+        if not any(standbys.values()):
+            continue
+        copies = case.placement.copies(task)
+        least = case.ranks.least(task, without=copies)
+        for process_id, rank in sorted(standbys.items()):
+            if least is not None and rank > least and not _may_stay_standby(case, task, process_id, copies):
+                found = f"found a standby of task {task} on {process_id} of rank {rank}; allowed: at most {least},"
+                found += " the least rank of a client without a copy or with a warm-up only"
+                yield Violation("R5", task, process_id, found)
+
+
+def _r6_warmups(case: _Case) -> Iterator[Violation]:
+    allowed = case.state.configs.max_warmup_replicas
+    warmups = sum(len(clients) for clients in case.placement.warmup.values())
+    if warmups > allowed:
+        found = f"found {warmups} warm-ups; allowed: at most {allowed} (max_warmup_replicas)"
+        yield Violation("R6", None, None, found)
+    for info in case.state.tasks:
+        if not info.logged:
+            for process_id in sorted(set(case.placement.warmup[info.id])):
+                found = f"found a warm-up of task {info.id} on {process_id}; allowed: none, it has no changelog"
+                yield Violation("R6", info.id, process_id, found)
+
+
+def _r7_rest(case: _Case) -> Iterator[Violation]:
+    if not _at_rest(case):
+        return
+    why = "because what was assigned is at rest"
+    before, now = case.previous.placement(case.state), case.placement
+    for role, was, has in (("active", before.active, now.active), ("standby", before.standby, now.standby)):
+        for task, clients in was.items():
+            if changed := set(clients) ^ set(has[task]):
+                found = f"found task {task} {role} on {len(has[task])} clients{_named(has[task])}; allowed:"
+                found += f" on {len(clients)}{_named(clients)} as before, {why}"
+                yield Violation("R7", task, min(changed), found)
+    for task, clients in now.warmup.items():
+        for process_id in sorted(set(clients)):
+            found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
+            yield Violation("R7", task, process_id, found)
+    for process_id in _askers(case):
+        found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"
+        yield Violation("R7", None, process_id, found)
+
+
+def _r8_who_asks_for_the_followup(case: _Case) -> Iterator[Violation]:
+    staying = [client.process_id for client in case.state.clients if not client.draining]
+    allowed = min(staying or case.state.kafka_streams_states)
+    askers = _askers(case)
+    for process_id in askers:
+        if process_id != allowed:
+            found = f"found a follow-up asked for by {process_id}, one of {len(askers)}; allowed: only by {allowed},"
+            found += " the least process id that does not drain"
+            yield Violation("R8", None, process_id, found)
+
+
+_RULES: tuple[Callable[[_Case], Iterator[Violation]], ...] = (
+    _form,
+    _r1_every_task_active_once,
+    _r2_one_copy_per_client,
+    _r3_active_on_most_caught_up,
+    _r4_number_of_standbys,
+    _r5_standbys_on_next_most_caught_up,
+    _r6_warmups,
+    _r7_rest,
+    _r8_who_asks_for_the_followup,
+)
+_NEEDED_FOR_REST = (
+    _r1_every_task_active_once,
+    _r2_one_copy_per_client,
+    _r3_active_on_most_caught_up,
+    _r4_number_of_standbys,
+    _r5_standbys_on_next_most_caught_up,
+)
+
+
+def _at_rest(case: _Case) -> bool:
+    """R7's condition: what was assigned before is known, keeps R1 to R5, is balanced, and nothing asks for better."""
+    state, previous = case.state, case.previous
+    if state.configs.rack_aware_assignment_strategy != "none" or state.configs.rack_aware_assignment_tags:
+        return False
+    if len({task.weight for task in state.tasks}) > 1 or state.options.preset == "weighted":
+        return False
+    if {"rack_traffic", "tag_spread", "load"} & {*(state.options.goals or ())}:
+        return False
+    if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
+        return False
+    before = replace(case, clients=(), placement=previous.placement(state))
+    draining = {client.process_id for client in state.clients if client.draining}
+    if draining and any(not draining.isdisjoint(before.placement.copies(task.id)) for task in state.tasks):
+        return False
+    if any(True for rule in _NEEDED_FOR_REST for _ in rule(before)):
+        return False
+    return is_balanced(state, before.placement)
+
+
+def _may_stay_active(case: _Case, task: str, process_id: str) -> bool:
+    """R10: the first pass gave this client the task in transit, and it is hardly worse than the best of all."""
+    if task not in case.previous.in_transit or process_id != case.previous.active[task]:
+        return False
+    return _hardly_worse(case, task, process_id, case.ranks.least_lag(task))
+
+
+def _may_stay_standby(case: _Case, task: str, process_id: str, copies: tuple[str, ...]) -> bool:
+    """R10: the first pass gave this client a copy of the task in transit; it is hardly worse than the best left out."""
+    if process_id not in case.previous.in_transit_copies.get(task, ()):
+        return False
+    return _hardly_worse(case, task, process_id, case.ranks.least_lag(task, without=copies))
+
+
+def _hardly_worse(case: _Case, task: str, process_id: str, best: int | None) -> bool:
+    return best is None or case.ranks.lag(task, process_id) <= best + case.state.configs.acceptable_recovery_lag
+
+
+def _askers(case: _Case) -> list[str]:
+    return sorted({client.process_id for client in case.clients if client.followup_rebalance_ms is not None})
+
+
+def _named(clients: Collection[str]) -> str:
+    """For a message: `: a, b`, the first five of them; nothing if there is none."""
+    names = sorted(set(clients))
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f": {shown}" if names else ""

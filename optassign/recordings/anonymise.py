@@ -1,0 +1,163 @@
+"""The same problem without names, for a bug report."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from optassign.assignor import names
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState, TaskId
+
+
+def anonymise(state: ApplicationState) -> ApplicationState:
+    """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
+
+    Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in the remembered answer
+    too. Left out: application, time, hosts, fields that begin with x_, of the remembered report what no assignor reads.
+    """
+    return ApplicationState.model_validate(_Names(state).state())
+
+
+class _Names:
+    """Every name of a snapshot -> its replacement, one dictionary for each kind of name."""
+
+    def __init__(self, state: ApplicationState) -> None:
+        self._state = state
+        clients, partitions = state.clients, [p for task in state.tasks for p in task.partitions]
+        self._clients = _numbered("client", (client.process_id for client in clients), _process_ids(state.remembered))
+        self._consumers = _numbered("consumer", (name for client in clients for name in client.consumers))
+        of_partitions = (rack for p in partitions for rack in p.racks)
+        self._racks = _numbered("rack", filter(None, (client.rack for client in clients)), filter(None, of_partitions))
+        self._racks[""] = ""  # an empty rack may mean none
+        self._topics = _numbered("topic", (p.topic for p in partitions if p.topic))
+        configured = state.configs.rack_aware_assignment_tags
+        self._tags = _numbered("tag", (tag for client in clients for tag in client.tags), configured)
+        self._values = _numbered("value", (value for client in clients for value in client.tags.values()))
+        topologies = _numbered("topology", (task.task_id.name for task in state.tasks if task.task_id.name))
+        topologies[""] = ""
+        self._tasks = {
+            task.id: str(TaskId(topologies[task.task_id.name], task.task_id.subtopology, task.task_id.partition))
+            for task in state.tasks
+        }
+
+    def state(self) -> dict[str, Any]:
+        state = self._state
+        configs = _without_extras(state.configs.model_dump())
+        configs["rack_aware_assignment_tags"] = [self._tags[tag] for tag in configs["rack_aware_assignment_tags"]]
+        return {
+            "format": 1,
+            "configs": configs,
+            "options": _without_extras(state.options.model_dump()),
+            "tasks": [
+                {
+                    "id": self._tasks[task.id],
+                    "stateful": task.stateful,
+                    "logged": task.logged,
+                    "changelog_end_offset": task.changelog_end_offset,
+                    "weight": task.weight,
+                    "partitions": [
+                        {
+                            "topic": partition.topic and self._topics[partition.topic],
+                            "partition": partition.partition,
+                            "source": partition.source,
+                            "changelog": partition.changelog,
+                            "racks": [self._racks[rack] for rack in partition.racks],
+                        }
+                        for partition in task.partitions
+                    ],
+                }
+                for task in state.tasks
+            ],
+            "clients": [
+                {
+                    "process_id": self._clients[client.process_id],
+                    "threads": client.threads,
+                    "consumers": {self._consumers[name]: self._ids(ids) for name, ids in client.consumers.items()},
+                    "previous_active": self._ids(client.previous_active),
+                    "previous_standby": self._ids(client.previous_standby),
+                    "lags": {self._tasks[task]: lag for task, lag in client.lags.items()},
+                    "tags": {self._tags[tag]: self._values[value] for tag, value in client.tags.items()},
+                    "rack": None if client.rack is None else self._racks[client.rack],
+                    "capacity": client.capacity,
+                    "draining": client.draining,
+                }
+                for client in state.clients
+            ],
+            "remembered": None if state.remembered is None else self._answer(state.remembered),
+        }
+
+    def _answer(self, answer: TaskAssignment) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "assignor": answer.assignor if answer.assignor in names() else "other",
+            "clients": [
+                {
+                    "process_id": self._clients[client.process_id],
+                    "active": self._ids(client.active),
+                    "standby": self._ids(client.standby),
+                    "warmup": self._ids(client.warmup),
+                    "followup_rebalance_ms": client.followup_rebalance_ms,
+                }
+                for client in answer.clients
+            ],
+            "plan": None
+            if answer.plan is None
+            else [
+                {
+                    "process_id": self._clients[client.process_id],
+                    "active": self._ids(client.active),
+                    "standby": self._ids(client.standby),
+                }
+                for client in answer.plan
+            ],
+            "report": {
+                "waiting": [
+                    {
+                        "task": self._tasks[copy.task],
+                        "process_id": self._clients[copy.process_id],
+                        "role": copy.role,
+                        "lag": copy.lag,
+                        "slot": copy.slot,
+                    }
+                    for copy in answer.report.waiting
+                ],
+                "warmup_progress": [
+                    {
+                        "task": self._tasks[copy.task],
+                        "process_id": self._clients[copy.process_id],
+                        "lag": copy.lag,
+                        "answers_without_progress": copy.answers_without_progress,
+                    }
+                    for copy in answer.report.warmup_progress
+                ],
+                "stalled": answer.report.stalled,
+                "balanced": answer.report.balanced,
+            },
+        }
+
+    def _ids(self, tasks: Iterable[str]) -> list[str]:
+        return [self._tasks[task] for task in tasks]
+
+
+def _process_ids(answer: TaskAssignment | None) -> set[str]:
+    """All clients a remembered answer speaks of; they need not be there any more."""
+    if answer is None:
+        return set()
+    report = answer.report
+    everywhere = (answer.clients, answer.plan or (), report.waiting, report.warmup_progress)
+    return {entry.process_id for entries in everywhere for entry in entries}
+
+
+def _numbered(kind: str, *groups: Iterable[str]) -> dict[str, str]:
+    """Name -> kind and number, in the same order."""
+    ordered = sorted(set().union(*groups))
+    width = len(str(len(ordered)))
+    return {name: f"{kind}-{i:0{width}}" for i, name in enumerate(ordered, start=1)}
+
+
+def _without_extras(dumped: dict[str, Any]) -> dict[str, Any]:
+    """Configs or options without fields that begin with x_."""
+    return {
+        name: _without_extras(value) if isinstance(value, dict) else value
+        for name, value in dumped.items()
+        if not name.startswith("x_")
+    }

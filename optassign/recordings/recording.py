@@ -1,0 +1,132 @@
+"""Recordings: one rebalance that the service answered, in a file that every command can use again.
+
+A file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, the snapshot it was computed
+from (with what was remembered then). Replaying it gives the same answer (R9). Where the files lie: files.py.
+"""
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment, Termination, restore_work_bound
+from optassign.formats.base import Count, Format, Frozen, NotEmpty
+from optassign.formats.input_errors import InputError
+from optassign.formats.reading import read_value, to_model
+from optassign.formats.state import ApplicationState
+from optassign.judging.metrics import active_moves
+from optassign.judging.placement import Placement
+
+__all__ = ["Recording", "RecordingHead", "Summary", "encode", "read_recording", "read_snapshot", "replay", "summarise"]
+
+Memory = Literal["none", "plug-in", "service"]
+"""Whose remembered answer the snapshot carried."""
+
+
+class Summary(Frozen):
+    """One rebalance in a few numbers, for logs, metrics and lists."""
+
+    tasks: Count
+    clients: Count
+    reason: str = Field(description="why solving ended: report.termination.reason")
+    found_by: str
+    moved_active: Count = Field(description="active tasks that leave a client that runs them")
+    restore_work: int | None = Field(default=None, description="offsets that plan and answer have to restore; null: not said")
+    restore_work_bound: int | None = Field(default=None, description="proven lower bound of restore_work; null: none known")
+    warmups: Count
+    followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
+    waiting: Count = Field(description="copies the follow-up waits for")
+    stalled: bool
+    balanced: bool
+
+
+class RecordingHead(Frozen):
+    """All of a recording but its answer and its snapshot."""
+
+    format: Format
+    application: str | None = None
+    recorded_at: str = Field(description="when the answer was ready, ISO 8601 in UTC")
+    answered_at: Count = Field(description="Optassign-Answered-At of the answer, ms since 1970")
+    mode: Literal["active", "shadow"] = "active"
+    in_time: bool = Field(default=True, description="ready before its deadline, with the plug-in there to take it")
+    assignor: NotEmpty = Field(description="who answered")
+    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
+    fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
+    memory: Memory = "none"
+    service: str = ""
+    plugin: str | None = None
+    summary: Summary
+
+
+class Recording(RecordingHead):
+    """One rebalance that the service answered."""
+
+    assignment: TaskAssignment
+    snapshot: ApplicationState
+
+
+def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
+    """The numbers of one answer."""
+    report = answer.report
+    delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
+    work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
+    return Summary(
+        tasks=len(state.tasks),
+        clients=len(state.clients),
+        reason=report.termination.reason,
+        found_by=report.found_by,
+        moved_active=active_moves(state, Placement.of(state, answer)),
+        restore_work=int(work[0]) if work else None,
+        restore_work_bound=restore_work_bound(answer),
+        warmups=sum(len(client.warmup) for client in answer.clients),
+        followup_ms=min(delays, default=None),
+        waiting=len(report.waiting),
+        stalled=report.stalled,
+        balanced=report.balanced,
+    )
+
+
+def with_fallback(answer: TaskAssignment, why: Termination | None) -> TaskAssignment:
+    """Greedy's answer with the reason why it was asked, if there is one."""
+    if why is None:
+        return answer
+    return answer.model_copy(update={"report": answer.report.model_copy(update={"termination": why})})
+
+
+def replay(recording: Recording) -> TaskAssignment:
+    """Answer the recorded snapshot again, as it was answered then: the same but for the seconds, if no limit was hit (R9)."""
+    return with_fallback(assign(recording.snapshot, recording.assignor, recording.time_limit), recording.fallback)
+
+
+def encode(head: RecordingHead, assignment: bytes, snapshot: bytes) -> bytes:
+    """The content of a file; the same for the same recording. `assignment` and `snapshot`: their JSON."""
+    parts = (head.model_dump_json()[:-1].encode(), b',"assignment":', assignment, b',"snapshot":', snapshot, b"}\n")
+    return gzip.compress(b"".join(parts), compresslevel=6, mtime=0)
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording. InputError for everything wrong with it."""
+    recording, _ = to_model(_content(path), Recording, str(path))
+    return recording
+
+
+def read_snapshot(path: Path) -> str:
+    """The snapshot of a recording as it stands there: a type would leave out what a topology no longer knows. InputError."""
+    data = _content(path)
+    to_model(data, Recording, str(path))
+    return json.dumps(data["snapshot"], ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _content(path: Path) -> Any:
+    allowed = "a recording: JSON compressed by gzip"
+    try:
+        content = gzip.decompress(path.read_bytes())
+    except OSError as error:  # among them gzip.BadGzipFile, which has no strerror
+        raise InputError(str(path), "", f"that it cannot be read ({error.strerror or error})", allowed) from None
+    except (EOFError, zlib.error):
+        raise InputError(str(path), "", "that it is cut short or damaged", allowed) from None
+    return read_value(content, str(path))

@@ -1,0 +1,1 @@
+"""HTTP: bodies, headers, errors, limits, the description of the pages."""

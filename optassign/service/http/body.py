@@ -1,0 +1,80 @@
+"""Reading a request's body: never more of it than is allowed, neither as it comes nor inflated."""
+
+import asyncio
+import zlib
+from typing import Literal
+
+from starlette.requests import Request
+
+from optassign.service.http.problem import RequestRefusedError, refused
+
+__all__ = ["read_body"]
+
+_STEP = 1 << 20
+"""Bytes that are inflated at once."""
+
+
+async def read_body(request: Request, encoding: Literal["identity", "gzip"], most: int, until: float) -> bytes:
+    """The body, inflated, of at most `most` bytes, before `until` by the loop's clock.
+
+    RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise _too_large(most, f"{declared} bytes")
+    inflater = _Inflater(most) if encoding == "gzip" else None
+    body = bytearray()
+    received = 0
+    try:
+        async with asyncio.timeout_at(until):
+            async for chunk in request.stream():
+                received += len(chunk)
+                if received > most:
+                    raise _too_large(most, f"more than {most} bytes")
+                # zlib lets other threads run, so inflating does not hold up the loop.
+                body += chunk if inflater is None else await asyncio.to_thread(inflater.inflate, chunk, len(body))
+    except TimeoutError:
+        raise refused(408, "the body did not arrive before the deadline") from None
+    if inflater is not None and not inflater.complete:
+        raise _no_gzip("the end: it is cut short" if received else "nothing")
+    return bytes(body)
+
+
+class _Inflater:
+    """One gzip stream of any number of members."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._member = zlib.decompressobj(31)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the last member has come to its end."""
+        return self._member.eof
+
+    def inflate(self, chunk: bytes, so_far: int) -> bytes:
+        """What `chunk` adds to the `so_far` bytes inflated before."""
+        out = bytearray()
+        try:
+            while chunk or out:
+                if self._member.eof:
+                    self._member = zlib.decompressobj(31)
+                room = min(_STEP, self._most - so_far - len(out) + 1)
+                piece = self._member.decompress(chunk, room)
+                out += piece
+                if so_far + len(out) > self._most:
+                    raise _too_large(self._most, f"more than {self._most} bytes once it is inflated")
+                chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+                if not chunk and (self._member.eof or len(piece) < room):  # else zlib still holds some back
+                    break
+        except zlib.error:
+            raise _no_gzip("something else") from None
+        return bytes(out)
+
+
+def _too_large(most: int, found: str) -> RequestRefusedError:
+    return refused(413, "the body is too large", "body", found, f"at most {most} bytes")
+
+
+def _no_gzip(found: str) -> RequestRefusedError:
+    return refused(400, "the body is not what Content-Encoding says", "body", found, "gzip")

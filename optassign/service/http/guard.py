@@ -1,0 +1,107 @@
+"""What stands before all pages: token, limits, shutdown, and errors that are JSON whatever happens."""
+
+import asyncio
+import logging
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from optassign import __version__
+from optassign.service.http.headers import PROTOCOL, check_token
+from optassign.service.http.problem import Refusal, RequestRefusedError, unavailable
+from optassign.service.logs import event
+from optassign.service.metrics import Metrics
+
+__all__ = ["Guard"]
+
+_OPEN = frozenset({"/healthz", "/readyz"})
+"""Pages that need no token: they tell nothing."""
+_RETRY_SECONDS = 1
+_OTHER = "other"
+
+
+class Guard:
+    """ASGI application around another."""
+
+    def __init__(
+        self, app: ASGIApp, *, token: str | None, most_in_flight: int, metrics: Metrics, pages: frozenset[str]
+    ) -> None:
+        self._app, self._token, self._most, self._metrics, self._pages = app, token, most_in_flight, metrics, pages
+        self.in_flight = 0
+        """Requests to /v1 that are read or answered."""
+        self.draining = False
+        """Shutting down: what is under way is finished, nothing new is taken."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def until_idle(self) -> None:
+        """Wait until nothing is under way."""
+        await self._idle.wait()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        start = asyncio.get_running_loop().time()
+        response = _Response(send)
+        counted = False
+        try:
+            path = scope["path"]
+            if path not in _OPEN:
+                check_token(Headers(scope=scope), self._token)
+            if path.startswith("/v1/"):
+                self._enter()
+                counted = True
+            await self._app(scope, receive, response.send)
+        except RequestRefusedError as error:
+            await response.refuse(error.refusal)
+        except ClientDisconnect:
+            response.status = None  # the application has said 500, but nobody heard it
+            event("client_gone", path=scope["path"])
+        except Exception as error:
+            event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
+            await response.refuse(Refusal(500, "a bug of the service; its log tells more"))  # if nobody has said so yet
+        finally:
+            if counted:
+                self._leave()
+            endpoint = scope["path"] if scope["path"] in self._pages else _OTHER  # a label nobody else can choose
+            self._metrics.requests.labels(endpoint, str(response.status or 499)).inc()
+            self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
+
+    def _enter(self) -> None:
+        if self.draining:
+            raise unavailable("the service is shutting down", _RETRY_SECONDS)
+        if self.in_flight >= self._most:
+            raise unavailable(f"{self._most} requests are under way, and there cannot be more", _RETRY_SECONDS)
+        self.in_flight += 1
+        self._idle.clear()
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        if not self.in_flight:
+            self._idle.set()
+
+
+class _Response:
+    """Knows what has been sent, and adds the headers of every answer."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            own = [(b"optassign-protocol", PROTOCOL.encode()), (b"optassign-service", __version__.encode())]
+            message = {**message, "headers": [*message.get("headers", ()), *own]}
+        await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if self.status is not None:  # too late
+            return
+        body = refusal.body()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
+        await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})

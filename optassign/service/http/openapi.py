@@ -1,0 +1,154 @@
+"""What /openapi.json says beside what FastAPI knows: bodies are read by our own code, so their types are told here."""
+
+import json
+from typing import Any, Literal
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.schema import json_schema
+
+__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe"]
+
+_SNAPSHOT: dict[str, Any] = {
+    "format": 1,
+    "application": "orders",
+    "configs": {"num_standby_replicas": 0},
+    "tasks": [{"id": "0_0", "stateful": True}, {"id": "0_1", "stateful": True}],
+    "clients": [
+        {"process_id": "a", "threads": 1, "previous_active": ["0_0", "0_1"], "lags": {"0_0": -2, "0_1": -2}},
+        {"process_id": "b", "threads": 1, "previous_standby": ["0_1"], "lags": {"0_1": 12}},
+    ],
+}
+_ANSWER = TaskAssignment(
+    assignor="cp-sat",
+    clients=(
+        KafkaStreamsAssignment(process_id="a", active=("0_0",)),
+        KafkaStreamsAssignment(process_id="b", active=("0_1",)),
+    ),
+)
+_ERROR = {"error": "the request cannot be read", "where": "tasks[0].id", "found": "7", "allowed": "a string"}
+_ERRORS = {
+    400: "A header or the body is wrong",
+    401: "The token is missing or wrong",
+    408: "The body did not arrive before the deadline",
+    413: "Body, tasks × clients or names over the limit",
+    415: "Neither JSON nor a known encoding",
+    500: "A bug: nobody has an answer",
+    503: "Shutting down, or too busy; `Retry-After` says when to come again",
+}
+_REF = "#/components/schemas/"
+_J = "application/json"
+_ABOUT = "Kafka Streams task assignment as an optimisation problem: the service behind the plug-in."
+
+
+def _content(name: str, example: Any) -> dict[str, Any]:
+    return {_J: {"schema": {"$ref": _REF + name}, "example": example}}
+
+
+def _error(about: str) -> dict[str, Any]:
+    return {"description": about, "content": _content("Error", _ERROR)}
+
+
+def _header(name: str, schema: dict[str, Any], about: str, required: bool = False) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": required, "schema": schema, "description": about}
+
+
+_MILLISECONDS = {"type": "integer", "minimum": 1, "maximum": 600_000}
+_ENCODING = _header("Content-Encoding", {"enum": ["identity", "gzip"]}, "of the body")
+_BODY = {"required": True, "content": _content("ApplicationState", _SNAPSHOT)}
+_REFUSALS: dict[int | str, dict[str, Any]] = {status: _error(about) for status, about in _ERRORS.items()}
+
+ASSIGN: dict[str, Any] = {
+    "summary": "Answer one rebalance",
+    "description": "See docs/protocol.md.",
+    "responses": {
+        200: {
+            "description": "The assignment",
+            "content": _content("TaskAssignment", json.loads(_ANSWER.model_dump_json())),
+            "headers": {
+                "Optassign-Answered-At": {
+                    "schema": {"type": "integer"},
+                    "description": "to be sent back as Optassign-Remembered-At",
+                }
+            },
+        },
+        **_REFUSALS,
+    },
+    "openapi_extra": {
+        "requestBody": _BODY,
+        "parameters": [
+            _header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
+            _header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
+            _header("Optassign-Mode", {"enum": ["active", "shadow"], "default": "active"}, "shadow: not to be remembered"),
+            _header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),
+            _header("Optassign-Plugin", {"type": "string"}, "version of the plug-in"),
+            _ENCODING,
+        ],
+    },
+}
+COMPARE: dict[str, Any] = {
+    "summary": "The same rebalance under several assignors, side by side",
+    "description": "What `optassign compare --format json` prints. One at a time.",
+    "responses": {200: {"description": "The comparison", "content": {_J: {"schema": {"type": "object"}}}}, **_REFUSALS},
+    "openapi_extra": {
+        "requestBody": _BODY,
+        "parameters": [
+            {
+                "name": "assignors",
+                "in": "query",
+                "schema": {"type": "string"},
+                "description": "names, separated by commas; default: all that need no JDK",
+            },
+            _header("Optassign-Deadline-Ms", _MILLISECONDS, "of solving, for each assignor; default: 10 s"),
+            _ENCODING,
+        ],
+    },
+}
+HEALTHZ: dict[str, Any] = {"summary": "Whether the process is alive"}
+READYZ: dict[str, Any] = {
+    "summary": "Whether workers are warm and the service is not shutting down",
+    "responses": {200: {"description": "Ready"}, 503: _error("Not ready")},
+}
+METRICS: dict[str, Any] = {
+    "summary": "Metrics for Prometheus",
+    "responses": {200: {"description": "Prometheus text format", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description, made once."""
+    if app.openapi_schema is None:
+        found = get_openapi(title=app.title, version=app.version, routes=app.routes, description=_ABOUT)
+        schemas = found.setdefault("components", {}).setdefault("schemas", {})
+        for which in ("state", "assignment"):
+            schemas.update(_schemas(which))
+        text = {"type": "string"}
+        schemas["Error"] = {
+            "title": "Error",
+            "type": "object",
+            "required": ["error"],
+            "properties": {"error": text, "where": text, "found": text, "allowed": text},
+        }
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+def _schemas(which: Literal["state", "assignment"]) -> dict[str, Any]:
+    """The types of a format by name. Over HTTP unknown fields are ignored, so they are not forbidden here."""
+    schema = json_schema(which)
+    del schema["$schema"]
+    found = {**schema.pop("$defs"), schema["title"]: schema}
+    return {name: _moved(node) for name, node in found.items()}
+
+
+def _moved(node: Any) -> Any:
+    if isinstance(node, dict):
+        kept = {key: value for key, value in node.items() if not (key == "additionalProperties" and value is False)}
+        return {
+            key: _REF + value.rpartition("/")[2] if key == "$ref" else _moved(value)
+            for key, value in kept.items()
+            if key != "patternProperties"
+        }
+    return [_moved(value) for value in node] if isinstance(node, list) else node

@@ -1,0 +1,1 @@
+"""The processes that solve, and the way to them."""

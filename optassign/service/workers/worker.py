@@ -1,0 +1,154 @@
+"""One worker process and the way to it: a pipe that carries one job at a time."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from optassign.service.workers.jobs import AssignJob, CompareJob, Details, Failure, Outcome, run_assign, run_compare
+
+__all__ = ["Worker", "WorkerDiedError", "WorkerSpec"]
+
+_spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+_log = logging.getLogger(__name__)
+_WARM = "warm"
+_PATIENCE = 5.0
+"""Seconds for an idle process to end by itself."""
+
+
+class WorkerDiedError(Exception):
+    """The process is gone: killed, out of memory, or crashed in a library."""
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """What all workers of a kind have in common."""
+
+    assignor: str | None
+    """Warmed up with a small rebalance; None: nothing is."""
+    log_format: str
+    niceness: int = 0
+    """How far it stands back from other processes where processors are scarce."""
+
+
+class Worker:
+    """A process that does one job after the other. `start`, `do` and `stop` block, for one thread at a time; `kill` may be
+    called from any."""
+
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._spec = spec
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, if there is one."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a process."""
+        return self._process is not None and self._process.is_alive()
+
+    def start(self) -> None:
+        """A new process; returns when it is warm. WorkerDiedError if it does not get that far."""
+        ours, theirs = _spawn.Pipe()
+        process = _spawn.Process(target=_main, args=(theirs, self._spec), daemon=True, name="optassign-worker")
+        process.start()
+        theirs.close()  # else its end would not be seen here
+        self._process, self._pipe = process, ours
+        if self._receive() != _WARM:
+            raise WorkerDiedError("it did not start as it should")
+
+    def do(self, job: AssignJob | CompareJob, say: Callable[[Outcome], None]) -> Details | None:
+        """Send the job, hand on its outcome, return what follows. WorkerDiedError if the process goes meanwhile."""
+        assert self._pipe is not None
+        try:
+            self._pipe.send(job)
+        except OSError as error:
+            raise WorkerDiedError(str(error)) from None
+        say(self._receive())
+        details: Details | None = self._receive()
+        return details
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """Let an idle process end; one that does not is killed."""
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._process is not None:
+            self._process.join(_PATIENCE)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+
+    def bury(self) -> None:
+        """Make sure that a process that failed is gone."""
+        self.kill()
+        self.stop()
+
+    def _receive(self) -> Any:
+        assert self._pipe is not None
+        try:
+            return self._pipe.recv()
+        except (EOFError, OSError):
+            raise WorkerDiedError("the worker process died") from None
+
+
+def _main(pipe: Connection, spec: WorkerSpec) -> None:
+    """What the process runs. It ends when the other end of the pipe is closed, so also when the service is killed."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished
+        signal.signal(number, signal.SIG_IGN)
+    if spec.niceness and hasattr(os, "nice"):
+        os.nice(spec.niceness)
+    from optassign.service.logs import set_up
+
+    set_up(spec.log_format)
+    if spec.assignor is not None:
+        _warm_up(spec.assignor)
+    with suppress(EOFError, OSError):
+        pipe.send(_WARM)
+        while True:
+            _one(pipe, pipe.recv())
+
+
+def _one(pipe: Connection, job: AssignJob | CompareJob) -> None:
+    """Do a job: an outcome, then details or None."""
+    outcomes = 0
+
+    def say(outcome: Outcome) -> None:
+        nonlocal outcomes
+        outcomes += 1
+        pipe.send(outcome)
+
+    details = None
+    try:
+        if isinstance(job, AssignJob):
+            details = run_assign(job, say)
+        else:
+            run_compare(job, say)
+    except Exception as error:  # whatever a bug raises is this job's alone
+        _log.exception("a job failed")
+        if not outcomes:
+            say(Failure(f"{type(error).__name__}: {error}"))
+    pipe.send(details)  # ends the process if the pipe is closed
+
+
+def _warm_up(assignor: str) -> None:
+    """Load all that solving needs, by solving."""
+    from optassign.assignor import assign
+    from optassign.generate import generate
+
+    start = time.perf_counter()
+    assign(generate("scale-out", 24, 4, 1, seed=1), assignor, 5.0).model_dump_json()
+    _log.debug("warm after %.1f s", time.perf_counter() - start)

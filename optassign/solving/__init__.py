@@ -1,0 +1,1 @@
+"""From a snapshot to an answer: arrays, stages, methods, report."""

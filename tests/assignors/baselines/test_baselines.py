@@ -1,0 +1,189 @@
+"""What every baseline does, whatever its heuristic: a valid answer to any snapshot, the same for the same problem."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judging import random_case
+from tiny import tiny_state
+
+from optassign import assignor as assignors
+from optassign.assignor import TaskAssignor, assign, create
+from optassign.cli import main
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, generate
+from optassign.judging.validation import validate
+from optassign.simulation.convergence import after_restoration, converge
+
+BASELINES = (
+    "consumer-sticky",
+    "gap-sticky",
+    "gap-sticky:previous-tasks",
+    "goal-chain",
+    "high-availability",
+    "sticky",
+    "weighted-shards",
+)
+KEEPS_ITS_ACTIVES = ("consumer-sticky", "gap-sticky")
+"""Asked again once all is restored, these promise to move no active task, after any one answer."""
+ASKS_AGAIN = ("goal-chain", "high-availability", "weighted-shards")
+"""These may want follow-ups; the others are done at once."""
+EVERYBODY_KEEPS = {"format", "R1", "R2", "R4"}
+"""Rules that no baseline may break; of the others it may not know."""
+
+all_baselines = pytest.mark.parametrize("name", BASELINES)
+
+
+def said(answer: TaskAssignment) -> str:
+    """All of it, as it would be written, but for the times."""
+    return answer.model_dump_json(exclude={"report": {"seconds"}})
+
+
+@cache
+def cases() -> dict[str, ApplicationState]:
+    """One of each shape, and all that a baseline may not have thought of."""
+    return {
+        **{shape: generate(shape, 24, 5, 1, seed=4) for shape in SHAPES},
+        "two standbys": generate("scale-out", 30, 6, 2, threads=(1, 4), capacity=(0.5, 2.0), seed=5, memory=True),
+        "no standbys": generate("scale-in", 20, 4, 0, threads=(1, 3), seed=6),
+        "unknown lags": generate("partial", 24, 5, 1, unknown=0.3, tiny=0.2, unlogged=0.2, seed=7, dense=True),
+        "consumers, racks, weights": generate("scale-out", 20, 4, 1, threads=2, weights=0.5, racks=2, consumers=True, seed=8),
+        "one client": generate("restart", 9, 1, 1, threads=2, seed=9),
+        "more standbys than clients": generate("cold", 12, 3, 9, seed=10),
+        "more clients than tasks": generate("scale-out", 3, 9, 2, stateless=0.0, seed=11),
+        "stateless only": generate("scale-in", 12, 4, 1, stateless=1.0, seed=12),
+        "no tasks": generate("cold", 0, 3, 1),
+    }
+
+
+def of_all_kinds() -> list[ApplicationState]:
+    """The cases; and small random snapshots: two owners, no owner, memory, state nobody listed, clients that drain."""
+    return [*cases().values(), *(random_case(seed)[0] for seed in range(80)), *(tiny_state(seed) for seed in range(80))]
+
+
+def reordered(value: Any, rng: random.Random | None) -> Any:
+    """The same JSON with every list and dictionary reversed, or shuffled by `rng`."""
+    if isinstance(value, dict):
+        below = [(key, reordered(inner, rng)) for key, inner in value.items()]
+    elif isinstance(value, list):
+        below = [reordered(inner, rng) for inner in value]
+    else:
+        return value
+    if rng is None:
+        below.reverse()
+    else:
+        rng.shuffle(below)
+    return dict(below) if isinstance(value, dict) else below
+
+
+def test_all_baselines_are_here() -> None:
+    found: list[str] = []
+    for name in assignors.names():
+        if name not in {"cp-sat", "greedy", *assignors.NEED_A_JDK}:
+            default, *others = assignors.variants(name) or (name,)
+            found += [name, *(f"{name}:{other}" for other in others)]
+            if default != name:
+                assert said(assign(cases()["scale-out"], f"{name}:{default}")) == said(assign(cases()["scale-out"], name))
+    assert found == list(BASELINES)
+
+
+@all_baselines
+def test_it_is_an_assignor_by_its_name(name: str) -> None:
+    made = create(name)
+    assert isinstance(made, TaskAssignor)
+    assert made.assign(cases()["scale-out"]).assignor.partition(":")[0] == name.partition(":")[0]
+
+
+@all_baselines
+def test_every_task_is_active_once_and_has_its_standbys(name: str) -> None:
+    for number, state in enumerate(of_all_kinds()):
+        broken = [violation for violation in validate(state, assign(state, name)) if violation.rule in EVERYBODY_KEEPS]
+        assert not broken, f"snapshot {number}: {broken[0]}"
+
+
+@all_baselines
+def test_the_order_of_lists_does_not_matter(name: str) -> None:
+    for number, state in enumerate(of_all_kinds()):
+        written = json.loads(state.model_dump_json())
+        expected = said(assign(ApplicationState.model_validate(written), name))
+        for rng in (None, random.Random(number)):
+            again = ApplicationState.model_validate(reordered(written, rng))
+            assert said(assign(again, name)) == expected, f"snapshot {number}, {'reversed' if rng is None else 'shuffled'}"
+
+
+# Reads snapshots, one a line; writes what each baseline answers.
+PROGRAM = """
+import sys
+from optassign import assign
+from optassign.formats.state import ApplicationState
+for line in sys.stdin:
+    for name in sys.argv[1:]:
+        state = ApplicationState.model_validate_json(line)
+        print(assign(state, name).model_dump_json(exclude={"report": {"seconds"}}))
+"""
+
+
+@pytest.mark.parametrize("seed", ["1", "4242"])
+def test_the_hash_seed_does_not_matter(seed: str) -> None:
+    states = list(cases().values())
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *BASELINES],
+        input="\n".join(state.model_dump_json() for state in states),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
+    asked = [(state, name) for state in states for name in BASELINES]
+    for (state, name), answer in zip(asked, run.stdout.splitlines(), strict=True):
+        assert answer == said(assign(state, name)), f"{name}: {state.application}"
+
+
+@all_baselines
+def test_an_assignor_that_is_asked_again_says_the_same(name: str) -> None:
+    made = create(name)
+    for state in cases().values():
+        assert said(made.assign(state)) == said(made.assign(state))
+
+
+@all_baselines
+def test_what_it_answers_step_by_step_is_valid_and_comes_to_an_end(name: str) -> None:
+    for case in ("scale-out", "scale-in", "restart", "two standbys"):
+        result = converge(cases()[case], name)
+        assert EVERYBODY_KEEPS.isdisjoint(result.violations), f"{case}: {result}"
+        assert result.settled, f"{case}: {result}"
+        assert result.rebalances == 1 or name in ASKS_AGAIN, f"{case}: {result}"
+
+
+@pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
+@pytest.mark.parametrize("name", KEEPS_ITS_ACTIVES)
+def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
+    for number, state in enumerate(of_all_kinds()):
+        if any(client.consumers for client in state.clients):
+            continue  # which of a client's consumers has a task is not in the answer
+        first = assign(state, name)
+        again = assign(after_restoration(state, first, keep_state=keep_state), name)
+        moved = [(one, other) for one, other in zip(first.clients, again.clients, strict=True) if one.active != other.active]
+        assert not moved, f"snapshot {number}: {moved[0]}"
+
+
+@all_baselines
+def test_it_stands_in_the_comparison(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(cases()["scale-out"].model_dump_json(), encoding="utf-8")
+    code = main(["compare", str(path), "--assignors", name])
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["assignors"]) == ["previous", name]
+    assert not found["failures"]
+    judged = found["assignors"][name]
+    assert EVERYBODY_KEEPS.isdisjoint(judged["violations"])
+    assert code == 0, "a baseline may break the rules that it does not know"

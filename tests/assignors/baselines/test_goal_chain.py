@@ -1,0 +1,361 @@
+"""Cruise Control's way: each goal by itself, the chain of them, and the target carried out step by step."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from judging import answer, snapshot
+
+from optassign.assignor import assign
+from optassign.assignors.baselines.chain.balance import BalanceGoal
+from optassign.assignors.baselines.chain.costs import Costs
+from optassign.assignors.baselines.chain.goals import (
+    CompleteGoal,
+    Goal,
+    MostCaughtUpGoal,
+    OneCopyPerClientGoal,
+    RestoreWorkGoal,
+)
+from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
+from optassign.assignors.baselines.goal_chain import GoalChainMethod, balance_goals, plan_goals
+from optassign.assignors.baselines.surviving import surviving
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, generate
+from optassign.goals.order import ORDERED, goal_order
+from optassign.models.forced import First, prepare
+from optassign.models.greedy.plan import greedy_actives
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
+from optassign.models.values import plan_values
+from optassign.models.windows import Windows, count, windows
+from optassign.simulation.convergence import converge
+from optassign.solving.arrays import to_arrays
+
+NAME = "goal-chain"
+LOG = 1_000
+STATELESS = "stateless"
+SEEDS = range(3)
+
+
+def running(tasks: str) -> dict[str, object]:
+    """A client that runs these tasks, which have changelogs."""
+    return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}
+
+
+def prepared(state: ApplicationState) -> tuple[Problem, First, Windows, Placement]:
+    """The problem and the start of the search, as the assignor has them."""
+    arrays = to_arrays(state)
+    problem, first = prepare(arrays.problem)
+    return problem, first, windows(problem), surviving(arrays)
+
+
+def given(found: TaskAssignment) -> dict[str, str]:
+    """What each client gets, as "active | standby | warm-ups", with a "!" for a follow-up."""
+    return {
+        client.process_id: " | ".join(" ".join(tasks) for tasks in (client.active, client.standby, client.warmup)).rstrip(" |")
+        + ("!" if client.followup_rebalance_ms is not None else "")
+        for client in found.clients
+    }
+
+
+def chains(problem: Problem, first: First, within: Windows, draft: Draft) -> dict[str, tuple[Goal, ...]]:
+    """The chain of a plan, and the one of what runs now."""
+    costs = Costs(problem, first)
+    hard = (CompleteGoal(costs), OneCopyPerClientGoal())
+    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, greedy_actives).answer)
+    soft = plan_goals(ORDERED, costs, draft)
+    balance = balance_goals(within, costs)
+    return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
+
+
+def random_action(draft: Draft, rng: random.Random) -> Action | None:
+    """A move, or a swap, that keeps one copy per client."""
+    task = rng.randrange(len(draft.active))
+    source = rng.choice([draft.active[task], *sorted(draft.standbys[task])])
+    target = rng.randrange(draft.C)
+    if target == source or (source != draft.active[task] and draft.holds(task, target)):
+        return None
+    move = Move(task, source, target, leadership=target in draft.standbys[task])
+    back = [
+        Move(other, target, source, leadership=source in draft.standbys[other])
+        for other in sorted(draft.actives_on[target] - {task})
+    ]
+    return (move, rng.choice(back)) if back and rng.random() < 0.5 else (move,)
+
+
+# ------------------------------------------------------------------------------------------------------------------- goals
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("chain", ["plan", "now"])
+def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> None:
+    """Whatever each does, healing and swaps included; and its counts stay those of the assignment."""
+    state = generate(shape, 60, 8, seed % 3, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=seed)  # type: ignore[arg-type]
+    problem, first, within, start = prepared(state)
+    draft = Draft(problem, start)
+    goals = chains(problem, first, within, draft)[chain]
+    for number, goal in enumerate(goals):
+        before = measures(goals[: number + 1], draft)
+        goal.optimise(draft, goals[:number])
+        assert measures(goals[: number + 1], draft) <= before, goal.name
+        for earlier, was in zip(goals[:number], before, strict=False):
+            assert earlier.measure(draft) <= was, f"{goal.name} breaks {earlier.name}"
+        if number >= 1:
+            placed = draft.placement()
+            counted = count(problem, placed.active, placed.standby_task, placed.standby_client)
+            assert draft.counts == [family.ravel().tolist() for family in counted.in_order()], goal.name
+    hard = (CompleteGoal, OneCopyPerClientGoal, MostCaughtUpGoal)
+    assert not any(goal.measure(draft) for goal in goals if isinstance(goal, hard))
+
+
+def measures(goals: Sequence[Goal], draft: Draft) -> list[int]:
+    return [goal.measure(draft) for goal in goals]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_goal_expects_of_an_action_is_what_comes_of_it(shape: str) -> None:
+    state = generate(shape, 40, 6, 2, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=4)  # type: ignore[arg-type]
+    problem, first, within, start = prepared(state)
+    draft = Draft(problem, start)
+    goals = chains(problem, first, within, draft)["now"]
+    goals[0].optimise(draft, ())
+    rng = random.Random(4)
+    tried = 0
+    while tried < 300:
+        action = random_action(draft, rng)
+        if action is None:
+            continue
+        tried += 1
+        before = measures(goals, draft)
+        expected = [goal.change(draft, action) for goal in goals]
+        accepted = [goal.accepts(draft, action) for goal in goals]
+        draft.apply(action)
+        after = measures(goals, draft)
+        for goal, was, change, now in zip(goals, before, expected, after, strict=True):
+            if isinstance(goal, MostCaughtUpGoal):
+                # It counts what is not allowed afterwards: a task that already is where it must not be may not move on.
+                assert change >= now - was
+            else:
+                assert change == now - was, f"{goal.name}: {action}"
+        assert accepted == [change <= 0 for change in expected]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_goals_measure_what_the_models_measure(shape: str) -> None:
+    problem, first, within, start = prepared(generate(shape, 60, 8, 1, threads=(1, 4), tiny=0.2, seed=6))  # type: ignore[arg-type]
+    draft = Draft(problem, start)
+    goals = chains(problem, first, within, draft)["plan"]
+    goals[0].optimise(draft, ())
+    placed = draft.placement()
+    excess = within.excess(count(problem, placed.active, placed.standby_task, placed.standby_client))
+    assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == excess
+    values = plan_values(problem, first, placed)
+    forced = {"restore_work": first.forced_work, "cold_copies": first.forced_cold}
+    found = {goal.name: goal.measure(draft) + forced.get(goal.name, 0) for goal in goals if goal.name in values}
+    assert found == values
+
+
+def test_two_clients_that_may_not_have_more_actives_swap() -> None:
+    """Each has two; both stateful ones are on a. A move would break the first goal, a swap does not."""
+    tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
+    problem, first, within, start = prepared(snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
+    draft, goals = Draft(problem, start), balance_goals(within, Costs(problem, first))
+    goals[STATEFUL].optimise(draft, [goals[ACTIVE]])
+    assert (draft.counts[ACTIVE], draft.counts[STATEFUL]) == ([2, 2], [1, 1])
+    alone = Draft(problem, start)
+    goals[STATEFUL].optimise(alone, [])
+    assert alone.counts[ACTIVE] == [1, 3], "without the first goal's veto a single move does"
+
+
+def test_a_veto_stands() -> None:
+    """All of b's state is a's too: only R2 is in the way of balance."""
+    tasks = {"0_0": LOG, "0_1": LOG}
+    standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
+    problem, first, within, start = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": standby}, num_standby_replicas=1))
+    draft = Draft(problem, start)
+    move = (Move(0, 0, 1),)
+    assert not OneCopyPerClientGoal().accepts(draft, move)
+    assert OneCopyPerClientGoal().accepts(draft, (Move(0, 0, 1, leadership=True),))
+    balance = balance_goals(within, Costs(problem, first))[ACTIVE]
+    assert balance.change(draft, move) < 0
+    balance.optimise(draft, [OneCopyPerClientGoal()])
+    assert sorted(draft.active) == [0, 1], "so leadership moves"
+    assert [sorted(clients) for clients in draft.standbys] == [[1 - client] for client in draft.active]
+
+
+def test_healing_promotes_the_standby_that_lags_least() -> None:
+    clients = {"a": {"0_0": 0}, "b": {"standby": "0_0", "lags": {"0_0": 7}}, "c": {"standby": "0_0", "lags": {"0_0": 6}}}
+    remembered = answer({"b": " | 0_0", "c": " | 0_0", "gone": "0_0"})
+    problem, first, _, start = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
+    draft = Draft(problem, start)
+    CompleteGoal(Costs(problem, first)).optimise(draft, [])
+    assert (draft.active, draft.standbys) == ([2], [frozenset({0, 1})])
+
+
+def test_healing_spares_draining_clients() -> None:
+    clients = {"a": {"draining": True, "lags": {"0_0": 0}}, "b": running("0_1"), "c": running("0_2")}
+    problem, first, _, start = prepared(snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
+    draft = Draft(problem, start)
+    CompleteGoal(Costs(problem, first)).optimise(draft, [])
+    assert not draft.actives_on[0]
+    assert not draft.standbys_on[0]
+
+
+def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
+    clients = {"a": {"active": "0_0 0_1", "lags": {"0_0": 900, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 0}}}
+    problem, first, within, start = prepared(snapshot({"0_0": LOG, "0_1": LOG}, clients))
+    draft = Draft(problem, start)
+    goal = chains(problem, first, within, draft)["now"][2]
+    assert isinstance(goal, MostCaughtUpGoal)
+    assert goal.measure(draft) == 1
+    goal.optimise(draft, [])
+    assert goal.measure(draft) == 0
+    assert draft.active == [1, 0]
+
+
+def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
+    """With two standbys a and b must hold copies, a the active one; either of the empty clients may have the third."""
+    clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
+    problem, first, _, _ = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
+    costs = Costs(problem, first)
+    assert costs.allowed_now(0, 0, frozenset({1, 2}))
+    assert costs.allowed_now(0, 0, frozenset({1, 3}))
+    assert not costs.allowed_now(0, 0, frozenset({2, 3}))
+    assert not costs.allowed_now(0, 1, frozenset({0, 2}))
+
+
+def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
+    """Client b has to take one of a's two tasks; it was given the large one."""
+    tasks = {"0_0": 90_000, "0_1": 1_000}
+    problem, first, within, _ = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": {}}))
+    large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    draft, costs = Draft(problem, large), Costs(problem, first)
+    RestoreWorkGoal(costs).optimise(draft, balance_goals(within, costs))
+    assert draft.active == [0, 1]
+
+
+def test_the_chain_goes_on_from_what_it_has_found() -> None:
+    """So a target that cannot be balanced stays the same from one rebalance to the next."""
+    for seed in range(10):
+        state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
+        arrays, order = to_arrays(state), goal_order(state)
+        problem, first = prepare(arrays.problem)
+        method = GoalChainMethod(arrays, order)
+        within = windows(problem)
+        found = method.least_excess(problem, first, within)
+        assert method.least_excess(problem, first, within) is found, "nothing is searched twice"
+        assert method.least_excess(problem, first, windows(problem)).same_as(found), f"seed {seed}"
+
+
+# ------------------------------------------------------------------------------------------------------------ the assignor
+
+
+def test_leadership_moves_at_once() -> None:
+    tasks = {f"0_{n}": LOG for n in range(4)}
+    standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
+    found = assign(snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
+    assert given(found) == {"a": "0_0 0_1 | 0_2 0_3", "b": "0_2 0_3 | 0_0 0_1"}
+    assert found.report.found_by == NAME
+    assert found.assignor == NAME
+
+
+def test_movements_are_limited_and_followed_up() -> None:
+    tasks = {f"0_{n}": LOG for n in range(8)}
+    state = snapshot(tasks, {"a": running(" ".join(tasks)), "b": {}}, max_warmup_replicas=3)
+    result = converge(state, NAME)
+    assert [step.measures.warmups for step in result.history] == [3, 1, 0]
+    assert [step.followup for step in result.history] == [True, True, False]
+    assert [len(client.active) for client in result.final.clients] == [4, 4]
+
+
+def test_what_a_gone_client_had_is_healed_first() -> None:
+    clients = {
+        "a": {},
+        "b": {**running("0_1"), "standby": "0_0", "lags": {"0_1": -2, "0_0": 5}},
+    }
+    remembered = answer({"b": "0_1 | 0_0", "gone": "0_0 | 0_1"})
+    found = assign(snapshot({"0_0": LOG, "0_1": LOG}, clients, num_standby_replicas=1, remembered=remembered), NAME)
+    assert given(found)["b"].startswith("0_0 0_1")
+    assert found.by_process_id["a"].standby == ("0_0", "0_1")
+
+
+def test_a_draining_client_gives_all_away() -> None:
+    tasks = {f"0_{n}": LOG for n in range(6)} | {"1_0": STATELESS}
+    clients = {"a": {**running("0_0 0_1 0_2"), "draining": True}, "b": running("0_3 0_4"), "c": running("0_5")}
+    for standbys in (0, 1):
+        result = converge(snapshot(tasks, clients, num_standby_replicas=standbys), NAME)
+        assert result.stable, str(result)
+        assert not result.violations, str(result)
+        assert not result.final.by_process_id["a"].active
+        assert not result.final.by_process_id["a"].standby
+
+
+@pytest.mark.parametrize(
+    ("goals", "planned"), [(("restore_work", "active_moves"), [1, 0]), (("active_moves", "restore_work"), [0, 1])]
+)
+def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], planned: list[int]) -> None:
+    """Both owners lag, and each other's state is caught up: keep the tasks, or keep the state."""
+    clients = {
+        "a": {"active": "0_0", "standby": "0_1", "lags": {"0_0": 900, "0_1": 0}},
+        "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
+    }
+    state = snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
+    problem, first, within, _ = prepared(state)
+    method = GoalChainMethod(to_arrays(state), goal_order(state))
+    plan = method.least_excess(problem, first, within)
+    assert plan.active.tolist() == planned
+    values = plan_values(problem, first, plan)
+    assert method.goals(problem, first, plan) == tuple(values[goal] for goal in goals)
+
+
+def test_goals_that_it_does_not_know_are_said() -> None:
+    assert "goal-chain does not know the goals load" in assign(generate("cold", 12, 3, weights=0.5), NAME).report.notes
+    assert assign(generate("cold", 12, 3), NAME).report.notes == ()
+
+
+# ---------------------------------------------------------------------------------------------------------------- at large
+
+
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_settles_and_breaks_no_rule(shape: str, standbys: int) -> None:
+    result = converge(generate(shape, 60, 8, standbys, threads=(1, 4), unlogged=0.1, seed=3), NAME)  # type: ignore[arg-type]
+    assert result.stable, str(result)
+    assert not result.violations, str(result)
+    excess = result.history[-1].measures.excess
+    # Of subtopologies, greedy moves and swaps leave a little now and then.
+    assert excess["active"] == excess["stateful_active"] == excess["copies"] == 0, str(result)
+    assert sum(excess.values()) <= 2, str(result)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_settles_without_memory_and_with_old_state(shape: str) -> None:
+    state = generate(shape, 40, 6, 1, seed=5)  # type: ignore[arg-type]
+    assert converge(state, NAME, memory=False).settled
+    kept = converge(state, NAME, keep_state=True)
+    assert kept.stable
+    assert not kept.violations
+
+
+def test_nothing_to_do() -> None:
+    assert given(assign(snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
+    assert given(assign(snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {"a": "0_0 1_0"}
+    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
+    assert given(assign(snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_order_of_lists_does_not_matter(shape: str) -> None:
+    state = generate(shape, 40, 7, 1, threads=(1, 4), seed=9)  # type: ignore[arg-type]
+    written = json.loads(state.model_dump_json())
+    for rng in map(random.Random, range(3)):
+        for name in ("tasks", "clients"):
+            rng.shuffle(written[name])
+        again = ApplicationState.model_validate(written)
+        assert assign(again, NAME).clients == assign(state, NAME).clients

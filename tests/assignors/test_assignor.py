@@ -1,0 +1,165 @@
+"""The assignors by name, `assign`, and what the package shows to its users."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import optassign
+from optassign import assignor as registry
+from optassign.assignor import AssignorError, TaskAssignor, assign, create, names, register
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.utilities import AssignmentError
+
+
+class AllToTheFirst:
+    """The simplest assignor there is, which notes what it is told."""
+
+    def __init__(self, time_limit: float) -> None:
+        self.time_limit = time_limit
+        self.told: list[object] = []
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        self.told.append(configs)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        first, *others = state.clients
+        return TaskAssignment(
+            assignor="first",
+            clients=(
+                KafkaStreamsAssignment(process_id=first.process_id, active=tuple(state.all_tasks)),
+                *(KafkaStreamsAssignment(process_id=client.process_id) for client in others),
+            ),
+        )
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        self.told.append(error)
+
+
+class ForgetsAClient(AllToTheFirst):
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return TaskAssignment(assignor="forgets", clients=())
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_factories", dict(registry._factories))
+
+
+@pytest.fixture
+def state() -> ApplicationState:
+    return ApplicationState.model_validate(
+        {
+            "format": 1,
+            "configs": {"num_standby_replicas": 1},
+            "tasks": [{"id": "0_0", "stateful": True}],
+            "clients": [{"process_id": "a", "threads": 1}, {"process_id": "b", "threads": 1}],
+        }
+    )
+
+
+def test_a_registered_assignor_is_created_and_used(state: ApplicationState) -> None:
+    made: list[AllToTheFirst] = []
+
+    def factory(time_limit: float) -> AllToTheFirst:
+        made.append(AllToTheFirst(time_limit))
+        return made[-1]
+
+    register("first", factory)
+    assert "first" in names()
+    answer = assign(state, "first", time_limit=0.5)
+    assert [client.active for client in answer.clients] == [("0_0",), ()]
+    assert made[0].time_limit == 0.5
+    assert made[0].told == [state.configs, AssignmentError.NONE]
+    assign(state, "first")
+    assert len(made) == 2, "each call has its own assignor"
+
+
+def test_an_assignor_of_ones_own_needs_no_name(state: ApplicationState) -> None:
+    own = AllToTheFirst(1)
+    assert isinstance(own, TaskAssignor)
+    assert assign(state, own).assignor == "first"
+
+
+def test_it_may_be_named_by_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "some_module", SimpleNamespace(Some=AllToTheFirst))
+    register("lazy", "some_module:Some")
+    assert isinstance(create("lazy", time_limit=3), AllToTheFirst)
+
+
+def test_an_answer_that_kafka_would_refuse_is_an_error(state: ApplicationState) -> None:
+    own = ForgetsAClient(1)
+    with pytest.raises(AssignorError, match="'forgets' gave an answer that Kafka would refuse: MISSING_PROCESS_ID"):
+        assign(state, own)
+    assert own.told[-1] is AssignmentError.MISSING_PROCESS_ID
+
+
+def test_an_unknown_name_is_told_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"unknown assignor 'cp_sat'; allowed: .*cp-sat.*greedy"):
+        create("cp_sat")
+
+
+def test_names_are_taken_once() -> None:
+    with pytest.raises(ValueError, match="'greedy' is already registered"):
+        register("greedy", AllToTheFirst)
+    with pytest.raises(ValueError, match="needs a name"):
+        register("", AllToTheFirst)
+    register("greedy", AllToTheFirst, replace=True)
+    assert isinstance(create("greedy"), AllToTheFirst)
+
+
+@pytest.mark.parametrize("limit", [-1, float("inf"), float("nan")])
+def test_bad_time_limits(limit: float) -> None:
+    register("first", AllToTheFirst)
+    with pytest.raises(ValueError, match="time limit"):
+        create("first", time_limit=limit)
+
+
+def test_what_the_package_shows() -> None:
+    for name in optassign.__all__:
+        assert getattr(optassign, name) is not None
+        assert name in dir(optassign)
+    assert optassign.assign is assign
+    assert optassign.ApplicationState is ApplicationState
+    assert not hasattr(optassign, "other")
+
+
+class InTwoForms(AllToTheFirst):
+    VARIANTS = ("plain", "fancy")
+
+    def __init__(self, time_limit: float, variant: str = "plain") -> None:
+        super().__init__(time_limit)
+        self.variant = variant
+
+
+def test_variants_are_asked_for_behind_a_colon() -> None:
+    register("forms", InTwoForms)
+    made = [create(name) for name in ("forms", "forms:plain", "forms:fancy")]
+    assert [one.variant for one in made if isinstance(one, InTwoForms)] == ["plain", "plain", "fancy"]
+    assert registry.variants("forms") == ("plain", "fancy")
+    assert registry.variants("greedy") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("forms:odd", "unknown variant 'odd' of 'forms'; allowed: plain, fancy"),
+        ("forms:", "unknown variant '' of 'forms'; allowed: plain, fancy"),
+        ("greedy:odd", "unknown variant 'odd' of 'greedy'; allowed: none"),
+        ("odd:forms", "unknown assignor 'odd'"),
+    ],
+)
+def test_unknown_variants_are_named_with_what_is_allowed(name: str, said: str) -> None:
+    register("forms", InTwoForms)
+    with pytest.raises(ValueError) as error:
+        create(name)
+    assert said in str(error.value)
+
+
+def test_a_name_has_no_colon() -> None:
+    with pytest.raises(ValueError) as error:
+        register("forms:fancy", InTwoForms)
+    assert "colon" in str(error.value)

@@ -1,0 +1,213 @@
+"""The order of the goals as data: presets, goals (a), balance_factor, and clients that drain."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from enumeration import Copies, Tiny
+from judging import snapshot
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import Options
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.goals.order import ORDERED, goal_order, read_options
+from optassign.judging.metrics import active_moves, measure
+from optassign.judging.placement import Placement, planned
+from optassign.judging.validation import validate
+from optassign.simulation.convergence import converge
+from optassign.simulation.successors import after_restoration
+
+both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+
+
+def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update=options)})
+
+
+def with_configs(state: ApplicationState, **configs: Any) -> ApplicationState:
+    return state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
+
+
+def copies_of(state: ApplicationState, placed: Placement) -> Copies:
+    return {task.id: (placed.active[task.id][0], frozenset(placed.standby[task.id])) for task in state.tasks}
+
+
+def plans(tiny: Tiny) -> list[Copies]:
+    """Every balanced plan."""
+    every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
+    return [copies for copies in every if tiny.balanced(copies)]
+
+
+# ------------------------------------------------------------------------------------------------------- the order of goals
+
+ORDERS = [
+    ("active_moves", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
+    ("standby_moves", "cold_actives", "active_moves", "restore_work", "cold_copies"),
+    ("cold_copies", "active_moves"),
+    ("cold_actives", "restore_work"),
+]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) -> None:
+    """Against enumeration, in those of 60 tiny snapshots that need a plan."""
+    looked = 0
+    for seed in range(60):
+        state = with_options(tiny_state(seed, most=800), goals=order)
+        given = assign(state)
+        if given.plan is None:
+            continue
+        tiny = Tiny(state)
+        at = [ORDERED.index(goal) for goal in order]
+        best = min(tuple(tiny.plan_values(plan)[i] for i in at) for plan in plans(tiny))
+        values = tiny.plan_values(copies_of(state, planned(state, given)))
+        assert tuple(values[i] for i in at) == best, f"seed {seed}"
+        assert [goal.name for goal in given.report.goals if goal.stage == "plan"][: len(order)] == list(order)
+        looked += 1
+    assert looked >= 4
+
+
+def test_options_are_the_same_in_toml_and_in_a_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "options.toml"
+    path.write_text(
+        """
+        balance_factor = 3
+        preset = "weighted"
+        goals = ["load", "restore_work"]
+
+        [weights]
+        instance = 5.0
+        stickiness = 0.5
+        """,
+        encoding="utf-8",
+    )
+    options = read_options(path)
+    assert options == Options.model_validate(
+        {
+            "balance_factor": 3,
+            "preset": "weighted",
+            "goals": ["load", "restore_work"],
+            "weights": {"instance": 5.0, "stickiness": 0.5},
+        }
+    )
+    order = goal_order(generate("cold", tasks=4, clients=2).model_copy(update={"options": options}))
+    assert (order.preset, order.goals, order.configured) == ("weighted", ("load", "restore_work"), ("load",))
+    assert (order.weights.instance, order.weights.subtopology, order.weights.stickiness) == (5.0, 100.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("goals = 3", "goals"),
+        ('goals = ["speed"]', "goals"),
+        ('goals = ["load", "load"]', "goals"),
+        ('preset = "best"', "preset"),
+        ("balance_factor = 0", "balance_factor"),
+        ("[weights]\ninstance = -1.0", "weights.instance"),
+        ("colour = 1", "colour"),
+        ("preset =", "not TOML"),
+    ],
+)
+def test_options_that_are_none_are_refused_with_their_place(tmp_path: Path, text: str, found: str) -> None:
+    path = tmp_path / "options.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"options\.toml: ") as error:
+        read_options(path)
+    assert found in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_configured_takes_part_of_itself() -> None:
+    state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=2)
+    assert goal_order(state).goals == ORDERED
+    assert goal_order(with_configs(state, rack_aware_assignment_strategy="min_traffic")).configured == ("rack_traffic",)
+    assert goal_order(with_configs(state, rack_aware_assignment_tags=("zone",))).configured == ("tag_spread",)
+    assert goal_order(generate("scale-out", tasks=12, clients=3, weights=0.5)).configured == ("load",)
+
+
+# ------------------------------------------------------------------------------------------------------------ preset weighted
+
+
+def test_weights_decide_between_balance_and_staying() -> None:
+    """A new client: with all weight on staying nothing moves; with all weight on balance it is ordered's balance."""
+    state = generate("scale-out", tasks=12, clients=4, standbys=1, seed=2)
+    ordered = assign(state)
+    stays = assign(with_options(state, preset="weighted", weights={"instance": 0.0, "subtopology": 0.0, "stickiness": 1.0}))
+    assert measure(state, stays).active_moves == 0
+    assert (stays.plan, measure(state, stays).warmups) == (None, 0)
+    balances = assign(with_options(state, preset="weighted", weights={"instance": 1e6, "subtopology": 1e6, "stickiness": 1.0}))
+    assert balances.plan is not None
+    assert ordered.plan is not None
+    moves = [active_moves(state, Placement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
+    assert moves[0] > 0
+    assert Tiny(state).balanced(copies_of(state, planned(state, balances)))
+
+
+@pytest.mark.parametrize("shape", ["cold", "steady", "scale-out", "scale-in", "restart", "partial"])
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+def test_weighted_settles_and_rests(shape: Any, standbys: int) -> None:
+    state = with_options(generate(shape, tasks=15, clients=4, standbys=standbys, seed=1), preset="weighted")
+    result = converge(state)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_weighted_sum_keeps_within_its_numbers() -> None:
+    """A lag near the end of int64 beside changelogs of five offsets."""
+    clients = {
+        "a": {"active": "0_0", "lags": {"0_0": -2, "0_1": 2**63 - 1}},
+        "b": {"active": "0_1", "lags": {"0_1": 2**63 - 1}},
+    }
+    state = snapshot({"0_0": 5, "0_1": 5}, {**clients, "c": {}}, options={"preset": "weighted"}, num_standby_replicas=1)
+    given = assign(state)
+    assert validate(state, given) == []
+    for goal in given.report.goals:
+        assert goal.value >= 0, goal
+        assert goal.bound is None or goal.bound >= 0, goal
+
+
+# ---------------------------------------------------------------------------------------------- balance_factor and draining
+
+
+@both
+@pytest.mark.parametrize(("factor", "moved"), [(1, 2), (2, 2), (3, 1), (4, 1), (5, 0)])
+def test_a_wider_window_moves_less(assignor: str, factor: int, moved: int) -> None:
+    """Eight stateless tasks, six of them on a: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
+    tasks = {f"{i}_0": "stateless" for i in range(8)}
+    clients = {"a": {"active": [f"{i}_0" for i in range(6)]}, "b": {"active": ["6_0", "7_0"]}}
+    state = snapshot(tasks, clients, options={"balance_factor": factor})
+    given = assign(state, assignor)
+    most = 4 + math.ceil((factor - 1) / 2)
+    least = 4 - (factor - 1) // 2
+    a, b = (len(client.active) for client in given.clients)
+    assert least <= b <= a <= most
+    assert measure(state, given).active_moves == moved
+
+
+@both
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["steady", "scale-out"])
+def test_who_drains_is_emptied_and_may_leave_without_a_stir(assignor: str, shape: Any, standbys: int) -> None:
+    state = generate(shape, tasks=24, clients=5, standbys=standbys, seed=standbys)
+    leaving = state.clients[0].process_id
+    clients = [c.model_copy(update={"draining": c.process_id == leaving}) for c in state.clients]
+    state = state.model_copy(update={"clients": clients})
+    for _ in range(60):
+        given: TaskAssignment = assign(state, assignor)
+        assert validate(state, given) == []
+        assert given.by_process_id[leaving].followup_rebalance_ms is None
+        state = after_restoration(state, given)
+        if all(client.followup_rebalance_ms is None for client in given.clients):
+            break
+    emptied = given.by_process_id[leaving]
+    assert (emptied.active, emptied.standby, emptied.warmup) == ((), (), ())
+    left = state.model_copy(update={"clients": [c for c in state.clients if c.process_id != leaving]})
+    again = assign(left, assignor)
+    assert again.report.termination.reason == "rest"
+    assert again.clients == tuple(client for client in given.clients if client.process_id != leaving)

@@ -1,0 +1,219 @@
+"""Shares, windows, excess, spread: KIP-441's example, water filling by hand, clients of all sizes."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from judging import answer, snapshot
+
+from optassign.formats.state import ApplicationState
+from optassign.judging.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
+from optassign.judging.placement import planned
+
+
+def clients(*threads: int, **more: Any) -> dict[str, Any]:
+    return {"abcdefgh"[i]: {"threads": number, **more.get("abcdefgh"[i], {})} for i, number in enumerate(threads)}
+
+
+def logged(tasks: int, **state: Any) -> ApplicationState:
+    return snapshot({f"0_{i}": 100 for i in range(tasks)}, state.pop("clients"), **state)
+
+
+# ------------------------------------------------------------------------------------------- KIP-441's own example
+
+XY = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless", "1_0": 100, "1_1": 100, "1_2": 100}
+
+
+def test_kip_441_spreads_each_subtopology() -> None:
+    """Subtopologies X = 0 and Y = 1 of three partitions on three nodes: preferred and not preferred by the KIP."""
+    state = snapshot(XY, clients(1, 1, 1))
+    preferred = answer({"a": "0_0 1_0", "b": "0_1 1_1", "c": "0_2 1_2"})
+    other = answer({"a": "0_0 0_1", "b": "0_2 1_0", "c": "1_1 1_2"})
+    assert is_balanced(state, preferred)
+    assert not is_balanced(state, other)
+    assert excess(state, other) == {
+        "active": 0,
+        "stateful_active": 2,  # 0, 1 and 2 where 1 each is right
+        "copies": 2,
+        "subtopology_active": 4,
+        "subtopology_copies": 2,
+    }
+    assert set(spread(state, preferred).values()) == {0.0}
+    assert spread(state, other) == {
+        "active": 0.0,
+        "stateful_active": 2.0,
+        "copies": 2.0,
+        "subtopology_active": 2.0,
+        "subtopology_copies": 2.0,
+    }
+    # The KIP's literal definition does not tell them apart: as many clients execute X as execute Y.
+    assert subtopology_balance(state, preferred) == subtopology_balance(state, other) == 0
+    assert subtopology_balance(state, answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
+
+
+def test_kip_441_instance_balance_is_a_difference_of_at_most_one() -> None:
+    state = snapshot({f"{i}_0": "stateless" for i in range(4)}, clients(1, 1, 1))
+    assert is_balanced(state, answer({"a": "0_0 1_0", "b": "2_0", "c": "3_0"}))
+    assert not is_balanced(state, answer({"a": "0_0 1_0", "b": "2_0 3_0", "c": ""}))
+
+
+def test_two_heaps_are_better_than_one() -> None:
+    state = snapshot({f"{i}_0": "stateless" for i in range(10)}, clients(1, 1, 1, 1, 1))
+    tasks = [f"{i}_0" for i in range(10)]
+    far = answer({"a": " ".join(tasks[:8]), "b": " ".join(tasks[8:])})
+    near = answer({"a": " ".join(tasks[:5]), "b": " ".join(tasks[5:])})
+    assert excess(state, far)["active"] == 6 * 7 // 2 + 3 * 3
+    assert excess(state, near)["active"] == 2 * 6 + 3 * 3
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, 3), (1, 1), (2, 0), (3, 0), (4, 1), (5, 3), (6, 6)])
+def test_excess_of_one_window(count: int, expected: int) -> None:
+    assert Window(2, 3).excess(count) == expected
+
+
+# --------------------------------------------------------------------------------------------------------- shares
+
+
+@pytest.mark.parametrize(
+    ("state", "tasks", "copies_per_task", "expected"),
+    [
+        (clients(1, 1, 1), 4, 1, ["4/3", "4/3", "4/3"]),
+        (clients(1, 2, 5), 4, 1, ["1/2", "1", "5/2"]),
+        # 8 copies of 4 tasks, 1 : 2 : 5 would be 1, 2, 5: c is cut off at 4, and its 1 is shared 1 : 2.
+        (clients(1, 2, 5), 4, 2, ["4/3", "8/3", "4"]),
+        # 12 copies of 4 on all three: everybody has everything.
+        (clients(1, 2, 5), 4, 3, ["4", "4", "4"]),
+        # 15 copies of 5, 1 : 1 : 6 : 8 would be 15/16 each and c, d far over 5; then a and b have 5/2 each.
+        (clients(1, 1, 6, 8), 5, 3, ["5/2", "5/2", "5", "5"]),
+        # 8 of 4, 1 : 1 : 3 : 3 is 1, 1, 3, 3; nobody is cut off.
+        (clients(1, 1, 3, 3), 4, 2, ["1", "1", "3", "3"]),
+        # Cut off in two rounds: 12 of 6, 1 : 3 : 8 is 1, 3, 8 -> 6 left for 1 : 3 is 3/2, 9/2.
+        (clients(1, 3, 8), 6, 2, ["3/2", "9/2", "6"]),
+        # 12 of 4, 1 : 1 : 4 : 10 -> d 4, 8 left: 4/3, 4/3, 16/3 -> c 4, 4 left: 2, 2.
+        (clients(1, 1, 4, 10), 4, 3, ["2", "2", "4", "4"]),
+        (clients(1, 1), 0, 2, ["0", "0"]),
+    ],
+)
+def test_shares_by_water_filling(state: dict[str, Any], tasks: int, copies_per_task: int, expected: list[str]) -> None:
+    found = shares(snapshot({}, state), tasks, copies_per_task)
+    assert list(found.values()) == [Fraction(share) for share in expected]
+    assert sum(found.values()) == tasks * copies_per_task
+
+
+def test_odd_capacities_are_exact_in_millionths() -> None:
+    state = snapshot({}, clients(1, 3, a={"capacity": 0.1}, b={"capacity": 1.3333335}))
+    assert shares(state, 41) == {"a": Fraction(41 * 100_000, 4_100_002), "b": Fraction(41 * 4_000_002, 4_100_002)}
+
+
+def test_sizes_beyond_int64_are_exact() -> None:
+    huge = {"a": {"capacity": 1e6}, "b": {"capacity": 1e-6}}
+    state = snapshot({}, clients(8_999_999, 1, **huge))
+    assert shares(state, 10**5)["b"] == Fraction(10**5, 8_999_999 * 10**12 + 1)
+
+
+# -------------------------------------------------------------------------------------------------------- draining
+
+
+def test_who_drains_has_no_share_of_actives() -> None:
+    state = snapshot({}, clients(1, 1, 2, c={"draining": True}))
+    assert list(shares(state, 5).values()) == [Fraction(5, 2), Fraction(5, 2), 0]
+
+
+def test_who_drains_takes_only_the_copies_that_others_cannot_hold() -> None:
+    # 12 copies of 4 tasks; a and b hold 4 each, 4 are left for c, d, e by 1 : 1 : 6: e is cut off nowhere.
+    drain = {name: {"draining": True} for name in "cde"}
+    state = snapshot({}, clients(1, 5, 1, 1, 6, **drain))
+    assert list(shares(state, 4, 3).values()) == [4, 4, Fraction(1, 2), Fraction(1, 2), 3]
+    assert list(shares(state, 4, 2).values()) == [4, 4, 0, 0, 0]
+    # 20 copies: 12 for c, d, e, at most 4 each.
+    assert list(shares(state, 4, 5).values()) == [4, 4, 4, 4, 4]
+
+
+def test_if_all_drain_none_does() -> None:
+    state = snapshot({}, clients(1, 3, a={"draining": True}, b={"draining": True}))
+    assert list(shares(state, 6, 1).values()) == [Fraction(3, 2), Fraction(9, 2)]
+
+
+def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None:
+    state = snapshot({"0_0": "stateless", "0_1": "stateless"}, clients(1, 1, 1, c={"draining": True}))
+    assert is_balanced(state, answer({"a": "0_0", "b": "0_1", "c": ""}))
+    half_way = answer({"a": "0_0", "b": "", "c": "0_1"})
+    assert excess(state, half_way)["active"] == 2
+    assert spread(state, half_way)["active"] == 1.0
+
+
+# --------------------------------------------------------------------------------------------------------- windows
+
+
+def test_windows_are_floor_and_ceiling_of_the_share() -> None:
+    tasks = {"0_0": 5, "0_1": 5, "0_2": 5, "1_0": "unlogged", "1_1": "unlogged", "2_0": "stateless"}
+    found = windows(snapshot(tasks, clients(1, 3), num_standby_replicas=5))
+    assert dict(found.active) == {"a": (1, 2), "b": (4, 5)}
+    assert dict(found.stateful_active) == {"a": (1, 2), "b": (3, 4)}
+    assert dict(found.copies) == {"a": (3, 3), "b": (3, 3)}
+    assert found.subtopology_active == {
+        ("", 0): {"a": (0, 1), "b": (2, 3)},
+        ("", 1): {"a": (0, 1), "b": (1, 2)},
+        ("", 2): {"a": (0, 1), "b": (0, 1)},
+    }
+    assert found.subtopology_copies == {("", 0): {"a": (3, 3), "b": (3, 3)}}
+
+
+def test_subtopologies_are_told_apart_by_name_too() -> None:
+    tasks = {"0_0": "stateless", "x__0_0": "stateless", "y__0_0": "stateless", "0_1": "stateless"}
+    assert list(windows(snapshot(tasks, clients(1))).subtopology_active) == [("", 0), ("x", 0), ("y", 0)]
+
+
+@pytest.mark.parametrize(
+    ("factor", "three", "half"),
+    [(1, (3, 3), (0, 1)), (2, (3, 4), (0, 2)), (3, (2, 4), (0, 2)), (4, (2, 5), (0, 3)), (9, (0, 7), (0, 5))],
+)
+def test_balance_factor_widens_per_client_only(factor: int, three: Window, half: Window) -> None:
+    """KIP-441's first draft; 3 tasks each, and half a stateful task each."""
+    tasks = {f"0_{i}": "stateless" for i in range(5)} | {"1_0": 100}
+    found = windows(snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
+    assert found.active["a"] == three
+    assert found.stateful_active["a"] == found.copies["a"] == half
+    assert found.subtopology_active["", 0]["a"] == (2, 3)
+    assert found.subtopology_copies["", 1]["a"] == (0, 1)
+
+
+# ------------------------------------------------------------------------------------------------- counts, spread
+
+
+def test_warmups_count_nowhere() -> None:
+    state = logged(2, clients=clients(1, 1), num_standby_replicas=0)
+    assert is_balanced(state, answer({"a": "0_0 | | 0_1", "b": "0_1"}))
+
+
+def test_standbys_count_as_copies_only() -> None:
+    state = logged(3, clients=clients(1, 1, 1), num_standby_replicas=1)
+    assert is_balanced(state, answer({"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}))
+    uneven = answer({"a": "0_0 | 0_1 0_2", "b": "0_1 | 0_0", "c": "0_2"})
+    assert excess(state, uneven) == {
+        "active": 0,
+        "stateful_active": 0,
+        "copies": 2,
+        "subtopology_active": 0,
+        "subtopology_copies": 2,
+    }
+
+
+def test_spread_is_per_thread_and_capacity() -> None:
+    state = snapshot({f"0_{i}": "stateless" for i in range(6)}, clients(1, 2, b={"capacity": 2.5}))
+    assert spread(state, answer({"a": "0_0", "b": "0_1 0_2 0_3 0_4 0_5"}))["active"] == 0.0
+    assert spread(state, answer({"a": "0_0 0_1", "b": "0_2 0_3 0_4 0_5"}))["active"] == pytest.approx(2 - 4 / 5)
+    assert spread(state, answer({"a": "0_0 0_1", "b": ""}))["subtopology_active"] == 2.0
+
+
+def test_a_plan_is_counted_like_an_answer() -> None:
+    state = logged(2, clients=clients(1, 1))
+    given = answer({"a": "0_0 0_1", "b": ""}, plan={"a": "0_0", "b": "0_1"})
+    assert not is_balanced(state, given)
+    assert is_balanced(state, planned(state, given))
+
+
+def test_nothing_to_balance_is_balanced() -> None:
+    state = snapshot({}, clients(1, 2))
+    assert is_balanced(state, answer({"a": "", "b": ""}))
+    assert subtopology_balance(state, answer({})) == 0

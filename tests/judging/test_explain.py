@@ -1,0 +1,205 @@
+"""Explanations: the reasons are the true ones, and the words say them."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from judging import answer, random_case, snapshot
+
+from optassign.benchmarks.grid import GRID
+from optassign.formats.assignment import Report, TaskAssignment, Waiting
+from optassign.formats.state import ApplicationState
+from optassign.judging.explain import explain, explain_client, explain_task
+from optassign.judging.explain_text import lines_of_all, lines_of_client, lines_of_task
+from optassign.judging.explanation import Why
+from optassign.judging.metrics import measure
+from optassign.utilities import identity_assignment
+
+TWO_THREADS = snapshot(
+    {"0_0": 500, "0_1": 600, "0_2": 700, "0_3": 800, "1_0": "stateless", "1_1": "stateless"},
+    {
+        "a": {"active": "0_0 0_1 0_2 0_3 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": -2, "0_3": -2}, "threads": 2},
+        "b": {"active": "1_1", "standby": "0_1 0_2", "lags": {"0_1": 3, "0_2": 300}},
+    },
+)
+
+
+def words(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
+
+
+def test_an_active_that_moves_from_a_client_above_its_window() -> None:
+    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1"}), "0_1")
+    assert e.why_moved == "above its window"
+    a, b = e.candidates
+    assert (a.process_id, a.before, a.now, a.rank, a.lag, a.may_be_active) == ("a", "active", None, 0, 0, True)
+    assert (b.process_id, b.before, b.now, b.rank, b.lag, b.may_be_active) == ("b", "standby", "active", 0, 3, True)
+    # Back on a, its active tasks were 5 of 4 and its logged ones 4 of 2–3; b could not spare one either.
+    assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
+    assert b.binds == ()
+    text = words(lines_of_task(e))
+    assert "active: moves from a to b" in text
+    assert "its client had more than its window allows" in text
+    assert "R3 leaves 2 clients" in text
+
+
+def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
+    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "0_2")
+    b = e.candidates[1]
+    assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
+    assert e.why_moved is None
+    text = words(lines_of_task(e))
+    assert "it is the only client that is caught up, so R3 leaves no other" in text
+    assert "300 offsets to replay, so R3 keeps the active copy away" in text
+
+
+def test_a_plan_and_what_it_waits_for() -> None:
+    given = answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1 || 0_2!"}, plan={"a": "0_0 0_3 1_0 0_1", "b": "0_2 1_1"}).model_copy(
+        update={"report": Report(waiting=(Waiting(task="0_2", process_id="b", role="active", lag=300, slot=True),))}
+    )
+    e = explain_task(TWO_THREADS, given, "0_2")
+    text = words(lines_of_task(e))
+    assert "the plan wants it on b, once that is caught up: 300 offsets to replay" in text
+    assert "0_2 active on b: 300 offsets to go, being restored" in text
+    assert "planned: active" in text
+    all_ = explain(TWO_THREADS, given)
+    assert (all_.followup_by, all_.followup_ms) == ("b", 60_000)
+    assert [(c.task, c.process_id, c.role, c.offsets) for c in all_.restores] == [("0_2", "b", "warmup", 300)]
+    assert all_.planned_work == 300
+    assert "follow-up after 60 s, asked for by b" in words(lines_of_all(all_))
+
+
+def one_mover(**b: object) -> ApplicationState:
+    return snapshot(
+        {"0_0": 500},
+        {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 3}, **b}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (
+            snapshot(
+                {"0_0": 500},
+                {"a": {"active": "0_0", "lags": {"0_0": -2}, "draining": True}, "b": {"0_0": 3}},
+            ),
+            "draining",
+        ),
+        (snapshot({"0_0": 500}, {"a": {"active": "0_0", "lags": {"0_0": 400}}, "b": {"0_0": 3}}), "lags"),
+        (
+            snapshot(
+                {"1_0": "stateless", "1_1": "stateless", "1_2": "stateless", "1_3": "stateless"},
+                {"a": {"active": "1_0 1_1"}, "b": {}, "c": {"active": "1_2 1_3"}},
+            ),
+            "to one below its window",
+        ),
+        (one_mover(), "goals"),
+    ],
+    ids=["draining", "lags", "below", "goals"],
+)
+def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
+    task = state.tasks[0].id
+    others = {c.process_id: " ".join(t for t in c.previous_active if t != task) for c in state.clients}
+    others["b"] += f" {task}"
+    e = explain(state, answer(others))
+    assert [(move.task, move.from_client, move.to_client, move.why) for move in e.moves] == [(task, "a", "b", why)]
+    assert explain_task(state, answer(others), task).why_moved == why
+
+
+def test_a_client_that_has_gone() -> None:
+    remembered = answer({"a": "0_0", "gone": "0_1"})
+    state = snapshot(
+        {"0_0": 500, "0_1": 500, "0_2": 5},
+        {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"0_1": 4}},
+        remembered=remembered,
+    )
+    given = answer({"a": "0_0", "b": "0_1 0_2"})
+    e = explain(state, given)
+    assert (len(e.moves), e.stay, e.new, e.gone) == (0, 1, 2, 1)
+    assert explain_task(state, given, "0_1").why_moved == "gone"
+    assert explain_task(state, given, "0_2").why_moved is None
+    assert "2 had no client (1 because it has gone)" in words(lines_of_all(e))
+
+
+def test_tasks_that_nobody_is_caught_up_on() -> None:
+    state = snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
+    given = answer({"a": "0_1", "b": "0_0"})
+    assert explain(state, given).nobody_caught_up == ("0_0", "0_1")
+    text = words(lines_of_task(explain_task(state, given, "0_0")))
+    assert "no client is caught up; R3 leaves those that lag least: 1 client" in text
+
+
+def test_tasks_without_a_changelog_have_no_lags() -> None:
+    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
+    assert e.kind == "stateless"
+    assert [c.lag for c in e.candidates] == [None, None]
+    assert "any client may run it" in words(lines_of_task(e))
+
+
+def test_in_a_large_group_only_those_concerned_are_listed() -> None:
+    clients: dict[str, Any] = {f"c{i:02}": {} for i in range(30)}
+    clients["c07"] = {"active": "0_0", "lags": {"0_0": -2}}
+    state = snapshot({"0_0": 1234567, "1_0": "stateless"}, clients, num_standby_replicas=1)
+    given = answer({name: "0_0" if name == "c07" else "| 0_0" if name == "c11" else "" for name in clients})
+    e = explain_task(state, given, "0_0")
+    assert [c.process_id for c in e.candidates] == ["c07", "c11"]
+    assert (e.others, e.others_may_be_active, e.others_cost) == (28, False, 1234567)
+    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in words(lines_of_task(e))
+
+
+def test_what_a_client_gains_and_loses() -> None:
+    e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_3 1_0", "b": "0_2 1_1"}), "b")
+    active, standby, warmup = e.roles
+    assert (active.role, active.kept, active.gained, active.lost) == ("active", ("1_1",), ("0_2",), ())
+    assert (standby.role, standby.kept, standby.gained, standby.lost) == ("standby", (), (), ("0_1", "0_2"))
+    assert (warmup.kept, warmup.gained, warmup.lost) == ((), (), ())
+    assert not e.standbys_known
+    count = e.windows[0]
+    assert (count.window, count.low, count.high, count.before, count.after) == ("active", 2, 2, 1, 2)
+    assert [(c.task, c.offsets) for c in e.restores] == [("0_2", 300)]
+    text = words(lines_of_client(e))
+    assert "client b (1 thread)" in text
+    assert "active: 1 kept; gains 0_2" in text
+    assert "standby: 0 kept; loses 0_1, 0_2 (before: what its disk lists)" in text
+    assert "active tasks: 1 → 2, window 2" in text
+    assert "restores 300 offsets: 0_2 (active, 300)" in text
+
+
+def test_a_client_outside_its_window_is_said_to_be() -> None:
+    e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
+    assert "active tasks: 5 → 5, window 4, outside it" in words(lines_of_client(e))
+
+
+def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
+    given = answer({"a": "", "b": ""})
+    with pytest.raises(LookupError, match="no task 7_7"):
+        explain_task(TWO_THREADS, given, "7_7")
+    with pytest.raises(LookupError, match="no client z"):
+        explain_client(TWO_THREADS, given, "z")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
+    state, given = random_case(seed)
+    e = explain(state, given)
+    assert e.excess_now == sum(measure(state, given).excess.values())
+    text = list(lines_of_all(e))
+    for task in state.all_tasks:
+        text += lines_of_task(explain_task(state, given, task))
+    for client in state.kafka_streams_states:
+        text += lines_of_client(explain_client(state, given, client))
+    assert all(line and "\n" not in line for line in text)
+    json.dumps(asdict(e), default=lambda model: model.model_dump())
+
+
+@pytest.mark.parametrize("name", [name for name, spec in GRID if spec.shape == "scale-out" and spec.clients <= 25])
+def test_numbers_are_those_of_the_measures(name: str) -> None:
+    state = GRID[name].generate()
+    given = TaskAssignment(assignor="identity", clients=tuple(identity_assignment(state).values()))
+    e, measures = explain(state, given), measure(state, given)
+    assert (len(e.moves), e.stay) == (measures.active_moves, len(state.tasks) - e.new)
+    assert sum(copy.offsets for copy in e.restores) == measures.restore_work + measures.warmup_work
+    assert e.excess_planned == e.excess_now == sum(measures.excess.values())

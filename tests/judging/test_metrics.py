@@ -1,0 +1,206 @@
+"""The measures, by hand on a few tasks."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from judging import answer, snapshot
+
+from optassign.formats.state import ApplicationState
+from optassign.judging.metrics import (
+    ConvergenceMeasures,
+    active_moves,
+    goal_values,
+    measure,
+    rack_crossings,
+    standby_moves,
+    tag_values,
+    weighted_load,
+)
+from optassign.judging.placement import Placement
+
+MAX = 2**63 - 1
+
+
+def scaling_out(**more: Any) -> ApplicationState:
+    """All tasks are active on a; b has the standbys, 40 and 5 behind; c is new."""
+    clients = {
+        "a": {"active": "0_0 0_1 1_0", "lags": {"0_0": -2, "0_1": -2}},
+        "b": {"standby": "0_0 0_1", "lags": {"0_0": 40, "0_1": 5}},
+        "c": {},
+    }
+    return snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless"}, clients, **{"num_standby_replicas": 1, **more})
+
+
+FIRST = answer(
+    {"a": "0_0 | ", "b": "0_1 | 0_0", "c": "1_0 | 0_1 | 0_0 !"}, plan={"a": " | 0_0", "b": "0_1", "c": "0_0 1_0 | 0_1"}
+)
+
+
+def test_every_measure_of_one_answer() -> None:
+    found = measure(scaling_out(), FIRST)
+    assert found.violations == {"R5": 1, "R8": 1}  # a, caught up on 0_1, has no copy of it; c asks
+    assert found.spread == {
+        "active": 0.0,
+        "stateful_active": 1.0,
+        "copies": 1.0,
+        "subtopology_active": 1.0,
+        "subtopology_copies": 1.0,
+    }
+    assert found.balanced
+    assert set(found.excess.values()) == {0}
+    assert found.subtopology_balance == 1  # two clients execute 0, one executes 1
+    assert (found.active_moves, found.active_moves_logged, found.standby_moves) == (2, 1, 1)
+    assert (found.restore_work, found.cold_copies, found.cold_actives) == (40 + 100, 2, 0)
+    assert (found.warmups, found.warmup_work) == (1, 100)
+    assert (found.tag_values_reached, found.tag_values_reachable) == (0, 0)
+    assert found.rack_crossings is None
+    assert found.weighted_load == 1.0
+    assert json.loads(json.dumps(asdict(found)))["violations"] == {"R5": 1, "R8": 1}
+
+
+def test_goal_values_of_an_answer_and_its_plan() -> None:
+    assert goal_values(scaling_out(), FIRST) == {
+        "plan": {
+            # (0_0, b) 40 by this answer only; (0_0, c) 100 by the plan only; (0_1, c) 100 by both, once.
+            "restore_work": 240,
+            "cold_copies": 3,
+            "cold_actives": 1,
+            "active_moves": 3,
+            "standby_moves": 2,
+        },
+        "rebalance": {"planned_copies": 3, "off_plan_restore_work": 40, "active_excess": 0, "active_moves": 2},
+    }
+
+
+def test_an_answer_without_plan_is_its_plan() -> None:
+    given = answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
+    found = goal_values(scaling_out(), given)
+    assert found["plan"] == {
+        "restore_work": 40, "cold_copies": 1, "cold_actives": 0, "active_moves": 0, "standby_moves": 0,
+    }  # fmt: skip
+    # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
+    assert found["rebalance"] == {
+        "planned_copies": 5, "off_plan_restore_work": 0, "active_excess": (3 + 1 + 1) + 1 + 1, "active_moves": 0,
+    }  # fmt: skip
+
+
+def test_a_planned_role_on_the_right_client_counts_but_another_role_does_not() -> None:
+    given = answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
+    found = goal_values(scaling_out(), given)["rebalance"]
+    assert (found["planned_copies"], found["off_plan_restore_work"]) == (1, 0)
+
+
+def test_sums_may_leave_int64() -> None:
+    tasks = {f"0_{i}": MAX for i in range(3)}
+    state = snapshot(tasks, {"a": {"0_0": MAX}, "b": {}})
+    found = measure(state, answer({"a": "0_0", "b": "0_1 0_2"}))
+    assert (found.restore_work, found.cold_copies, found.cold_actives) == (3 * MAX, 3, 3)
+    assert goal_values(state, answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
+
+
+# ---------------------------------------------------------------------------------------------------------- moves
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "to", "moves"),
+    [("0_0", "", "a", 0), ("0_0", "", "b", 1), ("", "", "b", 0), ("0_0", "0_0", "b", 0), ("0_0", "0_0", "c", 1)],
+    ids=["kept", "moved", "without owner", "either of two owners", "neither of two owners"],
+)
+def test_active_moves(a: str, b: str, to: str, moves: int) -> None:
+    state = snapshot({"0_0": 100}, {"a": {"active": a}, "b": {"active": b}, "c": {"standby": "0_0"}})
+    assert active_moves(state, Placement.of(state, answer({to: "0_0"}))) == moves
+
+
+def test_a_task_left_out_has_not_moved() -> None:
+    state = snapshot({"0_0": 100}, {"a": {"active": "0_0"}})
+    assert measure(state, answer({"a": ""})).active_moves == 0
+
+
+@pytest.mark.parametrize(
+    ("clients", "remembered", "moves"),
+    [
+        ({"a": "", "b": "", "c": ""}, None, 0),  # new task: no copy anywhere
+        ({"a": "0_0", "b": "", "c": ""}, None, 2),
+        ({"a": "0_0", "b": " | 0_0", "c": ""}, None, 1),
+        ({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}, None, 0),  # directories are believed without memory
+        ({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}, {"a": "0_0", "b": " | 0_0"}, 1),
+        ({"a": "", "b": "", "c": ""}, {"a": "0_0", "c": " | 0_0"}, 1),
+        ({"a": "", "b": "", "c": ""}, {"gone": "0_0"}, 2),
+        ({"a": "", "b": "", "c": ""}, {"a": ""}, 0),
+        ({"a": "", "b": "0_0", "c": " | 0_0"}, None, 1),  # the active becomes a standby
+    ],
+)
+def test_standby_moves(clients: dict[str, str], remembered: dict[str, str] | None, moves: int) -> None:
+    previous = {}
+    for name, text in clients.items():
+        active, _, standby = text.partition("|")
+        previous[name] = {"active": active, "standby": standby}
+    state = snapshot({"0_0": 100}, previous, remembered=None if remembered is None else answer(remembered))
+    assert standby_moves(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
+
+
+# ------------------------------------------------------------------------------------------------ racks, tags, load
+
+
+def test_rack_crossings_count_partitions_and_copies() -> None:
+    tasks = {
+        "0_0": {"partitions": [{"racks": ["r1"]}, {"racks": ["r1", "r2"]}]},
+        "1_0": {"stateful": False, "partitions": [{"racks": ["r3"]}]},
+    }
+    clients: dict[str, dict[str, Any]] = {"a": {"rack": "r1"}, "b": {"rack": "r2"}, "c": {"rack": "r3"}}
+    state = snapshot(tasks, clients, num_standby_replicas=1)
+    given = answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
+    assert rack_crossings(state, Placement.of(state, given)) == 1 + 2
+    assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 1
+
+
+@pytest.mark.parametrize(
+    ("partitions", "rack"),
+    [([{"racks": ["r1"]}], None), ([{"racks": []}], "r1"), ([{"racks": ["r1"]}, {}], "r1"), ([], "r1")],
+)
+def test_without_all_racks_there_is_no_figure(partitions: list[dict[str, Any]], rack: str | None) -> None:
+    state = snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
+    assert rack_crossings(state, Placement.of(state, answer({"a": "0_0"}))) is None
+
+
+def test_tag_values_reached_and_reachable() -> None:
+    clients = {
+        "a": {"tags": {"zone": "x", "rack": "1"}},
+        "b": {"tags": {"zone": "x", "rack": "2"}},
+        "c": {"tags": {"zone": "y"}},
+    }
+    tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
+    state = snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
+    given = Placement.of(state, answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
+    # zone: x of 0_0, y of 0_1, two each within reach; rack: 1 and 2 of 0_0, none of 0_1, two each within reach.
+    assert tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
+
+
+def test_weighted_load_is_per_size_and_against_the_mean() -> None:
+    tasks = {"0_0": {"weight": 3.0}, "0_1": {"weight": 1.0}, "0_2": {"weight": 2.0}}
+    clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
+    state = snapshot(tasks, clients)
+    # 6 over 2.5 is 2.4 each; b carries 2 on a half.
+    assert weighted_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(4 / 2.4)
+    assert weighted_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(6 / 2.4)
+    assert weighted_load(state, Placement.of(state, answer({}))) == 1.0
+
+
+# ------------------------------------------------------------------------------------------------------- over time
+
+
+def test_measures_over_time() -> None:
+    step = measure(scaling_out(), FIRST)
+    rest = measure(scaling_out(), answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""}))
+    once = ConvergenceMeasures().then(step, followup=True)
+    assert (once.rebalances, once.settled, once.violations) == (1, False, 2)
+    assert once.restored_offsets == 140 + 100
+    twice = once.then(rest, followup=False, restored_offsets=7, task_seconds=1.5)
+    assert (twice.rebalances, twice.settled) == (2, True)
+    assert (twice.active_moves, twice.standby_moves, twice.restored_offsets) == (2, 1, 247)
+    assert twice.task_seconds_without_caught_up_active == 1.5
+    assert twice.excess == {
+        "active": 5, "stateful_active": 1, "copies": 1, "subtopology_active": 1, "subtopology_copies": 1,
+    }  # fmt: skip

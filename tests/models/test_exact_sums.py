@@ -1,0 +1,87 @@
+"""Sums stay exact, or say that they are not: weights of tasks, the weighted sum, capacities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judging import snapshot
+
+from optassign.assignor import assign
+from optassign.generate import generate
+from optassign.goals.order import goal_order
+from optassign.judging.validation import validate
+from optassign.models.cp_sat import plan as plan_model
+from optassign.models.cp_sat.plan import Planned
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.flows import decomposition
+from optassign.models.windows import windows
+from optassign.solving.arrays import to_arrays
+from optassign.solving.cp_sat_methods import WeightedMethod
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        (0.0009, 0.0009, 0.0001, 0.0001),
+        (0.0010, 0.0005, 0.0005),
+        (0.0004, 0.0014, 0.0014, 0.0004, 0.0004, 0.0004),
+        (9e-9, 9e-9, 1e-9, 1e-9),
+        (9e8, 9e8, 1e8, 1e8),
+    ],
+)
+def test_small_weights_count_as_much_as_great_ones(weights: tuple[float, ...]) -> None:
+    ids = [f"0_{i}" for i in range(len(weights))]
+    tasks = {task: {"changelog_end_offset": 100_000, "weight": weight} for task, weight in zip(ids, weights, strict=True)}
+    state = snapshot(tasks, {"a": {"active": ids, "lags": dict.fromkeys(ids, -2)}, "b": {}})
+    (load,) = (goal for goal in assign(state).report.goals if goal.name == "load")
+    assert load.value == pytest.approx(1.0, abs=0.001)
+    assert load.proven
+
+
+@pytest.mark.parametrize(
+    ("lag", "weights"),
+    [(50_000, {"instance": 1e30}), (50_000, {"instance": 1e14}), (2**63 - 1, {}), (2**63 - 2, {"stickiness": 1e6})],
+)
+def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weights: dict[str, float]) -> None:
+    ids = [f"0_{i}" for i in range(4)]
+    clients = {
+        "a": {"active": ids, "lags": dict.fromkeys(ids, -2)},
+        "b": {"standby": ids, "lags": dict.fromkeys(ids, lag)},
+        "c": {},
+    }
+    options = {"preset": "weighted", "weights": weights}
+    state = snapshot(dict.fromkeys(ids, 20_000), clients, options=options, num_standby_replicas=1)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert given.report.termination.reason != "fallback"
+    assert any("too great" in note for note in given.report.notes)
+    assert "weighted_cost" not in [goal.name for goal in given.report.goals]
+
+
+def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CP-SAT comes back with everything on one client."""
+    state = generate("scale-out", 12, 4, 1, seed=1)
+    state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
+    problem, first = decomposition.written_out(to_arrays(state).problem)
+    method = WeightedMethod(goal_order(state), Deadline.after(None))
+    start = decomposition.balanced_plan(problem, first, windows(problem)).placement
+    assert start is not None
+    worse = replace(start, active=start.active * 0 + start.active[0])
+    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.goals(problem, first, worse)[0]), 5, False)}
+    monkeypatch.setattr(plan_model, "solve_weighted", lambda *_: Planned(worse, goals=rows))
+    found = method.plan(problem, first, windows(problem))
+    assert found.placement is not None
+    (least,) = method.goals(problem, first, found.placement)
+    assert least <= method.goals(problem, first, start)[0]
+    assert found.weighted == (least / 1000, 0.005)
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_capacities_at_the_limit_are_shared_exactly(assignor: str) -> None:
+    """9 × 10^12 in all, as much as reading allows: in millionths within int64."""
+    clients = {"a": {"threads": 6_000_000, "capacity": 1e6}, "b": {"threads": 3_000_000, "capacity": 1e6}}
+    state = snapshot(dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4", "0_5"], "stateless"), clients)
+    given = assign(state, assignor)
+    assert [len(client.active) for client in given.clients] == [4, 2]
+    assert given.report.termination.reason != "fallback"

@@ -1,0 +1,67 @@
+"""A skipped test of the real thing passes at a desk and fails in continuous integration."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+BY_MARKER = """
+import pytest
+
+@pytest.mark.{marker}
+@pytest.mark.skip(reason="no broker")
+def test_marked():
+    pass
+"""
+IN_BODY = """
+import pytest
+
+def test_skips_itself():
+    pytest.skip("no broker")
+"""
+AT_IMPORT = 'import pytest; pytest.importorskip("no_such_library")'
+EXPECTED_FAILURE = """
+import pytest
+
+@pytest.mark.xfail(reason="known")
+def test_known():
+    assert False
+"""
+
+
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, files: dict[str, str]) -> dict[str, int]:
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n slow\n xdist_group\n")
+    for name, text in files.items():
+        path = pytester.path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    if ci is None:
+        monkeypatch.delenv("CI", raising=False)
+    else:
+        monkeypatch.setenv("CI", ci)
+    result = pytester.runpytest_subprocess("--strict-markers", "-p", "no:cacheprovider")
+    outcomes = result.parseoutcomes()
+    return {name: outcomes[name] for name in outcomes if name in {"passed", "skipped", "failed", "errors", "xfailed"}}
+
+
+@pytest.mark.parametrize(
+    ("files", "in_ci"),
+    [
+        ({"test_a.py": BY_MARKER.format(marker="kafka")}, {"errors": 1}),
+        ({"spark/test_a.py": IN_BODY}, {"failed": 1}),
+        ({"java/test_a.py": AT_IMPORT}, {"errors": 1}),
+        ({"test_a.py": BY_MARKER.format(marker="slow")}, {"skipped": 1}),
+        ({"test_a.py": AT_IMPORT}, {"skipped": 1}),
+        ({"kafka/test_a.py": EXPECTED_FAILURE}, {"xfailed": 1}),
+    ],
+    ids=["marker", "folder", "import", "another-marker", "import-elsewhere", "xfail"],
+)
+def test_what_a_skip_means(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], in_ci: dict[str, int]
+) -> None:
+    at_a_desk = {"skipped": 1} if "xfailed" not in in_ci else in_ci
+    assert run(pytester, monkeypatch, None, files) == at_a_desk
+    assert run(pytester, monkeypatch, "false", files) == at_a_desk
+    assert run(pytester, monkeypatch, "true", files) == in_ci

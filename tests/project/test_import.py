@@ -1,0 +1,42 @@
+"""What an import loads: the packages under their own names, and the solver only where something is solved."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded_after(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after the code."""
+    script = f"import sys\n{code}\nprint('LOADED', *sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.rpartition("LOADED")[2].split())
+
+
+@pytest.mark.parametrize("name", ["optassign", "optassign.models", "optassign.benchmarks"])
+def test_packages_import_under_their_own_names(name: str) -> None:
+    assert importlib.import_module(name).__name__ == name
+    assert "models" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "name", ["formats.state", "formats.assignment", "judging.validation", "judging.metrics", "judging.explain"]
+)
+def test_what_judges_an_answer_needs_no_solver(name: str) -> None:
+    loaded = loaded_after(f"import optassign.{name}")
+    assert "ortools" not in loaded
+    assert not [module for module in loaded if module.startswith("optassign.models")]
+
+
+def test_help_does_not_load_the_solver() -> None:
+    # ortools takes a second to load; --help and the completion of a shell must not wait for it.
+    loaded = loaded_after(
+        "from optassign.cli import main\n"
+        "sys.argv = ['optassign', '--help']\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code"
+    )
+    assert "optassign.cli" in loaded
+    assert "ortools" not in loaded

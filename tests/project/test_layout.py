@@ -1,0 +1,197 @@
+"""The layout keeps its promises: who imports whom, every module once, nothing of one machine in the repository."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.source
+
+ROOT = Path(__file__).resolve().parents[2]
+TREES = {
+    "optassign": ROOT / "optassign",
+    "optassign.models": ROOT / "models",
+    "optassign.benchmarks": ROOT / "benchmarks",
+}
+"""Where each tree of packages really stands; the symlinks inside optassign/ are not followed."""
+
+CORE = {"numpy", "pydantic", "pydantic_core", "rich"}  # pydantic documents parts of its core as its own
+THIRD_PARTY = {  # the longest prefix counts
+    "optassign": CORE,
+    "optassign.assignors": CORE | {"ortools"},
+    "optassign.solving": CORE | {"ortools"},
+    "optassign.cli.show.pictures": CORE | {"matplotlib"},
+    "optassign.models": {"numpy", "ortools"},
+    "optassign.service": CORE | {"fastapi", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
+    "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
+}
+OUTER = {"optassign.service", "optassign.simulation", "optassign.benchmarks"}
+MAY_IMPORT_OUTER = {  # who may import which of the outer packages, besides themselves
+    "optassign.cli": OUTER,
+    "optassign.benchmarks": OUTER,
+}
+
+
+def modules() -> Iterator[tuple[str, str, Path]]:
+    """(dotted name, dotted name of its package, file) of every module of the package."""
+    for top, tree in TREES.items():
+        for folder, _, files in os.walk(tree):
+            inner = Path(folder).relative_to(tree).parts
+            package = ".".join((top, *inner))
+            for file in sorted(files):
+                if file.endswith(".py"):
+                    stem = file.removesuffix(".py")
+                    yield (package if stem == "__init__" else f"{package}.{stem}"), package, Path(folder, file)
+
+
+def imports(source: str, package: str) -> Iterator[tuple[str, int]]:
+    """(dotted name, level of the relative import or 0) of everything imported, wherever in the file.
+
+    `from a import b` yields `a` and `a.b`, since b may be a module.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, 0
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            yield name, node.level
+            for alias in node.names:
+                yield f"{name}.{alias.name}", node.level
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def faults(module: str, package: str, source: str) -> list[str]:
+    """What the module imports and must not."""
+    found = []
+    allowed = THIRD_PARTY[max((known for known in THIRD_PARTY if inside(module, known)), key=len)]
+    outer = set().union(*(names for who, names in MAY_IMPORT_OUTER.items() if inside(module, who)))
+    for name, _ in imports(source, package):
+        top = name.partition(".")[0]
+        if top in {"models", "benchmarks"}:
+            found.append(f"{module}: bare {name}, say optassign.{name}")
+        elif top != "optassign":
+            if top not in allowed and top not in sys.stdlib_module_names:
+                found.append(f"{module}: {name} is not among {sorted(allowed)}")
+        elif inside(module, "optassign.models"):
+            if not inside(name, "optassign.models"):
+                found.append(f"{module}: models must not know {name}")
+        else:
+            found.extend(
+                f"{module}: only the command line imports {name}"
+                for target in OUTER - outer
+                if inside(name, target) and not inside(module, target)
+            )
+    return found
+
+
+def tracked() -> list[Path]:
+    """Files that are in git or would be added, symlinks left out."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode:
+        pytest.skip("not a git repository")
+    paths = [ROOT / name for name in listing.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def test_imports_go_one_way() -> None:
+    found = [fault for name, package, file in modules() for fault in faults(name, package, file.read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("optassign.models.cp_sat.plan", "import optassign"),
+        ("optassign.models.cp_sat.plan", "import pydantic"),
+        ("optassign.models.cp_sat.plan", "from optassign.judging import metrics"),
+        ("optassign.judging.metrics", "import ortools"),
+        ("optassign.judging.metrics", "import models"),
+        ("optassign.judging.metrics", "from benchmarks.grid import cells"),
+        ("optassign.judging.explain", "from optassign.simulation import cluster"),
+        ("optassign.judging.explain", "from .. import simulation"),
+        ("optassign.judging.explain", "def late():\n    from ..service.app import app"),
+        ("optassign.simulation.cluster", "import optassign.benchmarks"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, source: str) -> None:
+    assert faults(module, module.rpartition(".")[0], source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        (
+            "optassign.models.cp_sat.plan",
+            "import math, numpy\nfrom ortools.sat.python import cp_model\nfrom optassign.models.flows import f",
+        ),
+        ("optassign.assignors.cp_sat", "from optassign.models import plan\nfrom ..state import ApplicationState"),
+        ("optassign.cli", "def run():\n    from optassign import benchmarks, service, simulation"),
+        ("optassign.simulation.cluster", "from .scenarios import Scenario\nfrom ..metrics import measure"),
+        ("optassign.benchmarks.grid", "import pyspark\nfrom optassign.simulation import cluster"),
+    ],
+)
+def test_a_right_import_passes(module: str, source: str) -> None:
+    assert faults(module, module.rpartition(".")[0], source) == []
+
+
+def test_tests_and_tools_say_no_bare_models() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in tracked()
+        if path.suffix == ".py"
+        for name, level in imports(path.read_text(encoding="utf-8"), "")
+        if level == 0 and name.partition(".")[0] in {"models", "benchmarks"}
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_package_is_packed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert sorted({package for _, package, _ in modules()}) == project["tool"]["setuptools"]["packages"]
+
+
+@pytest.mark.parametrize("name", ["models", "benchmarks"])
+def test_symlinks_show_the_packages_at_the_top(name: str) -> None:
+    link = ROOT / "optassign" / name
+    assert link.is_symlink()
+    assert link.readlink() == Path("..") / name  # relative, or it would break in a clone
+    assert link.resolve() == ROOT / name
+
+
+# Written so that they do not find themselves.
+OF_THIS_MACHINE = {
+    "a path of one machine": r"(?<![\w.])/(?:work|home|root|Users)/",
+    "the address of a package file": r"https?://[^\s\"']+\.(?:whl|tar\.gz|jar|tgz|crate)\b",
+    "the host of a registry": r"\b(?:pypi\.org|pythonhosted\.org|repo1?\.maven\.(?:apache\.)?org|npmjs\.org)\b",
+    "the option of a registry": r"(?:extra-)?index[-]url\b",
+    "a token": r"\b(?:ghp|gho|github_pat|pypi)_?-?[A-Za-z0-9_]{30,}",
+}
+
+
+@pytest.mark.parametrize(("what", "pattern"), OF_THIS_MACHINE.items(), ids=list(OF_THIS_MACHINE))
+def test_nothing_of_one_machine_is_in_the_repository(what: str, pattern: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path in tracked()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1)
+        if re.search(pattern, line)
+    ]
+    assert not found, f"{what}:\n" + "\n".join(found)

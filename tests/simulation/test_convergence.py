@@ -1,0 +1,291 @@
+"""Rebalance after rebalance: what follows an answer, when it ends, and what is counted on the way."""
+
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+from judging import answer, snapshot
+
+from optassign.benchmarks.grid import GRID, Spec
+from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
+from optassign.judging.metrics import measure
+from optassign.judging.placement import previous_assignment
+from optassign.judging.ranks import ranks
+from optassign.judging.validation import validate
+from optassign.simulation.convergence import Convergence, Step, after_restoration, converge, second_pass
+from optassign.utilities import AssignmentError, identity_assignment
+
+
+class Dummy:
+    """An assignor that answers as it is told to; it notes what it hears."""
+
+    def __init__(self, answer: Callable[[ApplicationState], TaskAssignment]) -> None:
+        self._answer = answer
+        self.seen: list[ApplicationState] = []
+        self.heard: list[AssignmentError | None] = []
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        pass
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        self.seen.append(state)
+        return self._answer(state)
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        self.heard.append(error)
+
+
+def keep(state: ApplicationState) -> TaskAssignment:
+    return TaskAssignment(assignor="keep", clients=tuple(identity_assignment(state).values()))
+
+
+def towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssignment]:
+    """Without standbys: active where the target is, once it is caught up; one warm-up after the other until then."""
+
+    def answered(state: ApplicationState) -> TaskAssignment:
+        ranked, clients = ranks(state), [c.process_id for c in state.clients]
+        cold = [task for task, client in target.items() if ranked.of(task, client)]
+        best = {task: min(clients, key=lambda c: (ranked.of(task, c), c)) for task in cold}
+        active = {**target, **best}
+        served = cold[: state.configs.max_warmup_replicas]
+        bound = GoalReport(stage="plan", name="restore_work", value=900, bound=900.0, gap=0.0, proven=True)
+        waiting = tuple(Waiting(task=t, process_id=target[t], role="active", lag=ranked.lag(t, target[t])) for t in cold)
+        given = {
+            client: f"{' '.join(t for t in active if active[t] == client)} || "
+            f"{' '.join(t for t in served if target[t] == client)}{'!' if cold and client == min(clients) else ''}"
+            for client in clients
+        }
+        return answer(given).model_copy(update={"report": Report(goals=(bound,), waiting=waiting)})
+
+    return answered
+
+
+START = snapshot(
+    {"0_0": 500, "0_1": 600, "0_2": 700, "1_0": "stateless"},
+    {"a": {"active": "0_0 0_1 0_2 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": -2}}, "b": {"0_2": 300}},
+    max_warmup_replicas=1,
+)
+TARGET = {"0_0": "a", "0_1": "b", "0_2": "b", "1_0": "a"}
+
+
+def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
+    assignor = Dummy(towards(TARGET))
+    result = converge(START, assignor)
+    assert (result.rebalances, result.settled, result.rests, result.stable) == (3, True, True, True), str(result)
+    assert result.moved_active == 2
+    # 0_1 has the whole changelog to restore. 0_2's partial state is deleted meanwhile, so that it, too, takes all of it.
+    assert result.restored_offsets == 600 + 700
+    assert result.lower_bound == 900
+    assert result.violations == {}
+    assert [step.followup for step in result.history] == [True, True, False]
+    assert [len(step.waiting) for step in result.history] == [2, 1, 0]
+    assert [step.measures.warmups for step in result.history] == [1, 1, 0]
+    assert result.final.by_process_id["b"].active == ("0_1", "0_2")
+    assert len(assignor.seen) == 4  # the last one looks whether it rests
+    assert assignor.heard == [AssignmentError.NONE] * 4
+
+
+def test_kept_state_is_used_though_it_grows_old() -> None:
+    result = converge(START, Dummy(towards(TARGET)), keep_state=True)
+    assert result.stable, str(result)
+    assert result.restored_offsets == 600 + 300 + (700 // 50 + 1)
+
+
+def test_memory_is_the_answer_before_or_none_at_all() -> None:
+    with_memory, without = Dummy(towards(TARGET)), Dummy(towards(TARGET))
+    state = START.model_copy(update={"remembered": keep(START)})
+    converge(state, with_memory)
+    assert [s.remembered and s.remembered.assignor for s in with_memory.seen] == ["keep", "test", "test", "test"]
+    converge(state, without, memory=False)
+    assert [s.remembered for s in without.seen] == [None] * 4
+
+
+def test_a_limit_ends_it_unsettled() -> None:
+    result = converge(START, Dummy(towards(TARGET)), max_rebalances=2)
+    assert (result.rebalances, result.settled, result.rests, result.stable) == (2, False, False, False)
+    with pytest.raises(ValueError, match="max_rebalances: found 0"):
+        converge(START, Dummy(keep), max_rebalances=0)
+
+
+def test_an_assignor_that_never_ends_is_stopped() -> None:
+    def restless(state: ApplicationState) -> TaskAssignment:
+        answer = keep(state)
+        first = answer.clients[0].model_copy(update={"followup_rebalance_ms": 1})
+        return answer.model_copy(update={"clients": (first, *answer.clients[1:])})
+
+    result = converge(START, Dummy(restless))
+    assert not result.settled
+    assert 20 < result.rebalances < 40
+
+
+def test_an_assignor_that_changes_its_mind_does_not_rest() -> None:
+    def restless(state: ApplicationState) -> TaskAssignment:
+        a, b = (" ".join(client.previous_active) for client in state.clients)
+        return answer({"a": b, "b": a})
+
+    result = converge(snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}}), Dummy(restless))
+    assert (result.settled, result.rests, result.stable) == (True, False, False)
+    assert result.rebalances == 1
+    assert result.violations == {"R7": 2}, "both answers alter what is at rest"
+
+
+def test_a_stalled_answer_is_not_settled() -> None:
+    def stalled(state: ApplicationState) -> TaskAssignment:
+        return keep(state).model_copy(update={"report": Report(stalled=True)})
+
+    result = converge(START, Dummy(stalled))
+    assert (result.settled, result.rests, result.stable) == (False, True, False)
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        ({"a": "0_0 0_1 0_2 1_0", "b": "0_0"}, "R1"),
+        ({"a": "0_0 0_1 0_2 1_0 | 0_0", "b": ""}, "R2"),
+        ({"a": "0_0 0_1 0_2 1_0"}, "format"),
+    ],
+)
+def test_after_an_impossible_answer_there_is_nothing_more(broken: Mapping[str, str], rule: str) -> None:
+    assignor = Dummy(lambda state: answer(broken))
+    result = converge(START, assignor)
+    assert (result.rebalances, result.stable) == (1, False)
+    assert rule in result.violations
+    assert len(assignor.seen) == 1
+
+
+def test_unknown_assignors_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown assignor 'best'"):
+        converge(START, "best")
+
+
+def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
+    result = converge(START, Dummy(towards(TARGET)))
+    found = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert list(found) == [
+        "rebalances", "moved_active", "restored_offsets", "lower_bound", "stable", "violations", "history", "final",
+    ]  # fmt: skip
+    assert len(found["history"]) == 3
+    entry = found["history"][0]
+    assert entry["waiting"][0] == {"task": "0_1", "process_id": "b", "role": "active", "lag": 600, "slot": False}
+    assert entry["warmups"] == 1
+    assert set(entry["excess"]) == {"active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"}
+    assert TaskAssignment.model_validate_json(json.dumps(found["final"])) == result.final
+
+
+def test_each_step_is_heard_of() -> None:
+    heard: list[tuple[int, Step]] = []
+    result = converge(START, Dummy(towards(TARGET)), on_step=lambda number, step: heard.append((number, step)))
+    assert heard == list(enumerate(result.history, start=1))
+
+
+# What comes after an answer
+
+
+def of(state: ApplicationState, process_id: str) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, int]]:
+    client: KafkaStreamsState = state.kafka_streams_states[process_id]
+    return client.previous_active, client.previous_standby, dict(client.lags)
+
+
+def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() -> None:
+    state = snapshot(
+        {"0_0": 500, "0_1": 600, "1_0": "stateless"},
+        {
+            "a": {"active": "0_0 1_0", "lags": {"0_0": -2, "0_1": 40}, "tags": {"zone": "x"}, "x_note": 1},
+            "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": -2, "0_0": 450}},
+        },
+    )
+    given = answer({"a": "0_0 || 0_1", "b": "0_1 1_0"})
+    after = after_restoration(state, given)
+    assert of(after, "a") == (("0_0",), ("0_1",), {"0_0": RUNNING, "0_1": 0})
+    assert of(after, "b") == (("0_1", "1_0"), (), {"0_1": RUNNING})
+    assert after.remembered == given
+    assert after.kafka_streams_states["a"].tags == {"zone": "x"}
+    assert after.kafka_streams_states["a"].model_extra == {"x_note": 1}
+    assert after_restoration(state, given, memory=False).remembered is None
+    kept = after_restoration(state, given, keep_state=True)
+    assert of(kept, "b") == (("0_1", "1_0"), ("0_0",), {"0_0": 450 + 11, "0_1": RUNNING})
+
+
+@pytest.mark.parametrize(("lag", "after"), [(-2, 11), (0, 11), (480, 491), (488, 499), (489, None), (500, None), (-3, None)])
+def test_kept_state_is_given_up_where_the_whole_changelog_is_as_near(lag: int, after: int | None) -> None:
+    owned = "0_0" if lag == RUNNING else ""
+    state = snapshot({"0_0": 500}, {"a": {"active": owned, "lags": {"0_0": lag}}, "b": {}})
+    kept = after_restoration(state, answer({"a": "", "b": "0_0"}), keep_state=True)
+    assert of(kept, "a") == ((), () if after is None else ("0_0",), {} if after is None else {"0_0": after})
+
+
+def test_changelogs_do_not_shrink_with_the_lags_that_told_of_them() -> None:
+    state = snapshot({"0_0": None, "1_0": "stateless"}, {"a": {"0_0": 70_000}, "b": {"0_0": 126_000}})
+    after = after_restoration(state, answer({"a": "0_0", "b": "1_0"}))
+    assert after.full_lags == state.full_lags == {"0_0": 126_001}
+    assert after.all_tasks["1_0"].changelog_end_offset is None
+
+
+def test_consumers_keep_what_they_can() -> None:
+    consumers = {"c1": ["1_0"], "c2": ["1_1"]}
+    tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], "stateless")
+    state = snapshot(tasks, {"a": {"active": "1_0 1_1", "consumers": consumers}, "b": {}})
+    after = after_restoration(state, answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
+    assert after.kafka_streams_states["a"].consumers == {"c1": ("1_2",), "c2": ("1_1",)}
+    assert after.kafka_streams_states["b"].consumers == {}
+
+
+MOVING = snapshot(
+    {"0_0": 500, "0_1": 500, "1_0": 500, "1_1": 500, "2_0": "stateless"},
+    {
+        "a": {"active": "0_0 0_1 2_0", "lags": {"0_0": -2, "0_1": -2}},
+        "b": {"standby": "0_0", "lags": {"0_0": 7}},
+        "c": {"1_0": 9, "1_1": 400},
+    },
+    num_standby_replicas=1,
+)
+FIRST = answer({"a": "0_1 | 0_0", "b": "0_0 2_0 | 1_0 | 0_1", "c": "1_0 1_1 | 0_1"})
+
+
+def test_in_the_second_pass_nobody_owns_what_moves() -> None:
+    second = second_pass(MOVING, FIRST)
+    assert of(second, "a") == (("0_1",), ("0_0",), {"0_0": 0, "0_1": RUNNING})
+    assert of(second, "b") == ((), ("0_0", "0_1", "1_0"), {"0_0": 7})
+    # 1_0 and 1_1 were nobody's: their new owner has them at once, and runs what is caught up.
+    assert of(second, "c") == (("1_0", "1_1"), ("0_1",), {"1_0": RUNNING, "1_1": 400})
+    assert second.remembered == FIRST
+    before = previous_assignment(second)
+    assert before.in_transit == {"0_0", "2_0"}
+    assert (before.active["0_0"], before.active["2_0"]) == ("b", "b")
+
+
+def test_in_the_second_pass_the_old_owner_may_have_lost_its_state() -> None:
+    second = second_pass(MOVING, FIRST, memory=False, state_survives=False)
+    assert of(second, "a") == (("0_1",), (), {"0_1": RUNNING})
+    assert second.remembered is None
+
+
+def test_a_second_pass_whose_tasks_are_on_their_way_keeps_the_rules() -> None:
+    state = snapshot(
+        {"0_0": 500, "0_1": 500},
+        {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 7}}},
+    )
+    first = answer({"a": "0_1", "b": "0_0"})
+    assert validate(state, first) == []
+    for second in (second_pass(state, first), second_pass(state, first, state_survives=False)):
+        assert validate(second, first) == []
+        assert measure(second, first).active_moves == 0
+
+
+# With the real assignors
+
+SOME = [spec for _, spec in GRID if spec.clients <= 10 and spec.seed % 7 == 0]
+
+
+@pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
+@pytest.mark.parametrize("spec", SOME, ids=lambda spec: spec.name)
+def test_groups_settle_and_rest(spec: Spec, assignor: str) -> None:
+    result: Convergence = converge(spec.generate(), assignor)
+    assert result.stable, f"{spec}\n{result}"
+    assert result.violations == {}, f"{spec}\n{result}"
+    if result.lower_bound is not None:
+        assert result.restored_offsets >= result.lower_bound, f"{spec}\n{result}"

@@ -1,0 +1,219 @@
+"""When the flow or CP-SAT fails, or there is no time: a valid answer all the same, and it says how it came about."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, generate
+from optassign.judging.validation import validate
+from optassign.models.cp_sat import lexicographic
+from optassign.models.cp_sat.solver import Outcome
+from optassign.models.flows import decomposition
+from optassign.models.flows.network import FlowError, Network
+from optassign.models.results import Actives, Found
+from optassign.simulation.convergence import converge
+from optassign.solving import cp_sat_methods
+
+LOGGER = "optassign.assignors.cp_sat"
+
+
+def several() -> list[ApplicationState]:
+    """One snapshot of each shape that is not at rest, and one with goals (a)."""
+    states = [generate(shape, 24, 5, 1, threads=(1, 3), seed=3) for shape in SHAPES if shape != "steady"]
+    return [*states, generate("scale-out", 12, 4, 1, weights=0.5, seed=4)]
+
+
+def the_same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:
+    return (one.clients, one.plan) == (other.clients, other.plan)
+
+
+# --------------------------------------------------------------------------------------------------------- the flow fails
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FlowError("not optimal"),
+        ValueError("a negative supply"),
+        RuntimeError("lost"),
+        AssertionError("surprise"),
+        MemoryError("arcs"),
+        OverflowError("a cost"),
+        IndexError("column 7"),
+        KeyError("restore_work"),
+        TypeError("None"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_where_the_flow_fails_greedy_answers(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(network: Network, face_after: int = 0) -> None:
+        raise error
+
+    states = several()
+    expected = [assign(state, "greedy") for state in states]
+    monkeypatch.setattr(Network, "solve", fails)
+    for state, greedy in zip(states, expected, strict=True):
+        caplog.clear()
+        with caplog.at_level(logging.ERROR):
+            given = assign(state, "cp-sat")
+        assert validate(state, given) == []
+        assert the_same_copies(given, greedy)
+        assert given.assignor == "cp-sat"
+        assert given.report.found_by == greedy.report.found_by
+        termination = given.report.termination
+        assert (termination.reason, termination.limit) == ("fallback", "none")
+        assert type(error).__name__ in termination.detail
+        assert str(error.args[0]) in termination.detail
+        (record,) = [record for record in caplog.records if record.name == LOGGER]
+        assert "greedy answers instead" in record.getMessage()
+        assert termination.detail in record.getMessage()
+        assert not any(goal.proven for goal in given.report.goals if goal.stage == "rebalance")
+
+
+def test_greedy_takes_no_flow_and_no_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*anything: object, **more: object) -> None:
+        raise FlowError("greedy asked a solver")
+
+    monkeypatch.setattr(Network, "solve", fails)
+    monkeypatch.setattr(lexicographic, "run", fails)
+    for state in several():
+        assert validate(state, assign(state, "greedy")) == []
+
+
+# ------------------------------------------------------------------------------------------------------- the answer is broken
+
+
+def all_on_the_first(problem: Any, *anything: object) -> Actives:
+    return Actives(np.zeros(problem.T, dtype=np.int64), [0, 0])
+
+
+def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """This rebalance's flow says that every task is active on the first client, whoever has its state."""
+    state = generate("scale-out", 24, 5, 1, seed=3)
+    greedy = assign(state, "greedy")
+    monkeypatch.setattr(cp_sat_methods, "least_excess_actives", all_on_the_first)
+    with caplog.at_level(logging.ERROR):
+        given = assign(state, "cp-sat")
+    assert validate(state, given) == []
+    assert the_same_copies(given, greedy)
+    assert given.report.termination.reason == "fallback"
+    assert "greedy answers instead" in caplog.text
+
+
+def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = generate("scale-in", 24, 5, 1, seed=3)
+    greedy = assign(state, "greedy")
+    honest = decomposition.balanced_now
+
+    def lies(*arguments: Any) -> Found:
+        found = honest(*arguments)
+        assert found.placement is not None
+        broken = replace(found.placement, active=np.zeros_like(found.placement.active))
+        return replace(found, placement=broken)
+
+    monkeypatch.setattr(decomposition, "balanced_now", lies)
+    given = assign(state, "cp-sat")
+    assert validate(state, given) == []
+    assert the_same_copies(given, greedy)
+    assert given.report.termination.reason == "fallback"
+    assert given.report.termination.detail.startswith("the answer broke a rule: R")
+
+
+# --------------------------------------------------------------------------------------------------- CP-SAT finds nothing
+
+
+def finds_nothing(*anything: object, **more: object) -> Outcome:
+    return Outcome("none", True, None, None)
+
+
+@pytest.mark.parametrize("preset", ["ordered", "weighted"])
+@pytest.mark.parametrize("weights", [0.0, 0.5], ids=["without goals (a)", "with a goal (a)"])
+def test_where_cp_sat_finds_nothing_what_the_flows_found_goes_out(
+    preset: str, weights: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexicographic, "run", finds_nothing)
+    for shape in SHAPES:
+        state = generate(shape, 16, 4, 1, threads=(1, 3), weights=weights, seed=3)
+        state = state.model_copy(update={"options": state.options.model_copy(update={"preset": preset})})
+        given = assign(state)
+        assert validate(state, given) == []
+        assert given.report.termination.reason != "fallback"
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tiny_state(seed)
+    monkeypatch.setattr(lexicographic, "run", finds_nothing)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert given.report.termination.reason != "fallback"
+    for goal in given.report.goals:
+        assert goal.bound is not None or not goal.proven
+
+
+# ----------------------------------------------------------------------------------- no balanced assignment is to be found
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_where_nothing_is_balanced_the_least_excess_will_do(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No such snapshot is known, so the flows are made to say so; the report does too, and probing comes to an end."""
+    impossible = Found(None, impossible=True)
+    state = generate("scale-out", 16, 4, 1, seed=3)
+    if assignor == "cp-sat":
+        for name in ("balanced_now", "balanced_plan"):
+            monkeypatch.setattr(decomposition, name, lambda *_: replace(impossible, bounds={}))
+    else:
+        from optassign.assignors import greedy
+
+        monkeypatch.setattr(greedy.GreedyMethod, "balanced_now", lambda *_: impossible)
+        monkeypatch.setattr(greedy.GreedyMethod, "plan", lambda *_: impossible)
+    given = assign(state, assignor)
+    assert validate(state, given) == []
+    assert any("least excess" in note for note in given.report.notes)
+    assert given.report.termination.reason != "fallback"
+    result = converge(state, assignor)
+    assert result.settled, f"\n{result}"
+    assert result.violations == {}, f"\n{result}"
+
+
+# ------------------------------------------------------------------------------------------------------------------- no time
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.05])
+@pytest.mark.parametrize("tasks", [24, 400])
+def test_without_time_the_answer_is_valid_and_says_so(limit: float, tasks: int) -> None:
+    for shape in SHAPES:
+        state = generate(shape, tasks, max(4, tasks // 10), 1, threads=(1, 3), seed=1)
+        given = assign(state, time_limit=limit)
+        assert validate(state, given) == []
+        assert given.assignor == "cp-sat"
+        termination = given.report.termination
+        assert termination.reason in ({"limit"} if not limit else {"limit", "optimal", "feasible", "rest"})
+        assert (termination.limit == "time") == (termination.reason == "limit") or termination.reason == "feasible"
+        if termination.reason == "limit":
+            assert termination.detail
+            assert given.report.found_by in ("greedy", "remembered")
+
+
+def test_without_time_it_settles_all_the_same() -> None:
+    for shape in SHAPES:
+        result = converge(generate(shape, 24, 5, 1, threads=(1, 3), seed=1), time_limit=0.0)
+        assert (result.settled, result.rests, result.violations) == (True, True, {}), f"{shape}\n{result}"
+
+
+def test_what_rests_is_not_disturbed_for_want_of_time() -> None:
+    state = generate("steady", 24, 5, 1, seed=1, memory=True)
+    given = assign(state, time_limit=0.0)
+    assert {c.process_id: c.active for c in given.clients} == {c.process_id: c.previous_active for c in state.clients}
+    assert validate(state, given) == []

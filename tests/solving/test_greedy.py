@@ -1,0 +1,348 @@
+"""The greedy methods: rules kept whatever the windows are, balanced wherever the flows are, little restore work, no solver."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from dataclasses import dataclass, fields, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from tiny import tiny_state
+
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, generate
+from optassign.models.flows import decomposition
+from optassign.models.flows.actives import least_excess_actives
+from optassign.models.flows.network import Network
+from optassign.models.forced import First, prepare
+from optassign.models.greedy.augment import Exchange
+from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
+from optassign.models.greedy.quotas import auctioned, dealt
+from optassign.models.greedy.rounding import rounded
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
+from optassign.models.results import Found
+from optassign.models.values import plan_values
+from optassign.models.windows import Window, Windows, count, windows
+from optassign.solving.arrays import to_arrays
+
+SEEDS = range(300)
+BATCH = 30
+"""Seeds per test; a failure names the seed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One snapshot as arrays, and what the flows found."""
+
+    name: str
+    problem: Problem
+    first: First
+    windows: Windows
+    plan: Found
+    now: Placement | None
+
+
+def snapshot(seed: int) -> ApplicationState:
+    """Groups of all kinds: every shape, 2–12 clients, 0–3 standbys, equal and mixed threads, capacities, drains."""
+    rng = random.Random(seed)
+    several: list[int | tuple[int, int]] = [1, 2, 4, (1, 2), (1, 4), (1, 8)]
+    capacities: list[float | tuple[float, float]] = [1.0, 1.0, (0.5, 2.0)]
+    while True:
+        tasks, clients = rng.randint(4, 60), rng.randint(2, 12)
+        try:
+            state = generate(
+                rng.choice(SHAPES),
+                tasks,
+                clients,
+                rng.choice([0, 1, 1, 2, 3]),
+                threads=rng.choice(several),
+                seed=seed,
+                stateless=rng.choice([0.0, 0.2, 0.4]),
+                unlogged=rng.choice([0.0, 0.2]),
+                subtopologies=rng.choice([None, 3, 5]),
+                tiny=rng.choice([0.0, 0.3]),
+                unknown=rng.choice([0.0, 0.0, 0.2]),
+                capacity=rng.choice(capacities),
+                memory=rng.random() < 0.3,
+                dense=rng.random() < 0.3,
+            )
+            break
+        except (ValueError, RuntimeError):  # fewer tasks than subtopologies, or no balanced group to start from
+            seed += 1_000_000
+    if rng.random() < 0.2:
+        some = [client.model_copy(update={"draining": rng.random() < 0.3}) for client in state.clients]
+        state = state.model_copy(update={"clients": tuple(some)})
+    if rng.random() < 0.2:
+        state = state.model_copy(update={"options": state.options.model_copy(update={"balance_factor": rng.choice([2, 3])})})
+    return state
+
+
+def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
+    """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
+    problem = to_arrays(state).problem
+    written, first = decomposition.written_out(problem)
+    w = windows(written)
+    plan, now = decomposition.balanced_plan(written, first, w), decomposition.balanced_now(written, first, w)
+    if pools:
+        written, first = prepare(problem)
+    return Case(name, written, first, w, plan, now.placement)
+
+
+@cache
+def batch_of(batch: int) -> tuple[Case, ...]:
+    seeds = SEEDS[batch * BATCH : (batch + 1) * BATCH]
+    random_ones = tuple(case_of(snapshot(seed), f"seed {seed}", pools=seed % 2 == 1) for seed in seeds)
+    return (*random_ones, *(case_of(tiny_state(seed), f"tiny seed {seed}", pools=seed % 2 == 1) for seed in seeds))
+
+
+batches = pytest.mark.parametrize("batch", range(len(SEEDS) // BATCH))
+
+
+def broken(problem: Problem, placed: Placement) -> list[str]:
+    """Which of R1, R2 and R4 are not kept."""
+    C = problem.C
+    keys = placed.standby_keys(C)
+    number = np.bincount(placed.standby_task, minlength=problem.T)
+    checks = {
+        "R1": len(placed.active) == problem.T and bool(np.all((placed.active >= 0) & (placed.active < C))),
+        "R2": bool(np.all(np.diff(keys) > 0)) and not np.isin(np.arange(problem.T) * C + placed.active, keys).any(),
+        "R4": np.array_equal(number, np.where(problem.logged, problem.standbys, 0)),
+    }
+    return [rule for rule, kept in checks.items() if not kept]
+
+
+def broken_now(problem: Problem, placed: Placement) -> list[str]:
+    """Which of R3 and R5 are not kept."""
+    C = problem.C
+    actives = np.arange(problem.T) * C + placed.active
+    problem, first = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
+    held = np.isin(problem.col_keys, placed.copy_keys(C, problem.logged))
+    checks = {
+        "R3": bool(np.all(first.leading[problem.find(actives)])),
+        "R5": bool(np.all(held[first.mandatory]) and np.all((first.mandatory | first.tied)[held])),
+    }
+    return [rule for rule, kept in checks.items() if not kept]
+
+
+def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
+    return w.hold(count(problem, placed.active, placed.standby_task, placed.standby_client))
+
+
+# -------------------------------------------------------------------------------------------------------------------- plan
+
+
+@batches
+def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
+    for case in batch_of(batch):
+        plan = greedy_plan(case.problem, case.first, case.windows)
+        assert broken(case.problem, plan) == [], case.name
+        if case.plan.placement is not None:
+            assert is_balanced(case.problem, case.windows, plan), case.name
+
+
+@batches
+def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
+    total = bounds = 0
+    for case in batch_of(batch):
+        if case.plan.placement is None:
+            continue
+        work = plan_values(case.problem, case.first, greedy_plan(case.problem, case.first, case.windows))["restore_work"]
+        bound = case.plan.bounds["restore_work"]
+        assert bound <= work <= 1.3 * bound, case.name
+        total, bounds = total + work, bounds + bound
+    assert total <= 1.01 * bounds
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
+def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
+    case = case_of(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
+    plan = greedy_plan(case.problem, case.first, case.windows)
+    assert broken(case.problem, plan) == []
+    assert is_balanced(case.problem, case.windows, plan)
+    work, bound = plan_values(case.problem, case.first, plan)["restore_work"], case.plan.bounds["restore_work"]
+    assert bound <= work <= 1.05 * bound
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
+    """Windows that nothing can keep."""
+    rng = np.random.default_rng(seed)
+    problem, first = prepare(to_arrays(snapshot(seed)).problem)
+    given = windows(problem)
+
+    def spoiled(window: Window) -> Window:
+        low = np.maximum(window.low + rng.integers(-3, 4, window.low.shape), 0)
+        return Window(low, low + rng.integers(0, 3, low.shape))
+
+    names = [f.name for f in fields(given)]
+    spoilt = replace(given, **{name: spoiled(getattr(given, name)) for name in names if rng.random() < 0.6})
+    assert broken(problem, greedy_plan(problem, first, spoilt)) == []
+    now = greedy_now(problem, first, spoilt)
+    assert now is None or is_balanced(problem, spoilt, now)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "clients", "standbys", "stateless"),
+    [(0, 3, 1, 0.0), (1, 1, 0, 0.0), (1, 5, 3, 0.0), (5, 1, 2, 0.0), (6, 2, 3, 0.5), (7, 3, 1, 1.0), (3, 10, 2, 0.0)],
+)
+def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
+    problem, first = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
+    w = windows(problem)
+    now = greedy_now(problem, first, w)
+    for placed in (greedy_plan(problem, first, w), now):
+        assert placed is not None
+        assert broken(problem, placed) == []
+        assert not tasks or is_balanced(problem, w, placed)
+
+
+# --------------------------------------------------------------------------------------------------------- answer at once
+
+
+@batches
+def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_one(batch: int) -> None:
+    for case in batch_of(batch):
+        now = greedy_now(case.problem, case.first, case.windows)
+        if now is not None:
+            assert broken(case.problem, now) + broken_now(case.problem, now) == [], case.name
+            assert is_balanced(case.problem, case.windows, now), case.name
+        assert (now is None) == (case.now is None), case.name
+
+
+@pytest.mark.parametrize("standbys", range(4))
+@pytest.mark.parametrize("shape", ["cold", "steady"])
+@pytest.mark.parametrize("threads", [2, (1, 4)])
+def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
+    state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
+    problem, first = prepare(to_arrays(state).problem)
+    now = greedy_now(problem, first, windows(problem))
+    assert now is not None
+    assert plan_values(problem, first, now)["active_moves"] == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- actives
+
+
+@batches
+def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: int) -> None:
+    total = least = 0
+    for case in batch_of(batch):
+        plan = greedy_plan(case.problem, case.first, case.windows)
+        answer = rebalance(case.problem, case.windows, plan, greedy_actives).answer
+        best = rebalance(case.problem, case.windows, plan, least_excess_actives).answer
+        assert broken(case.problem, answer) + broken_now(case.problem, answer) == [], case.name
+        mine, theirs = active_excess(case, answer), active_excess(case, best)
+        assert theirs <= mine <= theirs + max(3, theirs // 10), case.name
+        total, least = total + mine, least + theirs
+    assert total <= 1.01 * least
+
+
+def active_excess(case: Case, placed: Placement) -> int:
+    active, stateful, _, group_active, _ = case.windows.excess(
+        count(case.problem, placed.active, placed.standby_task, placed.standby_client)
+    )
+    return active + stateful + group_active
+
+
+def test_actives_need_a_column_for_every_task() -> None:
+    problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
+    nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
+    assert greedy_actives(problem, windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
+
+
+# ------------------------------------------------------------------------------------------------------------------ tools
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_exchange_ends_at_the_optimum(seed: int) -> None:
+    """Workers to jobs, each job with its window: what the exchange makes of any start is what the flow finds."""
+    rng = np.random.default_rng(seed)
+    workers, jobs = 30, 6
+    cost = rng.integers(0, 50, (workers, jobs))
+    low = rng.integers(0, 6, jobs)
+    high = low + rng.integers(0, 4, jobs)
+    network = Network(1)
+    left, right, sink = network.add_nodes(workers), network.add_nodes(jobs), network.add_nodes(1)
+    network.add_supply(left, 1)
+    network.add_supply(sink, -workers)
+    network.add_arcs(np.repeat(left, jobs), np.tile(right, workers), 1, cost={0: cost.ravel()})
+    network.add_arcs(right, np.repeat(sink, jobs), high, low=low)
+    best = network.solve()
+
+    start = rng.integers(0, jobs, workers)
+    net = Exchange()
+    left, right, sink = net.add_nodes(workers), net.add_nodes(jobs), net.add_nodes(1)
+    chosen = (start[:, None] == np.arange(jobs)).ravel()
+    on = net.add_arcs(np.repeat(left, jobs), np.tile(right, workers), chosen, high=1, cost=cost.ravel())
+    number = np.bincount(start, minlength=jobs)
+    net.add_arcs(right, np.repeat(sink, jobs), number, window=Window(low, high))
+    flow = net.improved(1_000_000)[on].reshape(workers, jobs)
+    assert np.all(flow.sum(axis=1) == 1)
+    inside = bool(np.all((flow.sum(axis=0) >= low) & (flow.sum(axis=0) <= high)))
+    assert inside == (best is not None)
+    if best is not None:
+        assert int((flow * cost).sum()) == best.bounds[0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rounding_meets_rows_and_columns_that_can_be_met(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    optional = rng.random((5, 12)) < 0.7
+    some = optional & (rng.random((5, 12)) < 0.5)
+    slack = rng.integers(0, 2, 12)
+    taken = rounded(optional, rng.integers(0, 9, (5, 12)), some.sum(axis=1), some.sum(axis=0) - slack, some.sum(axis=0))
+    assert not np.any(taken & ~optional)
+    assert np.array_equal(taken.sum(axis=1), some.sum(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_dealing_gives_every_task_different_clients(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tasks, clients = np.sort(rng.choice(100, 20, replace=False)), 9
+    need = rng.integers(1, 4, 20)
+    places = np.bincount(np.concatenate([rng.choice(clients, n, replace=False) for n in need]), minlength=clients)
+    forbidden = np.sort(tasks * clients + rng.integers(0, clients, 20))
+    keys, lost = dealt(tasks, need, places, forbidden)
+    assert len(np.unique(keys)) == len(keys)
+    assert not np.isin(keys, forbidden).any()
+    given = np.bincount(np.searchsorted(tasks, np.concatenate([keys // clients, lost])), minlength=20)
+    assert np.array_equal(given, need)
+    assert np.all(np.bincount(keys % clients, minlength=clients) <= places)
+
+
+def test_an_auction_gives_places_to_those_that_lose_most_without_them() -> None:
+    """Tasks 0 and 1 both like client 0 best, which has one place: task 1 has no other place that is worth much."""
+    worth = np.array([100, 90, 80, 10])
+    task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    room, none = np.array([1, 1]), np.zeros(2, dtype=np.int64)
+    assert auctioned(worth, task, 1, none, client, room, client, room).tolist() == [False, True, True, False]
+
+
+def test_an_auction_heeds_what_a_task_must_have() -> None:
+    """Both tasks hold a copy on either client; each client can keep one, and each task must keep one."""
+    worth = np.array([100, 100, 10, 10])
+    task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    room = np.array([1, 1])
+    taken = auctioned(worth, task, 2, np.array([1, 1]), client, room, client, room)
+    assert np.bincount(task[taken], minlength=2).tolist() == [1, 1]
+
+
+# -------------------------------------------------------------------------------------------------------------- no solver
+
+
+@pytest.mark.parametrize("module", ["optassign.models.greedy.plan", "optassign.models.rebalance"])
+def test_no_solver_is_imported(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "ortools" not in loaded
+    assert "scipy" not in loaded
+
+
+def test_the_same_problem_has_the_same_plan() -> None:
+    problem, first = prepare(to_arrays(snapshot(5)).problem)
+    w = windows(problem)
+    assert greedy_plan(problem, first, w).same_as(greedy_plan(problem, first, w))

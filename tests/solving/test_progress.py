@@ -1,0 +1,280 @@
+"""R11: a group that stays as it is reaches its plan, and comes to rest there; what makes no progress holds nothing up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+from judging import answer, snapshot
+
+from optassign.assignor import assign
+from optassign.formats.assignment import PlannedAssignment, TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape, generate
+from optassign.judging.ranks import ranks
+from optassign.judging.validation import validate
+from optassign.simulation.convergence import converge, restore_work_bound
+from optassign.simulation.successors import after_restoration
+
+both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+
+# ------------------------------------------------------------------------------------------- warm-ups that stand still or not
+
+
+def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Mapping[str, int]]) -> ApplicationState:
+    """The next snapshot: all restored but the copies named here (client → task → lag)."""
+    following = after_restoration(state, given)
+    clients = [
+        client.model_copy(update={"lags": {**client.lags, **lags.get(client.process_id, {})}}) for client in following.clients
+    ]
+    return following.model_copy(update={"clients": clients})
+
+
+def joined(slots: int = 1) -> ApplicationState:
+    """Six tasks on a and b, one of each to go to the empty c: two warm-ups to be made, in so many slots."""
+    clients = {
+        "a": {"active": "0_0 0_1 0_2", "lags": dict.fromkeys(("0_0", "0_1", "0_2"), -2)},
+        "b": {"active": "0_3 0_4 0_5", "lags": dict.fromkeys(("0_3", "0_4", "0_5"), -2)},
+        "c": {},
+    }
+    ends = {"0_0": 300, "0_1": 300, "0_2": 200, "0_3": 300, "0_4": 300, "0_5": 250}
+    return snapshot(ends, clients, max_warmup_replicas=slots)
+
+
+def warmups(given: TaskAssignment) -> dict[str, tuple[str, ...]]:
+    return {client.process_id: client.warmup for client in given.clients if client.warmup}
+
+
+def asked(given: TaskAssignment) -> bool:
+    return any(client.followup_rebalance_ms is not None for client in given.clients)
+
+
+@both
+def test_a_warmup_keeps_its_slot_while_its_lag_falls(assignor: str) -> None:
+    state = joined()
+    given = assign(state, assignor)
+    assert warmups(given) == {"c": ("0_2",)}, "the least lag first"
+    for lag in (199, 150, 149, 60, 59, 58):
+        state = after(state, given, {"c": {"0_2": lag}})
+        given = assign(state, assignor)
+        assert warmups(given) == {"c": ("0_2",)}, f"at lag {lag}"
+        assert (asked(given), given.report.stalled) == (True, False)
+    state = after(state, given, {"c": {"0_2": 10}})  # within the acceptable lag: it moves, and the next one has the slot
+    given = assign(state, assignor)
+    assert "0_2" in given.by_process_id["c"].active
+    assert warmups(given) == {"c": ("0_5",)}
+
+
+@both
+def test_it_keeps_it_though_another_has_more_to_lose(assignor: str) -> None:
+    """A directory of 0_5 turns up on c, nearly complete."""
+    state = joined()
+    given = assign(state, assignor)
+    assert warmups(given) == {"c": ("0_2",)}
+    state = after(state, given, {"c": {"0_2": 199, "0_5": 50}})
+    assert warmups(assign(state, assignor)) == {"c": ("0_2",)}
+    fresh = state.model_copy(update={"remembered": None})
+    assert warmups(assign(fresh, assignor)) == {"c": ("0_5",)}, "without memory of what is under way"
+
+
+@both
+def test_a_warmup_that_stands_still_goes_to_the_end_of_the_queue(assignor: str) -> None:
+    state = joined()
+    given = assign(state, assignor)
+    for turn in range(3):
+        assert warmups(given) == {"c": ("0_2",)}, f"after {turn} answers without progress"
+        state = after(state, given, {"c": {"0_2": 200}})
+        given = assign(state, assignor)
+    assert warmups(given) == {"c": ("0_5",)}, "after three the other one has its turn"
+    assert (asked(given), given.report.stalled) == (True, False)
+    idle = {entry.task: entry.answers_without_progress for entry in given.report.warmup_progress}
+    assert idle["0_2"] >= 3
+    # Its slot is given back when the other one has arrived, since nobody else waits for it …
+    state = after(state, given, {"c": {"0_2": 200}})
+    given = assign(state, assignor)
+    assert "0_5" in given.by_process_id["c"].active
+    assert warmups(given) == {"c": ("0_2",)}
+    assert (asked(given), given.report.stalled) == (False, True), "… but to wait for it is no use"
+
+
+@both
+def test_progress_in_between_counts_from_the_beginning(assignor: str) -> None:
+    state = joined()
+    given = assign(state, assignor)
+    for lag in (200, 200, 199, 199, 199, 198, 198):
+        state = after(state, given, {"c": {"0_2": lag}})
+        given = assign(state, assignor)
+        assert warmups(given) == {"c": ("0_2",)}, f"at lag {lag}"
+
+
+@both
+@pytest.mark.parametrize("slots", [1, 2])
+def test_where_nothing_can_help_probing_ends_and_the_report_says_so(assignor: str, slots: int) -> None:
+    state = joined(slots)
+    given = assign(state, assignor)
+    seen: list[dict[str, tuple[str, ...]]] = []
+    for _ in range(12):
+        seen.append(warmups(given))
+        if not asked(given):
+            break
+        state = after(state, given, {"c": {"0_2": 200, "0_5": 250}})
+        given = assign(state, assignor)
+    assert (asked(given), given.report.stalled) == (False, True), seen
+    assert len(seen) <= 3 * (2 // slots) + 2, seen
+    assert {task for step in seen for tasks in step.values() for task in tasks} == {"0_2", "0_5"}, "each had its turn"
+    assert validate(state, given) == []
+    # A rebalance for another reason finds that one of them has come on: probing begins again.
+    state = after(state, given, {"c": {"0_2": 120, "0_5": 250}})
+    given = assign(state, assignor)
+    assert (asked(given), given.report.stalled) == (True, False)
+    assert "0_2" in warmups(given)["c"]
+
+
+@both
+def test_a_standby_that_stands_still_stalls_too(assignor: str) -> None:
+    """KIP-441's scaling in, pt. 2, where b's standbys are restored and c's are not."""
+    clients = {
+        "b": {"active": "0_1", "standby": "0_0 0_3", "lags": {"0_1": -2, "0_0": 20, "0_3": 20}},
+        "c": {"active": "0_2", "standby": "0_1", "lags": {"0_2": -2, "0_1": 20}},
+    }
+    state = snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100), clients, num_standby_replicas=1)
+    given = assign(state, assignor)
+    assert len(given.by_process_id["b"].active) == 3
+    for _ in range(4):  # the first time they came from 100
+        assert (asked(given), given.report.stalled) == (True, False)
+        state = after(state, given, {"b": {"0_2": 0}, "c": dict.fromkeys(("0_0", "0_1", "0_3"), 20)})
+        given = assign(state, assignor)
+    assert (asked(given), given.report.stalled) == (False, True)
+    assert given.plan is not None
+
+
+# ---------------------------------------------------------------------------------------------------- the plan is remembered
+
+
+def planned(given: TaskAssignment) -> dict[str, tuple[str, ...]]:
+    return {client.process_id: client.active for client in given.plan or ()}
+
+
+def remembering(state: ApplicationState, plan: dict[str, str]) -> ApplicationState:
+    now = answer({client.process_id: " ".join(client.previous_active) for client in state.clients}, plan)
+    return state.model_copy(update={"remembered": now})
+
+
+@both
+@pytest.mark.parametrize("leaving", ["0_0", "0_1", "0_2"])
+def test_among_equal_plans_the_remembered_one_stays(assignor: str, leaving: str) -> None:
+    """Two empty clients have joined; a gives up two of its three tasks, all alike."""
+    lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
+    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
+    stays, other = (task for task in lags if task != leaving)
+    for plan in ({"a": stays, "b": leaving, "c": other}, {"a": stays, "b": other, "c": leaving}):
+        given = assign(remembering(state, plan), assignor)
+        assert planned(given) == {client: (task,) for client, task in plan.items()}
+        assert given.report.found_by == "remembered"
+
+
+@both
+@pytest.mark.parametrize("goal", ["restore work", "cold copies", "active moves"])
+def test_for_a_strictly_better_plan_it_is_left(assignor: str, goal: str) -> None:
+    lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
+    others: dict[str, dict[str, int]] = {"b": {}, "c": {}}
+    plan = {"a": "0_0", "b": "0_1", "c": "0_2"}
+    if goal == "restore work":
+        others["b"] = {"0_2": 60}  # by now b has a part of 0_2
+    elif goal == "cold copies":
+        others["c"] = {"0_1": 10}
+    else:
+        plan = {"b": "0_0", "a": "0_1", "c": "0_2"}
+        others["b"] = {"0_0": 100}
+    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, **others})
+    if goal == "active moves":  # 0_2 is a's and c's: with 0_2 on c nothing moves there
+        plan = {"a": "0_0", "b": "0_2", "c": "0_1"}
+        clients = [c if c.process_id != "c" else c.model_copy(update={"previous_active": ("0_2",)}) for c in state.clients]
+        state = state.model_copy(update={"clients": clients})
+    given = assign(remembering(state, plan), assignor)
+    assert planned(given) != {client: (task,) for client, task in plan.items()}
+    assert planned(given)["c"] == (("0_1",) if goal != "active moves" else ("0_2",))
+
+
+@both
+@pytest.mark.parametrize(
+    "plan",
+    [{"a": "0_0", "b": "0_1"}, {"a": "0_0", "b": "0_1", "gone": "0_2"}, {"a": "0_0 0_1", "b": "0_2", "c": ""}],
+    ids=["a task is missing", "a client has gone", "not balanced"],
+)
+def test_a_plan_that_is_none_any_more_is_forgotten(assignor: str, plan: dict[str, str]) -> None:
+    lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
+    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
+    given = assign(remembering(state, plan), assignor)
+    assert sorted(map(len, planned(given).values())) == [1, 1, 1]
+    assert given.report.found_by != "remembered"
+
+
+# ------------------------------------------------------------------------------------------------------------- convergence
+
+SETTLED_BEFORE = ("cold", "steady", "scale-out", "scale-in")
+
+
+@cache
+def case(shape: Shape, standbys: int, mixed: bool) -> ApplicationState:
+    seed = SHAPES.index(shape) + 10 * standbys
+    return generate(shape, tasks=24, clients=4, standbys=standbys, threads=(1, 4) if mixed else 1, seed=seed, memory=True)
+
+
+@cache
+def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
+    """The least that any convergence restores, proven by cp-sat."""
+    state = case(*state_key)
+    given = assign(state if memory else state.model_copy(update={"remembered": None}))
+    bound = restore_work_bound(given)
+    return 0 if bound is None and given.report.termination.reason == "rest" else bound or 0
+
+
+def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
+    """Cold copies of the plan that the answer does not hold as standbys: each needs a slot."""
+    ranked = ranks(state)
+    standbys = {(task, client.process_id) for client in given.clients for task in client.standby}
+    plan: tuple[PlannedAssignment, ...] = given.plan or ()
+    pairs = {(task, client.process_id) for client in plan for task in (*client.active, *client.standby)}
+    return sum(ranked.of(*pair) > 0 for pair in pairs - standbys)
+
+
+@both
+@pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "no memory"])
+@pytest.mark.parametrize("mixed", [False, True], ids=["alike", "mixed threads"])
+@pytest.mark.parametrize("standbys", [0, 1, 2, 3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_settles_balanced_and_rests(
+    shape: Shape, standbys: int, mixed: bool, memory: bool, keep_state: bool, assignor: str
+) -> None:
+    state = case(shape, standbys, mixed)
+    if not memory:
+        state = state.model_copy(update={"remembered": None})
+    first = assign(state, assignor)
+    result = converge(state, assignor, memory=memory, keep_state=keep_state)
+    history = f"\n{result}"
+    assert (result.settled, result.rests) == (True, True), history
+    assert result.history[-1].measures.balanced, history
+    assert result.violations == {}, history
+    slots = math.ceil(to_warm_up(state, first) / state.configs.max_warmup_replicas)
+    assert result.rebalances <= 2 + slots, f"{slots} slots in turn{history}"
+    least = least_work((shape, standbys, mixed), memory)
+    assert result.restored_offsets >= least, f"less than the bound {least}{history}"
+    if shape in SETTLED_BEFORE:
+        assert result.restored_offsets == least, history
+
+
+@both
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["cold", "scale-out", "scale-in", "restart"])
+def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, assignor: str) -> None:
+    """More pairs of task and client than are written out one by one."""
+    state = generate(shape, 450, 50, standbys, warmups=20, threads=(1, 3), unlogged=0.1, tiny=0.05, seed=1, memory=True)
+    result = converge(state, assignor)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+    assert result.history[-1].measures.balanced, f"\n{result}"
+    if assignor == "cp-sat":
+        assert result.restored_offsets == result.lower_bound, f"\n{result}"

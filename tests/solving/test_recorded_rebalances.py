@@ -1,0 +1,28 @@
+"""Rebalances of a real cluster, recorded by the service in tests/kafka: each replays to the byte, and keeps the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optassign.judging.validation import validate
+from optassign.recordings.recording import read_recording, replay
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.json.gz"))
+
+
+def test_there_are_recordings() -> None:
+    assert RECORDINGS
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_a_replay_gives_the_same_answer_to_the_byte(path: Path) -> None:
+    recording = read_recording(path)
+    assert replay(recording).without_times().model_dump_json() == recording.assignment.without_times().model_dump_json()
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_the_answer_keeps_the_rules(path: Path) -> None:
+    recording = read_recording(path)
+    assert validate(recording.snapshot, recording.assignment) == []
