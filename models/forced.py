@@ -15,7 +15,7 @@ from optassign.models.problem import BoolArray, IntArray, Problem
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class Forced:
     """Shapes: (T,) per task, (A,) per column. For tasks without changelog nothing is mandatory and all clients are tied."""
 
     least_rank: IntArray
@@ -42,8 +42,8 @@ class First:
     """Copies of rank above 0 in this answer, whatever is chosen."""
 
 
-def prepare(problem: Problem) -> tuple[Problem, First]:
-    """The problem with pools written out where single clients of them matter, and its `First`.
+def prepare(problem: Problem) -> tuple[Problem, Forced]:
+    """The problem with pools written out where single clients of them matter, and its `Forced`.
 
     A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
     rare (few clients, or a tiny changelog beside a longer lag).
@@ -59,11 +59,11 @@ def prepare(problem: Problem) -> tuple[Problem, First]:
     write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
     if write_out.any():
         problem = problem.with_all_columns(np.flatnonzero(write_out))
-    return problem, first(problem)
+    return problem, find_forced(problem)
 
 
-def first(problem: Problem) -> First:
-    """See `First`. Pools must not be mandatory (`prepare` sees to it)."""
+def find_forced(problem: Problem) -> Forced:
+    """See `Forced`. Pools must not be mandatory (`prepare` sees to it)."""
     logged, task = problem.logged, problem.col_task
     threshold, least = _threshold(problem), _least_rank(problem)
     column_logged = logged[task]
@@ -86,7 +86,7 @@ def first(problem: Problem) -> First:
     tie_rank = np.where(pool_tied, problem.pool_rank, 0)
     np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
     tie_cold = (choices > 0) & (tie_rank > 0)
-    return First(
+    return Forced(
         least_rank=least,
         choices=choices,
         tie_cost=np.where(tie_cold, tie_cost, 0),

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optassign.models.forced import First, exact_sum, prepare
+from optassign.models.forced import Forced, exact_sum, prepare
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
 from optassign.models.results import Actives, Rebalanced
 from optassign.models.windows import Windows
@@ -34,13 +34,13 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)
-    problem, first = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    problem, forced = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys)
 
-    open_actives = _open_actives(problem, first, planned_active, planned_standby)
+    open_actives = _open_actives(problem, forced, planned_active, planned_standby)
     if hold:
-        owners = problem.col_owner & first.leading
+        owners = problem.col_owner & forced.leading
         open_actives &= owners | (np.bincount(problem.col_task[owners], minlength=T) == 0)[problem.col_task]
         open_actives |= owners
     chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
@@ -49,17 +49,17 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
     active_column[problem.find(np.arange(T) * C + chosen.active)] = True
 
-    slots = first.choices.copy()
-    np.subtract.at(slots, problem.col_task[active_column & first.tied], 1)
-    taken = _best_tied(problem, first.tied & ~active_column, slots, planned_active, planned_standby)
+    slots = forced.choices.copy()
+    np.subtract.at(slots, problem.col_task[active_column & forced.tied], 1)
+    taken = _best_tied(problem, forced.tied & ~active_column, slots, planned_active, planned_standby)
     np.subtract.at(slots, problem.col_task[taken], 1)
-    keys = problem.col_keys[(taken | (first.mandatory & ~active_column)) & problem.logged[problem.col_task]]
+    keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
     answer = placement(chosen.active, keys, C)
     values = rebalance_values(problem, answer, plan)
     bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
     bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
-    if not _ties_cost_alike(problem, first):
+    if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
         bounds = {"planned_copies": bounds["planned_copies"]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
@@ -78,21 +78,21 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     }
 
 
-def _open_actives(problem: Problem, first: First, planned_active: BoolArray, planned_standby: BoolArray) -> BoolArray:
+def _open_actives(problem: Problem, forced: Forced, planned_active: BoolArray, planned_standby: BoolArray) -> BoolArray:
     """(A,) the actives among which (i) and (ii) do not tell."""
     task, T = problem.col_task, problem.T
-    leads = first.leading & problem.logged[task]
-    keeps = np.bincount(task[planned_active & first.leading], minlength=T) > 0
+    leads = forced.leading & problem.logged[task]
+    keeps = np.bincount(task[planned_active & forced.leading], minlength=T) > 0
     spare = np.bincount(task[leads & ~planned_standby], minlength=T) > 0
     other = leads & ~keeps[task] & (~planned_standby | ~spare[task])
-    return (planned_active & first.leading) | other
+    return (planned_active & forced.leading) | other
 
 
-def _ties_cost_alike(problem: Problem, first: First) -> bool:
-    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (first.py)."""
-    task, cost = problem.col_task[first.tied], problem.col_cost[first.tied]
-    least = np.where(first.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
-    most = np.where(first.pool_tied, problem.pool_cost, 0)
+def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
+    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (forced.py)."""
+    task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
+    least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    most = np.where(forced.pool_tied, problem.pool_cost, 0)
     np.minimum.at(least, task, cost)
     np.maximum.at(most, task, cost)
     return bool(np.all(most <= least))

@@ -27,7 +27,7 @@ from optassign.models.cp_sat.variables import (
     standby_number,
     total,
 )
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, excess
@@ -51,7 +51,7 @@ class Planned:
 
 def solve_plan(
     problem: Problem,
-    first: First,
+    forced: Forced,
     windows: Windows,
     goals: Sequence[str],
     deadline: Deadline,
@@ -69,40 +69,40 @@ def solve_plan(
         known: bounds proven elsewhere.
         face: keys of logged tasks' pairs to choose from; all columns if None.
     """
-    problem, first, resolution = at_resolution(problem, first)
+    problem, forced, resolution = at_resolution(problem, forced)
     v = _placement_model(problem, face)
     inside_windows(v, windows)
     if resolution == 1:
-        return _optimise(v, first, goals, deadline, work, start, known)
+        return _optimise(v, forced, goals, deadline, work, start, known)
     bounds = {goal: bound for goal, bound in (known or {}).items() if goal != "restore_work"}
-    planned = _optimise(v, first, goals, deadline, work, start, bounds)
+    planned = _optimise(v, forced, goals, deadline, work, start, bounds)
     # Rounded costs prove nothing about the offsets, nor about what comes after them.
     return replace(planned, goals={})
 
 
 def solve_now(
-    problem: Problem, first: First, windows: Windows, goals: Sequence[str], deadline: Deadline, work: float
+    problem: Problem, forced: Forced, windows: Windows, goals: Sequence[str], deadline: Deadline, work: float
 ) -> Planned:
     """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
     v = _placement_model(problem)
-    actives_on_most_caught_up(v, first)
-    standbys_on_next_most_caught_up(v, first)
+    actives_on_most_caught_up(v, forced)
+    standbys_on_next_most_caught_up(v, forced)
     inside_windows(v, windows)
-    return _optimise(v, first, goals, deadline, work, None, None)
+    return _optimise(v, forced, goals, deadline, work, None, None)
 
 
 def least_excess(
-    problem: Problem, first: First, windows: Windows, deadline: Deadline, work: float, start: Placement | None = None
+    problem: Problem, forced: Forced, windows: Windows, deadline: Deadline, work: float, start: Placement | None = None
 ) -> Planned:
     """Where no balanced assignment exists: the least excess, family after family in their order."""
     v = _placement_model(problem)
     goals = excess_goals(v, windows)
-    return _optimise(v, first, tuple(goals), deadline, work, start, None, goals)
+    return _optimise(v, forced, tuple(goals), deadline, work, start, None, goals)
 
 
 def solve_weighted(
     problem: Problem,
-    first: First,
+    forced: Forced,
     windows: Windows,
     weights: tuple[int, int, int],
     deadline: Deadline,
@@ -114,30 +114,30 @@ def solve_weighted(
 
     Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application.
     """
-    problem, first = in_changelogs(problem)
+    problem, forced = in_changelogs(problem)
     v = _placement_model(problem)
     away = excess_goals(v, windows)
     instance, subtopology, stickiness = weights
-    sticky = [GOALS[name](v, first) for name in ("restore_work", "active_moves", "standby_moves")]
+    sticky = [GOALS[name](v, forced) for name in ("restore_work", "active_moves", "standby_moves")]
     cost = (
         instance * total(away[name].expression for name in FAMILIES[:3])
         + subtopology * total(away[name].expression for name in FAMILIES[3:])
         + stickiness * total(sticky)
     )
-    return _optimise(v, first, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
+    return _optimise(v, forced, ("weighted_cost",), deadline, work, start, None, {"weighted_cost": Goal("weighted_cost", cost)})
 
 
-def at_resolution(problem: Problem, first: First) -> tuple[Problem, First, int]:
+def at_resolution(problem: Problem, forced: Forced) -> tuple[Problem, Forced, int]:
     """Restore costs in units so large that their sum stays exact in CP-SAT; the unit, in offsets, mostly 1."""
     most = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
     resolution = max(1, most * problem.T * (problem.standbys + 1) >> _EXACT_BITS)
     if resolution == 1:
-        return problem, first, 1
+        return problem, forced, 1
     scaled = replace(problem, col_cost=problem.col_cost // resolution, pool_cost=problem.pool_cost // resolution)
     return *prepare(scaled), resolution
 
 
-def in_changelogs(problem: Problem) -> tuple[Problem, First]:
+def in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
     """Restore costs in hundredths of the mean whole changelog of the logged tasks."""
     mean = max(1.0, float(problem.end[problem.logged].mean())) if problem.logged.any() else 1.0
 
@@ -150,20 +150,20 @@ def in_changelogs(problem: Problem) -> tuple[Problem, First]:
 
 def weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
-    problem, first = in_changelogs(problem)
+    problem, forced = in_changelogs(problem)
     away = excess(problem, windows, plan)
-    values = plan_values(problem, first, plan)
+    values = plan_values(problem, forced, plan)
     sticky = values["restore_work"] + values["active_moves"] + values["standby_moves"]
     return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
 
 
 def is_exact(problem: Problem, weights: tuple[int, int, int]) -> bool:
     """Whether CP-SAT can tell all values of the weighted sum apart."""
-    problem, first = in_changelogs(problem)
+    problem, forced = in_changelogs(problem)
     T, size = problem.T, problem.standbys + 1
     each = T * (T + 1) // 2  # no count is beyond T, nor the sum of a client's
     cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
-    sticky = first.forced_work + T * size * (cost + 1)
+    sticky = forced.forced_work + T * size * (cost + 1)
     most = weights[0] * 3 * problem.C * each + weights[1] * 2 * problem.C * each + weights[2] * sticky
     return most < 1 << _EXACT_BITS
 
@@ -183,7 +183,7 @@ def _placement_model(problem: Problem, face: IntArray | None = None) -> Variable
 
 def _optimise(
     v: Variables,
-    first: First,
+    forced: Forced,
     names: Sequence[str],
     deadline: Deadline,
     work: float,
@@ -191,7 +191,7 @@ def _optimise(
     known: Mapping[str, int] | None,
     expressions: Mapping[str, Goal] | None = None,
 ) -> Planned:
-    goals = [(expressions or {}).get(name) or Goal(name, GOALS[name](v, first)) for name in names]
+    goals = [(expressions or {}).get(name) or Goal(name, GOALS[name](v, forced)) for name in names]
     hint = None
     if start is not None:
         values = v.hint(start)
@@ -228,20 +228,20 @@ def inside_windows(v: Variables, windows: Windows) -> None:
                 v.model.add_linear_constraint(expression, low, high)
 
 
-def actives_on_most_caught_up(v: Variables, first: First) -> None:
+def actives_on_most_caught_up(v: Variables, forced: Forced) -> None:
     """R3."""
-    for variable, leads in zip(v.active, first.leading.tolist(), strict=True):
+    for variable, leads in zip(v.active, forced.leading.tolist(), strict=True):
         if variable is not None and not leads:
             v.model.add(variable == 0)
 
 
-def standbys_on_next_most_caught_up(v: Variables, first: First) -> None:
+def standbys_on_next_most_caught_up(v: Variables, forced: Forced) -> None:
     """R5: mandatory columns hold a copy, and besides them only tied ones."""
     logged = v.problem.logged[v.problem.col_task]
     for i in np.flatnonzero(logged).tolist():
-        if first.mandatory[i]:
+        if forced.mandatory[i]:
             v.model.add(total(v.copies([i])) == 1)
-        elif not first.tied[i]:
+        elif not forced.tied[i]:
             v.model.add(total(v.copies([i])) == 0)
 
 

@@ -31,8 +31,8 @@ from optassign.models.windows import Windows
 
 def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
-    problem, first = prepare(problem.with_all_columns())
-    problem, first, resolution = at_resolution(problem, first)
+    problem, forced = prepare(problem.with_all_columns())
+    problem, forced, resolution = at_resolution(problem, forced)
     model = cp_model.CpModel()
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, model, everywhere, everywhere)
@@ -40,8 +40,8 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
     one_copy_per_client(v)
     standby_number(v)
     pools_add_up(v)
-    actives_on_most_caught_up(v, first)
-    standbys_on_next_most_caught_up(v, first)
+    actives_on_most_caught_up(v, forced)
+    standbys_on_next_most_caught_up(v, forced)
     expressions = (
         -1 * planned_copies(v, plan),
         off_plan_restore_work(v, plan),

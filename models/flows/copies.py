@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.flows.network import Network
-from optassign.models.forced import First
+from optassign.models.forced import Forced
 from optassign.models.pooling import deal
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
@@ -50,11 +50,11 @@ class Copies:
 
 def balanced_copies(
     problem: Problem,
-    first: First,
+    forced: Forced,
     windows: Windows,
     *,
     now: bool,
-    forced: BoolArray | None = None,
+    required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
 ) -> Copies | None:
     """Copies inside the windows, or None where there are none.
@@ -62,7 +62,7 @@ def balanced_copies(
     Args:
         now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
             restore_work and cold_copies, counting what this answer forces anyway only once.
-        forced: (A,) columns that must be taken (the actives, where they are already chosen).
+        required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
     """
     T, C, G = problem.T, problem.C, problem.G
@@ -85,31 +85,31 @@ def balanced_copies(
     size = problem.standbys + 1
     network.add_supply(tasks[logged], size)
     network.add_supply(sink, -size * len(logged))
-    must = first.mandatory if now else np.zeros(len(problem.col_task), dtype=np.bool_)
-    if forced is not None:
-        must = must | forced
+    must = forced.mandatory if now else np.zeros(len(problem.col_task), dtype=np.bool_)
+    if required is not None:
+        must = must | required
 
     # Tied clients that cost: the first `choices` copies are forced by this answer anyway, the further ones are paid for.
-    via_tie = first.tie_cold | now
-    tied = first.tied & via_tie[problem.col_task]
-    tie_tasks = np.flatnonzero(problem.logged & (first.choices > 0) & via_tie)
-    network.add_arcs(tasks[tie_tasks], ties[tie_tasks], first.choices[tie_tasks])
+    via_tie = forced.tie_cold | now
+    tied = forced.tied & via_tie[problem.col_task]
+    tie_tasks = np.flatnonzero(problem.logged & (forced.choices > 0) & via_tie)
+    network.add_arcs(tasks[tie_tasks], ties[tie_tasks], forced.choices[tie_tasks])
     if not now:
         network.add_arcs(
             tasks[tie_tasks],
             ties[tie_tasks],
             size,
-            cost={0: first.tie_cost[tie_tasks], 1: first.tie_cold[tie_tasks] * 1},
+            cost={0: forced.tie_cost[tie_tasks], 1: forced.tie_cold[tie_tasks] * 1},
         )
 
     allowed = problem.logged[problem.col_task]
     if now:
-        allowed = allowed & (first.mandatory | first.tied)
-        if forced is not None and np.any(forced & ~allowed):
+        allowed = allowed & (forced.mandatory | forced.tied)
+        if required is not None and np.any(required & ~allowed):
             return None
     column = np.flatnonzero(allowed)
     task, client = problem.col_task[column], problem.col_client[column]
-    free = first.mandatory[column] | tied[column]
+    free = forced.mandatory[column] | tied[column]
     cost: dict[int, IntArray | int] = {}
     if not now:
         cost[0] = np.where(free, 0, problem.col_cost[column])
@@ -121,8 +121,8 @@ def balanced_copies(
     tails = np.where(tied[column], ties[task], tasks[task])
     on_columns = network.add_arcs(tails, cells[problem.group[task] * C + client], 1, low=must[column] * 1, cost=cost)
 
-    pooled = np.flatnonzero(problem.logged & (problem.pool_size > 0) & (first.pool_tied if now else True))
-    pool_tied = first.pool_tied[pooled] & via_tie[pooled]
+    pooled = np.flatnonzero(problem.logged & (problem.pool_size > 0) & (forced.pool_tied if now else True))
+    pool_tied = forced.pool_tied[pooled] & via_tie[pooled]
     pool_cost: dict[int, IntArray | int] = {}
     if not now:
         pool_cost[0] = np.where(pool_tied, 0, problem.pool_cost[pooled])

@@ -11,7 +11,7 @@ import numpy as np
 
 from optassign.models.flows.actives import balanced_actives
 from optassign.models.flows.copies import Copies, balanced_copies
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.problem import IntArray, Placement, Problem, placement
 from optassign.models.results import Found
 from optassign.models.values import PLAN_GOALS, plan_values
@@ -24,7 +24,7 @@ _SECOND_TRY = 10_000
 _UNPOOL_ROUNDS = 5
 
 
-def written_out(problem: Problem) -> tuple[Problem, First]:
+def written_out(problem: Problem) -> tuple[Problem, Forced]:
     """The problem with all its pairs as columns where they are few; else as it is, ready for the models."""
     logged = np.flatnonzero(problem.logged)
     if len(logged) * problem.C <= _ALL_COLUMNS:
@@ -32,9 +32,9 @@ def written_out(problem: Problem) -> tuple[Problem, First]:
     return prepare(problem)
 
 
-def balanced_now(problem: Problem, first: First, windows: Windows) -> Found:
+def balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
     """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves."""
-    relaxed = balanced_actives(problem, windows, first.leading, first.pool_leading, ("active_moves",))
+    relaxed = balanced_actives(problem, windows, forced.leading, forced.pool_leading, ("active_moves",))
     if relaxed is None:
         return Found(None, impossible=True)
     bounds = {"active_moves": relaxed.bounds[0]}
@@ -46,27 +46,27 @@ def balanced_now(problem: Problem, first: First, windows: Windows) -> Found:
         around = _copies_around(problem, windows, relaxed.active, now=True)
         if around is not None:
             return Found(around, bounds=bounds)
-    copies = _copies(problem, first, windows, now=True)
+    copies = _copies(problem, forced, windows, now=True)
     if copies is None:
         return Found(None, impossible=True)
-    problem, first, chosen = copies
+    problem, forced, chosen = copies
     if chosen.keys is None:
         return Found(None, bounds=bounds)
     return Found(_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
 
 
-def balanced_plan(problem: Problem, first: First, windows: Windows, largest_face: int = 0) -> Found:
+def balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
     """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
 
     `largest_face`: up to so many pairs the face comes back with it.
     """
-    copies = _copies(problem, first, windows, now=False)
+    copies = _copies(problem, forced, windows, now=False)
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
     relaxed = balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
-    problem, first, chosen = copies
-    bounds = dict(zip(PLAN_GOALS, [*_with_forced(first, chosen.bounds), *relaxed.bounds], strict=False))
+    problem, forced, chosen = copies
+    bounds = dict(zip(PLAN_GOALS, [*_with_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
     found: list[Placement] = []
     if chosen.keys is not None:
         inside = _actives_inside(problem, windows, chosen.keys, now=False)
@@ -78,7 +78,7 @@ def balanced_plan(problem: Problem, first: First, windows: Windows, largest_face
         around = _actives_first(problem, windows, chosen)
         if around is not None:
             found.append(around)
-    best = min(found, key=lambda p: (*plan_values(problem, first, p).values(), _tie(problem, p)), default=None)
+    best = min(found, key=lambda p: (*plan_values(problem, forced, p).values(), _tie(problem, p)), default=None)
     return Found(best, bounds=bounds, face=chosen.face(problem, largest_face))
 
 
@@ -98,23 +98,23 @@ def _actives_first(problem: Problem, windows: Windows, chosen: Copies) -> Placem
     return _copies_around(problem, windows, fitting.active)
 
 
-def _with_forced(first: First, bounds: list[int]) -> list[int]:
+def _with_forced(forced: Forced, bounds: list[int]) -> list[int]:
     """The flow counts what the plan adds; the goals count what this answer forces as well."""
-    return [bounds[0] + first.forced_work, bounds[1] + first.forced_cold]
+    return [bounds[0] + forced.forced_work, bounds[1] + forced.forced_cold]
 
 
-def _copies(problem: Problem, first: First, windows: Windows, *, now: bool) -> tuple[Problem, First, Copies] | None:
+def _copies(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> tuple[Problem, Forced, Copies] | None:
     """Copies first, among the optima those that keep owners and standbys. A subtopology whose pool breaks R2 is written
     out, and the flow solved again."""
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
-        copies = balanced_copies(problem, first, windows, now=now, rewards=rewards)
+        copies = balanced_copies(problem, forced, windows, now=now, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
-            return problem, first, copies
-        stuck = problem, first, copies
-        problem, first = prepare(problem.with_all_columns(copies.stuck))
+            return problem, forced, copies
+        stuck = problem, forced, copies
+        problem, forced = prepare(problem.with_all_columns(copies.stuck))
     return stuck
 
 
@@ -122,27 +122,27 @@ def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now:
     """Copies that contain the given actives, and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
-    problem, first = prepare(problem.with_columns(keys))
+    problem, forced = prepare(problem.with_columns(keys))
     for _ in range(_UNPOOL_ROUNDS):
-        forced = np.zeros(len(problem.col_task), dtype=np.bool_)
-        forced[problem.find(keys)] = True
-        rewards = ((problem.col_standby & ~forced).astype(np.int64),)
-        copies = balanced_copies(problem, first, windows, now=now, forced=forced, rewards=rewards)
+        required = np.zeros(len(problem.col_task), dtype=np.bool_)
+        required[problem.find(keys)] = True
+        rewards = ((problem.col_standby & ~required).astype(np.int64),)
+        copies = balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
             return placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
-        problem, first = prepare(problem.with_all_columns(copies.stuck))
+        problem, forced = prepare(problem.with_all_columns(copies.stuck))
     return None
 
 
 def _actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
     """Actives chosen among the given copies (and anywhere for tasks without changelog)."""
-    problem, first = prepare(problem.with_columns(copies))
+    problem, forced = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]
     columns[problem.find(copies)] = True
     if now:
-        columns &= first.leading
+        columns &= forced.leading
     goals = ("active_moves",) if now else ("cold_actives", "active_moves")
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby lost counts one more move
     actives = balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)

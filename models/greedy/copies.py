@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.forced import First
-from optassign.models.forced import first as first_of
+from optassign.models.forced import Forced, find_forced
 from optassign.models.greedy.copy_exchange import Copies, exchange, swap_tasks
 from optassign.models.greedy.copy_terms import Terms
 from optassign.models.greedy.quotas import auctioned, dealt, rank_within
@@ -34,7 +33,7 @@ _SWAPPING_CLIENTS = 40
 
 
 def greedy_copies(
-    problem: Problem, first: First, windows: Windows, *, now: bool, must: IntArray | None = None
+    problem: Problem, forced: Forced, windows: Windows, *, now: bool, must: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
     """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none).
 
@@ -42,7 +41,7 @@ def greedy_copies(
         now: only where R5 allows copies in this rebalance.
         must: keys of columns to be taken before all others.
     """
-    terms = _terms(problem, first, now, must)
+    terms = _terms(problem, forced, now, must)
     copies = _auctioned(problem, windows, terms)
     few = problem.C <= _FEW_CLIENTS
     exchange(problem, windows, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
@@ -51,7 +50,7 @@ def greedy_copies(
     if not len(stuck):
         return np.sort(keys), lost
     problem = problem.with_all_columns(stuck).with_columns(keys)
-    terms = _terms(problem, first_of(problem), now, must)
+    terms = _terms(problem, find_forced(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
     copies = Copies.settled(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
     if not now and problem.C <= _SWAPPING_CLIENTS and len(stuck) * problem.C > _MANY_PAIRS:
@@ -61,9 +60,9 @@ def greedy_copies(
     return problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
 
 
-def _terms(problem: Problem, first: First, now: bool, must: IntArray | None) -> Terms:
+def _terms(problem: Problem, forced: Forced, now: bool, must: IntArray | None) -> Terms:
     keys = np.zeros(0, dtype=np.int64) if must is None else must
-    return (Terms.of_now if now else Terms.of_plan)(problem, first, np.isin(problem.col_keys, keys))
+    return (Terms.of_now if now else Terms.of_plan)(problem, forced, np.isin(problem.col_keys, keys))
 
 
 def _to_write_out(problem: Problem, terms: Terms, lost: IntArray, few: bool) -> IntArray:

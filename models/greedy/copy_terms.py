@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.forced import First
+from optassign.models.forced import Forced
 from optassign.models.greedy.quotas import rank_within
 from optassign.models.problem import BoolArray, IntArray, Problem
 
@@ -45,22 +45,22 @@ class Terms:
     """(A,) what a column saves over the pool, and a little more where the copy would stay where it was."""
 
     @classmethod
-    def of_plan(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
+    def of_plan(cls, problem: Problem, forced: Forced, must: BoolArray) -> Terms:
         """Copies may be anywhere; what R3 to R5 force in this answer is paid already."""
         T, task, stays = problem.T, problem.col_task, _stays(problem, must)
         allowed, pools = problem.logged[task], problem.logged & (problem.pool_size > 0)
-        cost = np.where(first.mandatory, 0, problem.col_cost)
+        cost = np.where(forced.mandatory, 0, problem.col_cost)
         unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
-        price = cost // unit * _STEP + np.where((problem.col_rank > 0) & ~first.mandatory, _COLD, 0)
+        price = cost // unit * _STEP + np.where((problem.col_rank > 0) & ~forced.mandatory, _COLD, 0)
         pool_price = problem.pool_cost // unit * _STEP + np.where(problem.pool_rank > 0, _COLD, 0)
         dearest = np.zeros(T, dtype=np.int64)
         np.maximum.at(dearest, task, price)
         pool_price = np.where(problem.pool_size > 0, pool_price, dearest)
 
-        tied = first.tied & first.tie_cold[task]
-        others = np.bincount(task[allowed & ~tied & ~first.mandatory], minlength=T)
-        pool_tied = first.tie_cold & (first.pool_tied | ((problem.pool_size == 0) & (others == 0)))
-        free = np.where(first.tie_cold, first.choices, 0)
+        tied = forced.tied & forced.tie_cold[task]
+        others = np.bincount(task[allowed & ~tied & ~forced.mandatory], minlength=T)
+        pool_tied = forced.tie_cold & (forced.pool_tied | ((problem.pool_size == 0) & (others == 0)))
+        free = np.where(forced.tie_cold, forced.choices, 0)
         # A column has one worth for all its task's copies: so some of the tied ones are free, the others are not.
         some = np.flatnonzero(tied & ~pool_tied[task])
         turn = (problem.col_client[some] - task[some]) % problem.C
@@ -68,19 +68,19 @@ class Terms:
         paid = price.copy()
         paid[some[rank_within(task[some]) < free[task[some]]]] = 0
         # Where the pool is tied it has the free places: only columns that are forced save anything.
-        best = np.where(pool_tied[task] & ~first.mandatory & ~tied, 0, pool_price[task])
+        best = np.where(pool_tied[task] & ~forced.mandatory & ~tied, 0, pool_price[task])
         worth = best - paid + stays + MUST * must
         return cls(must, allowed, pools, price, pool_price, tied, pool_tied, free, worth)
 
     @classmethod
-    def of_now(cls, problem: Problem, first: First, must: BoolArray) -> Terms:
+    def of_now(cls, problem: Problem, forced: Forced, must: BoolArray) -> Terms:
         """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were."""
         nothing, never = np.zeros(problem.T, dtype=np.int64), np.zeros(problem.T, dtype=np.bool_)
         stays = _stays(problem, must)
-        must = must | first.mandatory
+        must = must | forced.mandatory
         worth = 1 + stays + MUST * must
         no, free = np.zeros_like(must), np.zeros_like(worth)
-        return cls(must, first.mandatory | first.tied, first.pool_tied, free, nothing, no, never, nothing, worth)
+        return cls(must, forced.mandatory | forced.tied, forced.pool_tied, free, nothing, no, never, nothing, worth)
 
     def listed(self) -> BoolArray:
         """(A,) columns that are better than the pool; the others are like it."""

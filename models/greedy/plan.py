@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.forced import First
-from optassign.models.forced import first as first_of
+from optassign.models.forced import Forced, find_forced
 from optassign.models.greedy.actives import Options, filled, finished, in_windows, logged_actives, nearest, relieved, settled
 from optassign.models.greedy.copies import greedy_copies
 from optassign.models.greedy.copy_terms import Terms
@@ -26,11 +25,11 @@ _SECOND_TRY = 400
 """Up to so many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
 
 
-def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
+def greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
     if not problem.T:
         return placement(problem.group, problem.group, problem.C)
-    keys = _whole(problem, *greedy_copies(problem, first, windows, now=False))
+    keys = _whole(problem, *greedy_copies(problem, forced, windows, now=False))
     if not problem.standbys:
         return _without_standbys(problem, windows, keys)
     plan = _with_actives(problem, windows, keys)
@@ -40,7 +39,7 @@ def greedy_plan(problem: Problem, first: First, windows: Windows) -> Placement:
 
     def rank(plan: Placement) -> tuple[int, ...]:
         counts = count(problem, plan.active, plan.standby_task, plan.standby_client)
-        return *windows.excess(counts), *plan_values(problem, first, plan).values()
+        return *windows.excess(counts), *plan_values(problem, forced, plan).values()
 
     return min((plan, _actives_first(problem, windows, plan)), key=rank)
 
@@ -59,7 +58,7 @@ def _without_standbys(problem: Problem, windows: Windows, keys: IntArray) -> Pla
     """The active copy is the only copy: it may be anywhere, at its restore work, to fit in with the other actives."""
     problem = problem.with_columns(keys)
     logged = problem.logged[problem.col_task]
-    terms = Terms.of_plan(problem, first_of(problem), np.zeros_like(logged))
+    terms = Terms.of_plan(problem, find_forced(problem), np.zeros_like(logged))
     price = np.where(terms.tied | ~logged, 0, terms.price)
     pool_price = np.where(terms.pool_tied | ~problem.logged, 0, terms.pool_price)
     columns, pools = logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0)
@@ -105,23 +104,23 @@ def _actives_first(problem: Problem, windows: Windows, plan: Placement) -> Place
     active = settled(problem, windows, options, plan.active)
     actives = logged * C + active[logged]
     problem = problem.with_columns(actives)
-    keys, lost = greedy_copies(problem, first_of(problem), windows, now=False, must=actives)
+    keys, lost = greedy_copies(problem, find_forced(problem), windows, now=False, must=actives)
     return _of(problem, _whole(problem, keys, lost), active)
 
 
-def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | None:
+def greedy_now(problem: Problem, forced: Forced, windows: Windows) -> Placement | None:
     """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
     if not problem.T:
         return placement(problem.group, problem.group, problem.C)
-    if _out_of_reach(problem, first, windows):
+    if _out_of_reach(problem, forced, windows):
         return None
     C = problem.C
     logged = np.flatnonzero(problem.logged)
     must = None
     for _ in range(2):
-        keys, lost = greedy_copies(problem, first, windows, now=True, must=must)
+        keys, lost = greedy_copies(problem, forced, windows, now=True, must=must)
         here = problem.with_columns(keys)
-        f = first_of(here)
+        f = find_forced(here)
         copies = np.zeros(len(here.col_task), dtype=np.bool_)
         copies[here.find(keys)] = True
         leads, loose = f.leading & here.logged[here.col_task], ~here.logged[here.col_task] & here.col_owner
@@ -139,11 +138,11 @@ def greedy_now(problem: Problem, first: First, windows: Windows) -> Placement | 
             return None
         must = logged * C + active[logged]
         problem = problem.with_columns(must)
-        first = first_of(problem)
+        forced = find_forced(problem)
     return None
 
 
-def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
+def _out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
     """Whether some client must have more, or can have less, than its windows allow."""
     G, C = problem.G, problem.C
     cell = problem.group[problem.col_task] * C + problem.col_client
@@ -155,11 +154,11 @@ def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
         in_pool = np.bincount(problem.group[pools], minlength=G)[:, None] - number(pools[problem.col_task])
         return number(columns) + in_pool
 
-    leading = first.leading & problem.logged[problem.col_task]
+    leading = forced.leading & problem.logged[problem.col_task]
     leaders = np.bincount(problem.col_task[leading], minlength=problem.T)
-    only = (leaders == 1) & ~first.pool_leading
-    may_lead, must_lead = most(leading, first.pool_leading & problem.logged), number(leading & only[problem.col_task])
-    may_hold, must_hold = most(first.mandatory | first.tied, first.pool_tied), number(first.mandatory)
+    only = (leaders == 1) & ~forced.pool_leading
+    may_lead, must_lead = most(leading, forced.pool_leading & problem.logged), number(leading & only[problem.col_task])
+    may_hold, must_hold = most(forced.mandatory | forced.tied, forced.pool_tied), number(forced.mandatory)
     loose = (problem.kind != LOGGED)[:, None]
     stateful = problem.kind != STATELESS
     low, high = windows.group_active.low, windows.group_active.high

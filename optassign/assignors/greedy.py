@@ -10,7 +10,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -52,7 +52,7 @@ class GreedyMethod:
     def __init__(self, order: GoalOrder) -> None:
         self._order = order
 
-    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+    def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
         """Pools stay pools."""
         return prepare(problem)
 
@@ -60,27 +60,27 @@ class GreedyMethod:
         """The windows."""
         return windows
 
-    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """A good try."""
-        return Found(greedy_now(problem, first, windows), found_by="greedy")
+        return Found(greedy_now(problem, forced, windows), found_by="greedy")
 
-    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """Balanced, or nothing."""
-        placed = greedy_plan(problem, first, windows)
+        placed = greedy_plan(problem, forced, windows)
         return Found(placed if is_balanced(problem, windows, placed) else None, found_by="greedy")
 
-    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+    def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
         """The greedy plan, with the excess that it has."""
-        return greedy_plan(problem, first, windows)
+        return greedy_plan(problem, forced, windows)
 
     def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task; the actives left open by greedy. What it says of goals (iii) and (iv) is no bound."""
         return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
 
-    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+    def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values in order."""
-        return tuple(plan_values(problem, first, plan).values())
+        return tuple(plan_values(problem, forced, plan).values())
 
-    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+    def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
         """Greedy knows no goals (a)."""
         return True

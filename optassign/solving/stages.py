@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from optassign.models.forced import First
+from optassign.models.forced import Forced
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import active_moves
@@ -29,7 +29,7 @@ HELD = "tasks without owner and no memory: owners keep their tasks in this rebal
 class Method(Protocol):
     """How the stages are solved. Problems come prepared: `first` belongs to `problem`."""
 
-    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+    def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
         """The problem with as many pairs written out as the method wants."""
         ...
 
@@ -37,15 +37,15 @@ class Method(Protocol):
         """What counts as balanced: the windows, or anything where excess is a cost."""
         ...
 
-    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """An assignment that keeps R1–R5 and the windows now, with few active moves."""
         ...
 
-    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """A plan that keeps R1, R2, R4; inside the windows unless `impossible`."""
         ...
 
-    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+    def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
         """Where no plan keeps the windows: one of least excess."""
         ...
 
@@ -53,11 +53,11 @@ class Method(Protocol):
         """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
         ...
 
-    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+    def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values of the plan's goals in their order, for comparing plans."""
         ...
 
-    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+    def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
         """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""
         ...
 
@@ -107,33 +107,35 @@ class Clock:
 def solve(arrays: Arrays, method: Method) -> Solution:
     """All stages. The answer keeps R1–R6 and R8–R11 if the method keeps its word."""
     clock = Clock()
-    problem, first = clock.run("prepare", lambda: method.prepared(arrays.problem))
+    problem, forced = clock.run("prepare", lambda: method.prepared(arrays.problem))
     within = clock.run("prepare", lambda: windows(problem))
     target = method.target(problem, within)
-    confirmed = _second_pass(arrays, problem, first, within, target, method)
+    confirmed = _second_pass(arrays, problem, forced, within, target, method)
     if confirmed is not None:
         return confirmed
-    solution = clock.run("now", lambda: _at_rest(arrays, problem, first, target, method))
+    solution = clock.run("now", lambda: _at_rest(arrays, problem, forced, target, method))
     if solution is None:
-        solution = _solve(arrays, problem, first, within, target, method, clock)
+        solution = _solve(arrays, problem, forced, within, target, method, clock)
     solution.seconds = clock.seconds
     return solution
 
 
-def keeps_first(problem: Problem, first: First, answer: Placement) -> bool:
+def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
     """Whether an assignment with the right number of copies keeps R3 and R5."""
     active_keys = np.arange(problem.T) * problem.C + answer.active
     at = problem.find(active_keys)
     pooled = at < 0
-    if not first.pool_leading[pooled].all() or not first.leading[at[~pooled]].all():
+    if not forced.pool_leading[pooled].all() or not forced.leading[at[~pooled]].all():
         return False
     keys = answer.copy_keys(problem.C, problem.logged)
     at = problem.find(keys)
     pooled = at < 0
     held = np.zeros(len(problem.col_task), dtype=np.bool_)
     held[at[~pooled]] = True
-    allowed = first.mandatory | first.tied
-    return bool(first.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all() and held[first.mandatory].all())
+    allowed = forced.mandatory | forced.tied
+    return bool(
+        forced.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all() and held[forced.mandatory].all()
+    )
 
 
 def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
@@ -142,7 +144,7 @@ def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
 
 
 def _second_pass(
-    arrays: Arrays, problem: Problem, first: First, within: Windows, target: Windows, method: Method
+    arrays: Arrays, problem: Problem, forced: Forced, within: Windows, target: Windows, method: Method
 ) -> Solution | None:
     """R10: while tasks are on their way, the remembered answer is confirmed as it is, wherever it still keeps the rules."""
     remembered = arrays.remembered
@@ -153,14 +155,14 @@ def _second_pass(
     warmups = arrays.under_way
     if (
         arrays.remembered_plan_lost
-        or not keeps_first(problem, first, remembered)
+        or not keeps_r3_to_r5(problem, forced, remembered)
         or len(warmups) > problem.max_warmups
         or not problem.logged[warmups // problem.C].all()
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
     settled = is_balanced(problem, target, remembered)
-    settled = settled and method.configured_optimum_now(problem, first, target, remembered)
+    settled = settled and method.configured_optimum_now(problem, forced, target, remembered)
     return Solution(
         answer=remembered,
         plan=None if settled else arrays.remembered_own_plan,
@@ -183,7 +185,7 @@ def _held_a_moment_ago(arrays: Arrays, problem: Problem) -> bool:
     )
 
 
-def _at_rest(arrays: Arrays, problem: Problem, first: First, target: Windows, method: Method) -> Solution | None:
+def _at_rest(arrays: Arrays, problem: Problem, forced: Forced, target: Windows, method: Method) -> Solution | None:
     """R7: what was assigned before comes back unaltered where nothing is left to wish."""
     previous = arrays.previous
     if previous is None or problem.lag_unknown:
@@ -191,35 +193,35 @@ def _at_rest(arrays: Arrays, problem: Problem, first: First, target: Windows, me
     held = count(problem, previous.active, previous.standby_task, previous.standby_client)
     if not target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
         return None
-    if not keeps_first(problem, first, previous) or not method.configured_optimum_now(problem, first, target, previous):
+    if not keeps_r3_to_r5(problem, forced, previous) or not method.configured_optimum_now(problem, forced, target, previous):
         return None
-    bounds = {"now": {"restore_work": first.forced_work}}
+    bounds = {"now": {"restore_work": forced.forced_work}}
     return Solution(previous, None, _none(), reason="rest", found_by="remembered", bounds=bounds)
 
 
 def _solve(
-    arrays: Arrays, problem: Problem, first: First, within: Windows, target: Windows, method: Method, clock: Clock
+    arrays: Arrays, problem: Problem, forced: Forced, within: Windows, target: Windows, method: Method, clock: Clock
 ) -> Solution:
     own = arrays.problem.remembered_plan
-    solution = _at_once(problem, first, within, target, own, method, clock)
+    solution = _at_once(problem, forced, within, target, own, method, clock)
     if solution is not None:
         return solution
-    found = clock.run("plan", lambda: method.plan(problem, first, target))
+    found = clock.run("plan", lambda: method.plan(problem, forced, target))
     notes: list[str] = []
     if found.placement is None:
-        rough = clock.run("plan", lambda: method.least_excess(problem, first, target))
+        rough = clock.run("plan", lambda: method.least_excess(problem, forced, target))
         target = target.including(count(problem, rough.active, rough.standby_task, rough.standby_client))
         notes.append("no balanced assignment was found: the windows are widened by the least excess")
-        solution = _at_once(problem, first, within, target, own, method, clock)
+        solution = _at_once(problem, forced, within, target, own, method, clock)
         if solution is not None:
             solution.notes += notes
             return solution
-        found = clock.run("plan", lambda: method.plan(problem, first, target))
+        found = clock.run("plan", lambda: method.plan(problem, forced, target))
         if found.placement is None:
             found = Found(rough, found_by="greedy")
     plan = found.placement
     assert plan is not None
-    kept = own is not None and _no_worse(problem, first, target, own, plan, method)
+    kept = own is not None and _no_worse(problem, forced, target, own, plan, method)
     if kept:
         assert own is not None
         plan = own
@@ -247,10 +249,10 @@ def _solve(
         weighted=None if kept else found.weighted,
         notes=notes,
     )
-    if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, first, target, answer):
+    if is_balanced(problem, target, answer) and method.configured_optimum_now(problem, forced, target, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         solution.plan = None
-        solution.bounds, solution.proved = {"now": {"restore_work": first.forced_work}}, set()
+        solution.bounds, solution.proved = {"now": {"restore_work": forced.forced_work}}, set()
         solution.followup = problem.lag_unknown
         return solution
     clock.run("warmups", lambda: _warm_up(arrays, problem, within, solution))
@@ -259,7 +261,7 @@ def _solve(
 
 def _at_once(
     problem: Problem,
-    first: First,
+    forced: Forced,
     within: Windows,
     target: Windows,
     own: Placement | None,
@@ -267,9 +269,9 @@ def _at_once(
     clock: Clock,
 ) -> Solution | None:
     """Balanced in this very rebalance: answer and plan in one; no warm-ups, and no follow-up where all lags are known."""
-    found = clock.run("now", lambda: method.balanced_now(problem, first, target))
-    answer = _fewest_moves(problem, first, target, found.placement, own)
-    if answer is None or not method.configured_optimum_now(problem, first, target, answer):
+    found = clock.run("now", lambda: method.balanced_now(problem, forced, target))
+    answer = _fewest_moves(problem, forced, target, found.placement, own)
+    if answer is None or not method.configured_optimum_now(problem, forced, target, answer):
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     return Solution(
@@ -278,7 +280,7 @@ def _at_once(
         warmups=_none(),
         reason="feasible",
         found_by=found.found_by if same else "remembered",
-        bounds={"now": {"restore_work": first.forced_work, **found.bounds}},
+        bounds={"now": {"restore_work": forced.forced_work, **found.bounds}},
         balanced=is_balanced(problem, within, answer),
         limited=found.limited,
         followup=problem.lag_unknown,
@@ -286,21 +288,21 @@ def _at_once(
 
 
 def _fewest_moves(
-    problem: Problem, first: First, within: Windows, found: Placement | None, own: Placement | None
+    problem: Problem, forced: Forced, within: Windows, found: Placement | None, own: Placement | None
 ) -> Placement | None:
     """The remembered plan where it is balanced and allowed now, unless the one found moves fewer actives (R11)."""
-    if own is None or not is_balanced(problem, within, own) or not keeps_first(problem, first, own):
+    if own is None or not is_balanced(problem, within, own) or not keeps_r3_to_r5(problem, forced, own):
         return found
     if found is not None and active_moves(problem, found) < active_moves(problem, own):
         return found
     return own
 
 
-def _no_worse(problem: Problem, first: First, target: Windows, own: Placement, found: Placement, method: Method) -> bool:
+def _no_worse(problem: Problem, forced: Forced, target: Windows, own: Placement, found: Placement, method: Method) -> bool:
     """R11: the remembered plan stays unless another is better in the first goal that differs."""
     if not is_balanced(problem, target, own):
         return False
-    return method.goals(problem, first, own) <= method.goals(problem, first, found)
+    return method.goals(problem, forced, own) <= method.goals(problem, forced, found)
 
 
 def _warm_up(arrays: Arrays, problem: Problem, within: Windows, solution: Solution) -> None:

@@ -11,7 +11,7 @@ from optassign.models.cp_sat.rebalance import solve_rebalance
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import least_excess_actives
-from optassign.models.forced import First
+from optassign.models.forced import Forced
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import REBALANCE_GOALS, rebalance
 from optassign.models.values import PLAN_GOALS, active_moves, plan_values
@@ -23,10 +23,10 @@ WORK = 20.0
 SEEDS = range(400)
 
 
-def problem_of(seed: int) -> tuple[Tiny, Problem, First, Windows]:
+def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Windows]:
     state = tiny_state(seed, most=1500)
-    problem, first = decomposition.written_out(to_arrays(state).problem)
-    return Tiny(state), problem, first, windows(problem)
+    problem, forced = decomposition.written_out(to_arrays(state).problem)
+    return Tiny(state), problem, forced, windows(problem)
 
 
 def copies_of(tiny: Tiny, placed: Placement) -> Copies:
@@ -40,10 +40,10 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
-    tiny, problem, first, within = problem_of(seed)
+    tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_now()
-    flows = decomposition.balanced_now(problem, first, within)
-    cp_sat = solve_now(problem, first, within, ("active_moves",), NO_DEADLINE, WORK)
+    flows = decomposition.balanced_now(problem, forced, within)
+    cp_sat = solve_now(problem, forced, within, ("active_moves",), NO_DEADLINE, WORK)
     if best is None:
         assert flows.placement is None
         assert cp_sat.placement is None
@@ -60,17 +60,17 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
-    tiny, problem, first, within = problem_of(seed)
+    tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
-    flows = decomposition.balanced_plan(problem, first, within, largest_face=10_000)
-    solved = solve_plan(problem, first, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
+    flows = decomposition.balanced_plan(problem, forced, within, largest_face=10_000)
+    solved = solve_plan(problem, forced, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
         assert flows.placement is None
         assert solved.placement is None
         return
     assert solved.placement is not None
     assert tiny.balanced(copies_of(tiny, solved.placement))
-    assert tuple(plan_values(problem, first, solved.placement).values()) == best
+    assert tuple(plan_values(problem, forced, solved.placement).values()) == best
     assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
     assert all(value == bound and proven for value, bound, proven in solved.goals.values()), solved.goals
     assert flows.bounds["restore_work"] <= best[0], "the flow's bound is above the optimum"
@@ -81,8 +81,8 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_this_rebalance_is_optimal_in_every_goal(seed: int) -> None:
-    tiny, problem, first, within = problem_of(seed)
-    plan = decomposition.balanced_plan(problem, first, within).placement
+    tiny, problem, forced, within = problem_of(seed)
+    plan = decomposition.balanced_plan(problem, forced, within).placement
     assert plan is not None  # tiny problems that cannot be balanced have not been met
     best = tiny.best_rebalance(copies_of(tiny, plan))
     separated = rebalance(problem, within, plan, least_excess_actives)

@@ -63,17 +63,17 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     """CP-SAT comes back with everything on one client."""
     state = generate("scale-out", 12, 4, 1, seed=1)
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
-    problem, first = decomposition.written_out(to_arrays(state).problem)
+    problem, forced = decomposition.written_out(to_arrays(state).problem)
     method = WeightedMethod(goal_order(state), Deadline.after(None))
-    start = decomposition.balanced_plan(problem, first, windows(problem)).placement
+    start = decomposition.balanced_plan(problem, forced, windows(problem)).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
-    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.goals(problem, first, worse)[0]), 5, False)}
+    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.goals(problem, forced, worse)[0]), 5, False)}
     monkeypatch.setattr(plan_model, "solve_weighted", lambda *_: Planned(worse, goals=rows))
-    found = method.plan(problem, first, windows(problem))
+    found = method.plan(problem, forced, windows(problem))
     assert found.placement is not None
-    (least,) = method.goals(problem, first, found.placement)
-    assert least <= method.goals(problem, first, start)[0]
+    (least,) = method.goals(problem, forced, found.placement)
+    assert least <= method.goals(problem, forced, start)[0]
     assert found.weighted == (least / 1000, 0.005)
 
 

@@ -15,7 +15,7 @@ from optassign.models.cp_sat.plan import excess_goals, is_exact, solve_plan
 from optassign.models.cp_sat.solver import Deadline, run
 from optassign.models.cp_sat.variables import Variables
 from optassign.models.flows import decomposition
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, windows
@@ -25,13 +25,13 @@ NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9
 
 
-def started(state: ApplicationState) -> tuple[Problem, First, Windows, Placement]:
+def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
     """All pairs written out, and the flows' plan."""
-    problem, first = prepare(to_arrays(state).problem.with_all_columns())
+    problem, forced = prepare(to_arrays(state).problem.with_all_columns())
     within = windows(problem)
-    start = decomposition.balanced_plan(problem, first, within).placement
+    start = decomposition.balanced_plan(problem, forced, within).placement
     assert start is not None
-    return problem, first, within, start
+    return problem, forced, within, start
 
 
 def tagged(state: ApplicationState) -> ApplicationState:
@@ -51,23 +51,23 @@ def test_without_work_the_start_comes_back_with_its_values(goal: str) -> None:
     state = STATES[goal]
     goals = goal_order(state).goals
     assert goals[0] == goal
-    problem, first, within, start = started(state)
-    solved = solve_plan(problem, first, within, goals, NO_DEADLINE, NO_WORK, start)
+    problem, forced, within, start = started(state)
+    solved = solve_plan(problem, forced, within, goals, NO_DEADLINE, NO_WORK, start)
     assert solved.placement is not None
-    mine = {**configured_values(problem, start), **plan_values(problem, first, start)}
-    found = {**configured_values(problem, solved.placement), **plan_values(problem, first, solved.placement)}
+    mine = {**configured_values(problem, start), **plan_values(problem, forced, start)}
+    found = {**configured_values(problem, solved.placement), **plan_values(problem, forced, solved.placement)}
     assert tuple(found[name] for name in goals) <= tuple(mine[name] for name in goals)
     assert solved.goals[goal][0] == found[goal]
 
 
 def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, first, within, start = started(STATES["load"])
+    problem, forced, within, start = started(STATES["load"])
 
     def late() -> None:
         raise AssertionError("a solver was made after the deadline")
 
     monkeypatch.setattr(cp_model, "CpSolver", late)
-    solved = solve_plan(problem, first, within, ("load", *ORDERED), Deadline.after(0.0), 1.0, start)
+    solved = solve_plan(problem, forced, within, ("load", *ORDERED), Deadline.after(0.0), 1.0, start)
     assert solved.limited
 
 
@@ -112,7 +112,7 @@ def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64() -> None:
     tasks = {task: {"changelog_end_offset": 100, "weight": weight} for task, weight in zip(ids, (1.0, 2.0, 3.0), strict=True)}
     b = {"capacity": 1e-6, "active": list(ids), "lags": dict.fromkeys(ids, -2)}
     state = snapshot(tasks, {"a": {"threads": 8_999_999, "capacity": 1e6}, "b": b})
-    problem, first, within, start = started(state)
-    solved = solve_plan(problem, first, within, ("load", *ORDERED), NO_DEADLINE, 1.0, start)
+    problem, forced, within, start = started(state)
+    solved = solve_plan(problem, forced, within, ("load", *ORDERED), NO_DEADLINE, 1.0, start)
     assert solved.placement is not None
     assert solved.goals["load"][0] == configured_values(problem, solved.placement)["load"]

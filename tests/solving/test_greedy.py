@@ -17,7 +17,7 @@ from optassign.generate import SHAPES, generate
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import least_excess_actives
 from optassign.models.flows.network import Network
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.augment import Exchange
 from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
 from optassign.models.greedy.quotas import auctioned, dealt
@@ -40,7 +40,7 @@ class Case:
 
     name: str
     problem: Problem
-    first: First
+    forced: Forced
     windows: Windows
     plan: Found
     now: Placement | None
@@ -84,12 +84,12 @@ def snapshot(seed: int) -> ApplicationState:
 def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = to_arrays(state).problem
-    written, first = decomposition.written_out(problem)
+    written, forced = decomposition.written_out(problem)
     w = windows(written)
-    plan, now = decomposition.balanced_plan(written, first, w), decomposition.balanced_now(written, first, w)
+    plan, now = decomposition.balanced_plan(written, forced, w), decomposition.balanced_now(written, forced, w)
     if pools:
-        written, first = prepare(problem)
-    return Case(name, written, first, w, plan, now.placement)
+        written, forced = prepare(problem)
+    return Case(name, written, forced, w, plan, now.placement)
 
 
 @cache
@@ -119,11 +119,11 @@ def broken_now(problem: Problem, placed: Placement) -> list[str]:
     """Which of R3 and R5 are not kept."""
     C = problem.C
     actives = np.arange(problem.T) * C + placed.active
-    problem, first = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
+    problem, forced = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
     held = np.isin(problem.col_keys, placed.copy_keys(C, problem.logged))
     checks = {
-        "R3": bool(np.all(first.leading[problem.find(actives)])),
-        "R5": bool(np.all(held[first.mandatory]) and np.all((first.mandatory | first.tied)[held])),
+        "R3": bool(np.all(forced.leading[problem.find(actives)])),
+        "R5": bool(np.all(held[forced.mandatory]) and np.all((forced.mandatory | forced.tied)[held])),
     }
     return [rule for rule, kept in checks.items() if not kept]
 
@@ -138,7 +138,7 @@ def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
 @batches
 def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
     for case in batch_of(batch):
-        plan = greedy_plan(case.problem, case.first, case.windows)
+        plan = greedy_plan(case.problem, case.forced, case.windows)
         assert broken(case.problem, plan) == [], case.name
         if case.plan.placement is not None:
             assert is_balanced(case.problem, case.windows, plan), case.name
@@ -150,7 +150,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     for case in batch_of(batch):
         if case.plan.placement is None:
             continue
-        work = plan_values(case.problem, case.first, greedy_plan(case.problem, case.first, case.windows))["restore_work"]
+        work = plan_values(case.problem, case.forced, greedy_plan(case.problem, case.forced, case.windows))["restore_work"]
         bound = case.plan.bounds["restore_work"]
         assert bound <= work <= 1.3 * bound, case.name
         total, bounds = total + work, bounds + bound
@@ -161,10 +161,10 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
 def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
     case = case_of(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
-    plan = greedy_plan(case.problem, case.first, case.windows)
+    plan = greedy_plan(case.problem, case.forced, case.windows)
     assert broken(case.problem, plan) == []
     assert is_balanced(case.problem, case.windows, plan)
-    work, bound = plan_values(case.problem, case.first, plan)["restore_work"], case.plan.bounds["restore_work"]
+    work, bound = plan_values(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
     assert bound <= work <= 1.05 * bound
 
 
@@ -172,7 +172,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
 def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
     """Windows that nothing can keep."""
     rng = np.random.default_rng(seed)
-    problem, first = prepare(to_arrays(snapshot(seed)).problem)
+    problem, forced = prepare(to_arrays(snapshot(seed)).problem)
     given = windows(problem)
 
     def spoiled(window: Window) -> Window:
@@ -181,8 +181,8 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
 
     names = [f.name for f in fields(given)]
     spoilt = replace(given, **{name: spoiled(getattr(given, name)) for name in names if rng.random() < 0.6})
-    assert broken(problem, greedy_plan(problem, first, spoilt)) == []
-    now = greedy_now(problem, first, spoilt)
+    assert broken(problem, greedy_plan(problem, forced, spoilt)) == []
+    now = greedy_now(problem, forced, spoilt)
     assert now is None or is_balanced(problem, spoilt, now)
 
 
@@ -191,10 +191,10 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
     [(0, 3, 1, 0.0), (1, 1, 0, 0.0), (1, 5, 3, 0.0), (5, 1, 2, 0.0), (6, 2, 3, 0.5), (7, 3, 1, 1.0), (3, 10, 2, 0.0)],
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
-    problem, first = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
+    problem, forced = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
     w = windows(problem)
-    now = greedy_now(problem, first, w)
-    for placed in (greedy_plan(problem, first, w), now):
+    now = greedy_now(problem, forced, w)
+    for placed in (greedy_plan(problem, forced, w), now):
         assert placed is not None
         assert broken(problem, placed) == []
         assert not tasks or is_balanced(problem, w, placed)
@@ -206,7 +206,7 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 @batches
 def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_one(batch: int) -> None:
     for case in batch_of(batch):
-        now = greedy_now(case.problem, case.first, case.windows)
+        now = greedy_now(case.problem, case.forced, case.windows)
         if now is not None:
             assert broken(case.problem, now) + broken_now(case.problem, now) == [], case.name
             assert is_balanced(case.problem, case.windows, now), case.name
@@ -218,10 +218,10 @@ def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_
 @pytest.mark.parametrize("threads", [2, (1, 4)])
 def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
-    problem, first = prepare(to_arrays(state).problem)
-    now = greedy_now(problem, first, windows(problem))
+    problem, forced = prepare(to_arrays(state).problem)
+    now = greedy_now(problem, forced, windows(problem))
     assert now is not None
-    assert plan_values(problem, first, now)["active_moves"] == 0
+    assert plan_values(problem, forced, now)["active_moves"] == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- actives
@@ -231,7 +231,7 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
 def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: int) -> None:
     total = least = 0
     for case in batch_of(batch):
-        plan = greedy_plan(case.problem, case.first, case.windows)
+        plan = greedy_plan(case.problem, case.forced, case.windows)
         answer = rebalance(case.problem, case.windows, plan, greedy_actives).answer
         best = rebalance(case.problem, case.windows, plan, least_excess_actives).answer
         assert broken(case.problem, answer) + broken_now(case.problem, answer) == [], case.name
@@ -343,6 +343,6 @@ def test_no_solver_is_imported(module: str) -> None:
 
 
 def test_the_same_problem_has_the_same_plan() -> None:
-    problem, first = prepare(to_arrays(snapshot(5)).problem)
+    problem, forced = prepare(to_arrays(snapshot(5)).problem)
     w = windows(problem)
-    assert greedy_plan(problem, first, w).same_as(greedy_plan(problem, first, w))
+    assert greedy_plan(problem, forced, w).same_as(greedy_plan(problem, forced, w))

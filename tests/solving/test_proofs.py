@@ -63,12 +63,12 @@ def test_a_flows_bound_of_moves_holds_beside_its_own_cold_actives_only() -> None
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, first = decomposition.written_out(to_arrays(state).problem)
-    flows = decomposition.balanced_plan(problem, first, windows(problem))
-    worse = CpSatMethod(goal_order(state), NO_DEADLINE)._greedy.least_excess(problem, first, windows(problem))
-    bounds = {**flows.bounds, "restore_work": plan_values(problem, first, worse)["restore_work"] - 1}
+    problem, forced = decomposition.written_out(to_arrays(state).problem)
+    flows = decomposition.balanced_plan(problem, forced, windows(problem))
+    worse = CpSatMethod(goal_order(state), NO_DEADLINE)._greedy.least_excess(problem, forced, windows(problem))
+    bounds = {**flows.bounds, "restore_work": plan_values(problem, forced, worse)["restore_work"] - 1}
     found = Found(None, bounds=bounds)
-    better = CpSatMethod(goal_order(state), NO_DEADLINE)._better(problem, first, found, Planned(worse))
+    better = CpSatMethod(goal_order(state), NO_DEADLINE)._better(problem, forced, found, Planned(worse))
     assert "restore_work" in better.bounds
     assert not {"cold_copies", "active_moves"} & better.bounds.keys()
 
@@ -76,8 +76,8 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
 def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, first = decomposition.written_out(to_arrays(state).problem)
-    mine = decomposition.balanced_plan(problem, first, windows(problem)).placement
+    problem, forced = decomposition.written_out(to_arrays(state).problem)
+    mine = decomposition.balanced_plan(problem, forced, windows(problem)).placement
     assert mine is not None
     active, standby = mine.active.copy(), mine.standby_client.copy()
     owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
@@ -85,12 +85,12 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     at = mine.standby_task == task
     active[task], standby[at] = standby[at][0], active[task]
     worse = replace(mine, active=active, standby_client=standby)
-    values, others = plan_values(problem, first, mine), plan_values(problem, first, worse)
+    values, others = plan_values(problem, forced, mine), plan_values(problem, forced, worse)
     differs = next(i for i, goal in enumerate(ORDERED) if values[goal] != others[goal])
     assert values[ORDERED[differs]] < others[ORDERED[differs]]
     rows: dict[str, tuple[int, int | None, bool]] = {goal: (value, value, True) for goal, value in others.items()}
     method = CpSatMethod(goal_order(state), NO_DEADLINE)
-    better = method._better(problem, first, Found(mine), Planned(worse, goals=rows))
+    better = method._better(problem, forced, Found(mine), Planned(worse, goals=rows))
     assert better.placement is mine
     assert set(better.bounds) == better.proved == set(ORDERED[: differs + 1]) < set(ORDERED)
 
@@ -100,8 +100,8 @@ def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.Monk
     monkeypatch.setattr(cp_sat_methods, "_MOST_PAIRS", 10)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     arrays = to_arrays(state)
-    problem, first = decomposition.written_out(arrays.problem)
-    found = ConfiguredMethod(goal_order(state), NO_DEADLINE).plan(problem, first, windows(problem))
+    problem, forced = decomposition.written_out(arrays.problem)
+    found = ConfiguredMethod(goal_order(state), NO_DEADLINE).plan(problem, forced, windows(problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved
 

@@ -43,7 +43,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import ORDERED, GoalOrder, goal_order
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.plan import greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -95,7 +95,7 @@ class GoalChainMethod:
         """The windows for which `_start` is what the search found."""
         self._goals = tuple(goal for goal in order.goals if goal in ORDERED)
 
-    def prepared(self, problem: Problem) -> tuple[Problem, First]:
+    def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
         """Pools stay pools."""
         return prepare(problem)
 
@@ -103,12 +103,12 @@ class GoalChainMethod:
         """The windows."""
         return windows
 
-    def balanced_now(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""
-        if _out_of_reach(problem, first, windows):
+        if _out_of_reach(problem, forced, windows):
             return Found(None, found_by=NAME)
-        costs, draft = Costs(problem, first), Draft(problem, self._start)
-        draft.open_pool = (first.pool_leading | first.pool_tied).tolist()
+        costs, draft = Costs(problem, forced), Draft(problem, self._start)
+        draft.open_pool = (forced.pool_leading | forced.pool_tied).tolist()
         chain = (
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
@@ -120,16 +120,16 @@ class GoalChainMethod:
         optimise((*chain, ActiveMovesGoal(costs, draft)), draft)
         return Found(draft.placement(), found_by=NAME)
 
-    def plan(self, problem: Problem, first: First, windows: Windows) -> Found:
+    def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """Cruise Control's proposal, if it is balanced."""
-        placed = self.least_excess(problem, first, windows)
+        placed = self.least_excess(problem, forced, windows)
         return Found(placed if is_balanced(problem, windows, placed) else None, found_by=NAME)
 
-    def least_excess(self, problem: Problem, first: First, windows: Windows) -> Placement:
+    def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
         """The same with the excess that it has. A search in other windows goes on from here."""
         if windows is self._searched:
             return self._start
-        costs, draft = Costs(problem, first), Draft(problem, self._start)
+        costs, draft = Costs(problem, forced), Draft(problem, self._start)
         soft = plan_goals(self._goals, costs, draft)
         chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *balance_goals(windows, costs), *soft)
         for _ in range(_MOST_PASSES):
@@ -144,12 +144,12 @@ class GoalChainMethod:
         """What of the proposal can be carried out now; the actives left open by greedy."""
         return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
 
-    def goals(self, problem: Problem, first: First, plan: Placement) -> tuple[float, ...]:
+    def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values in order."""
-        values = plan_values(problem, first, plan)
+        values = plan_values(problem, forced, plan)
         return tuple(values[goal] for goal in self._goals)
 
-    def configured_optimum_now(self, problem: Problem, first: First, windows: Windows, now: Placement) -> bool:
+    def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
         """No goals (a) are known."""
         return True
 
@@ -182,11 +182,11 @@ def plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, 
     return tuple(by_name[name] for name in names)
 
 
-def _out_of_reach(problem: Problem, first: First, windows: Windows) -> bool:
+def _out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
     """Whether some client cannot, by R3 and R5, hold as many copies or actives as its window wants: mostly a new one."""
     for allowed, pool, window in (
-        (first.mandatory | first.tied, first.pool_tied, windows.copies),
-        (first.leading, first.pool_leading, windows.active),
+        (forced.mandatory | forced.tied, forced.pool_tied, windows.copies),
+        (forced.leading, forced.pool_leading, windows.active),
     ):
         in_columns = np.bincount(problem.col_client[allowed], minlength=problem.C)
         in_pools = int(pool.sum()) - np.bincount(problem.col_client[pool[problem.col_task]], minlength=problem.C)

@@ -27,7 +27,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.goals.order import ORDERED, goal_order
-from optassign.models.forced import First, prepare
+from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.plan import greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -47,11 +47,11 @@ def running(tasks: str) -> dict[str, object]:
     return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}
 
 
-def prepared(state: ApplicationState) -> tuple[Problem, First, Windows, Placement]:
+def prepared(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
     """The problem and the start of the search, as the assignor has them."""
     arrays = to_arrays(state)
-    problem, first = prepare(arrays.problem)
-    return problem, first, windows(problem), surviving(arrays)
+    problem, forced = prepare(arrays.problem)
+    return problem, forced, windows(problem), surviving(arrays)
 
 
 def given(found: TaskAssignment) -> dict[str, str]:
@@ -63,9 +63,9 @@ def given(found: TaskAssignment) -> dict[str, str]:
     }
 
 
-def chains(problem: Problem, first: First, within: Windows, draft: Draft) -> dict[str, tuple[Goal, ...]]:
+def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> dict[str, tuple[Goal, ...]]:
     """The chain of a plan, and the one of what runs now."""
-    costs = Costs(problem, first)
+    costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, greedy_actives).answer)
     soft = plan_goals(ORDERED, costs, draft)
@@ -97,9 +97,9 @@ def random_action(draft: Draft, rng: random.Random) -> Action | None:
 def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> None:
     """Whatever each does, healing and swaps included; and its counts stay those of the assignment."""
     state = generate(shape, 60, 8, seed % 3, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=seed)  # type: ignore[arg-type]
-    problem, first, within, start = prepared(state)
+    problem, forced, within, start = prepared(state)
     draft = Draft(problem, start)
-    goals = chains(problem, first, within, draft)[chain]
+    goals = chains(problem, forced, within, draft)[chain]
     for number, goal in enumerate(goals):
         before = measures(goals[: number + 1], draft)
         goal.optimise(draft, goals[:number])
@@ -121,9 +121,9 @@ def measures(goals: Sequence[Goal], draft: Draft) -> list[int]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_a_goal_expects_of_an_action_is_what_comes_of_it(shape: str) -> None:
     state = generate(shape, 40, 6, 2, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=4)  # type: ignore[arg-type]
-    problem, first, within, start = prepared(state)
+    problem, forced, within, start = prepared(state)
     draft = Draft(problem, start)
-    goals = chains(problem, first, within, draft)["now"]
+    goals = chains(problem, forced, within, draft)["now"]
     goals[0].optimise(draft, ())
     rng = random.Random(4)
     tried = 0
@@ -148,24 +148,24 @@ def test_what_a_goal_expects_of_an_action_is_what_comes_of_it(shape: str) -> Non
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_goals_measure_what_the_models_measure(shape: str) -> None:
-    problem, first, within, start = prepared(generate(shape, 60, 8, 1, threads=(1, 4), tiny=0.2, seed=6))  # type: ignore[arg-type]
+    problem, forced, within, start = prepared(generate(shape, 60, 8, 1, threads=(1, 4), tiny=0.2, seed=6))  # type: ignore[arg-type]
     draft = Draft(problem, start)
-    goals = chains(problem, first, within, draft)["plan"]
+    goals = chains(problem, forced, within, draft)["plan"]
     goals[0].optimise(draft, ())
     placed = draft.placement()
     excess = within.excess(count(problem, placed.active, placed.standby_task, placed.standby_client))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == excess
-    values = plan_values(problem, first, placed)
-    forced = {"restore_work": first.forced_work, "cold_copies": first.forced_cold}
-    found = {goal.name: goal.measure(draft) + forced.get(goal.name, 0) for goal in goals if goal.name in values}
+    values = plan_values(problem, forced, placed)
+    paid = {"restore_work": forced.forced_work, "cold_copies": forced.forced_cold}
+    found = {goal.name: goal.measure(draft) + paid.get(goal.name, 0) for goal in goals if goal.name in values}
     assert found == values
 
 
 def test_two_clients_that_may_not_have_more_actives_swap() -> None:
     """Each has two; both stateful ones are on a. A move would break the first goal, a swap does not."""
     tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
-    problem, first, within, start = prepared(snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
-    draft, goals = Draft(problem, start), balance_goals(within, Costs(problem, first))
+    problem, forced, within, start = prepared(snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
+    draft, goals = Draft(problem, start), balance_goals(within, Costs(problem, forced))
     goals[STATEFUL].optimise(draft, [goals[ACTIVE]])
     assert (draft.counts[ACTIVE], draft.counts[STATEFUL]) == ([2, 2], [1, 1])
     alone = Draft(problem, start)
@@ -177,12 +177,12 @@ def test_a_veto_stands() -> None:
     """All of b's state is a's too: only R2 is in the way of balance."""
     tasks = {"0_0": LOG, "0_1": LOG}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
-    problem, first, within, start = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": standby}, num_standby_replicas=1))
+    problem, forced, within, start = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": standby}, num_standby_replicas=1))
     draft = Draft(problem, start)
     move = (Move(0, 0, 1),)
     assert not OneCopyPerClientGoal().accepts(draft, move)
     assert OneCopyPerClientGoal().accepts(draft, (Move(0, 0, 1, leadership=True),))
-    balance = balance_goals(within, Costs(problem, first))[ACTIVE]
+    balance = balance_goals(within, Costs(problem, forced))[ACTIVE]
     assert balance.change(draft, move) < 0
     balance.optimise(draft, [OneCopyPerClientGoal()])
     assert sorted(draft.active) == [0, 1], "so leadership moves"
@@ -192,26 +192,26 @@ def test_a_veto_stands() -> None:
 def test_healing_promotes_the_standby_that_lags_least() -> None:
     clients = {"a": {"0_0": 0}, "b": {"standby": "0_0", "lags": {"0_0": 7}}, "c": {"standby": "0_0", "lags": {"0_0": 6}}}
     remembered = answer({"b": " | 0_0", "c": " | 0_0", "gone": "0_0"})
-    problem, first, _, start = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
+    problem, forced, _, start = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
     draft = Draft(problem, start)
-    CompleteGoal(Costs(problem, first)).optimise(draft, [])
+    CompleteGoal(Costs(problem, forced)).optimise(draft, [])
     assert (draft.active, draft.standbys) == ([2], [frozenset({0, 1})])
 
 
 def test_healing_spares_draining_clients() -> None:
     clients = {"a": {"draining": True, "lags": {"0_0": 0}}, "b": running("0_1"), "c": running("0_2")}
-    problem, first, _, start = prepared(snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
+    problem, forced, _, start = prepared(snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
     draft = Draft(problem, start)
-    CompleteGoal(Costs(problem, first)).optimise(draft, [])
+    CompleteGoal(Costs(problem, forced)).optimise(draft, [])
     assert not draft.actives_on[0]
     assert not draft.standbys_on[0]
 
 
 def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
     clients = {"a": {"active": "0_0 0_1", "lags": {"0_0": 900, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 0}}}
-    problem, first, within, start = prepared(snapshot({"0_0": LOG, "0_1": LOG}, clients))
+    problem, forced, within, start = prepared(snapshot({"0_0": LOG, "0_1": LOG}, clients))
     draft = Draft(problem, start)
-    goal = chains(problem, first, within, draft)["now"][2]
+    goal = chains(problem, forced, within, draft)["now"][2]
     assert isinstance(goal, MostCaughtUpGoal)
     assert goal.measure(draft) == 1
     goal.optimise(draft, [])
@@ -222,8 +222,8 @@ def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
 def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
     """With two standbys a and b must hold copies, a the active one; either of the empty clients may have the third."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
-    problem, first, _, _ = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
-    costs = Costs(problem, first)
+    problem, forced, _, _ = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
+    costs = Costs(problem, forced)
     assert costs.allowed_now(0, 0, frozenset({1, 2}))
     assert costs.allowed_now(0, 0, frozenset({1, 3}))
     assert not costs.allowed_now(0, 0, frozenset({2, 3}))
@@ -233,9 +233,9 @@ def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
 def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
     """Client b has to take one of a's two tasks; it was given the large one."""
     tasks = {"0_0": 90_000, "0_1": 1_000}
-    problem, first, within, _ = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": {}}))
+    problem, forced, within, _ = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": {}}))
     large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    draft, costs = Draft(problem, large), Costs(problem, first)
+    draft, costs = Draft(problem, large), Costs(problem, forced)
     RestoreWorkGoal(costs).optimise(draft, balance_goals(within, costs))
     assert draft.active == [0, 1]
 
@@ -245,12 +245,12 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
     for seed in range(10):
         state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
         arrays, order = to_arrays(state), goal_order(state)
-        problem, first = prepare(arrays.problem)
+        problem, forced = prepare(arrays.problem)
         method = GoalChainMethod(arrays, order)
         within = windows(problem)
-        found = method.least_excess(problem, first, within)
-        assert method.least_excess(problem, first, within) is found, "nothing is searched twice"
-        assert method.least_excess(problem, first, windows(problem)).same_as(found), f"seed {seed}"
+        found = method.least_excess(problem, forced, within)
+        assert method.least_excess(problem, forced, within) is found, "nothing is searched twice"
+        assert method.least_excess(problem, forced, windows(problem)).same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor
@@ -306,12 +306,12 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
         "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
     }
     state = snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
-    problem, first, within, _ = prepared(state)
+    problem, forced, within, _ = prepared(state)
     method = GoalChainMethod(to_arrays(state), goal_order(state))
-    plan = method.least_excess(problem, first, within)
+    plan = method.least_excess(problem, forced, within)
     assert plan.active.tolist() == planned
-    values = plan_values(problem, first, plan)
-    assert method.goals(problem, first, plan) == tuple(values[goal] for goal in goals)
+    values = plan_values(problem, forced, plan)
+    assert method.goals(problem, forced, plan) == tuple(values[goal] for goal in goals)
 
 
 def test_goals_that_it_does_not_know_are_said() -> None:

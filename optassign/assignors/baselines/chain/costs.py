@@ -6,41 +6,41 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optassign.models.forced import First
+from optassign.models.forced import Forced
 from optassign.models.problem import IntArray, Problem
 
 
 class Costs:
     """Look-ups of single pairs (task, client). Tasks and clients are indices; costs are offsets."""
 
-    def __init__(self, problem: Problem, first: First) -> None:
+    def __init__(self, problem: Problem, forced: Forced) -> None:
         self._problem, self._C = problem, problem.C
         self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
-        cold = first.tie_cold
+        cold = forced.tie_cold
         # What the rules force in this answer costs nothing more: mandatory copies, and the first `choices` of those tied.
-        tied = first.tied & cold[problem.col_task]
+        tied = forced.tied & cold[problem.col_task]
         self._tied: list[bool] = tied.tolist()
-        self._cost: list[int] = np.where(first.mandatory | tied, 0, problem.col_cost).tolist()
-        self._counts: list[bool] = (~first.mandatory & ~tied & (problem.col_rank > 0)).tolist()
-        pool_tied = first.pool_tied & cold
+        self._cost: list[int] = np.where(forced.mandatory | tied, 0, problem.col_cost).tolist()
+        self._counts: list[bool] = (~forced.mandatory & ~tied & (problem.col_rank > 0)).tolist()
+        pool_tied = forced.pool_tied & cold
         self._pool_tied: list[bool] = pool_tied.tolist()
         self._pool_cost: list[int] = np.where(pool_tied, 0, problem.pool_cost).tolist()
         self._pool_counts: list[bool] = (~pool_tied & (problem.pool_rank > 0)).tolist()
-        self._choices: list[int] = first.choices.tolist()
-        self._tie_cost: list[int] = first.tie_cost.tolist()
+        self._choices: list[int] = forced.choices.tolist()
+        self._tie_cost: list[int] = forced.tie_cost.tolist()
         self._rank: list[int] = problem.col_rank.tolist()
         self._pool_rank: list[int] = problem.pool_rank.tolist()
         self._lag: list[int] = problem.col_lag.tolist()
         self._end: list[int] = problem.end.tolist()
         self._logged: list[bool] = problem.logged.tolist()
-        self._leading: list[bool] = first.leading.tolist()
-        self._pool_leading: list[bool] = first.pool_leading.tolist()
-        self._allowed: list[bool] = (first.mandatory | first.tied).tolist()
-        self._pool_allowed: list[bool] = first.pool_tied.tolist()
+        self._leading: list[bool] = forced.leading.tolist()
+        self._pool_leading: list[bool] = forced.pool_leading.tolist()
+        self._allowed: list[bool] = (forced.mandatory | forced.tied).tolist()
+        self._pool_allowed: list[bool] = forced.pool_tied.tolist()
         self._owner: list[bool] = problem.col_owner.tolist()
         self._standby: list[bool] = problem.col_standby.tolist()
         self._mandatory: list[list[int]] = [[] for _ in range(problem.T)]
-        at = np.flatnonzero(first.mandatory)
+        at = np.flatnonzero(forced.mandatory)
         for task, client in zip(problem.col_task[at].tolist(), problem.col_client[at].tolist(), strict=True):
             self._mandatory[task].append(client)
 
