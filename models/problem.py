@@ -10,9 +10,10 @@ Tasks are sorted, so that the tasks of one subtopology stand together; clients a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 STATELESS, UNLOGGED, LOGGED = 0, 1, 2
+
+_Data = TypeVar("_Data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +111,8 @@ class Problem:
     """Some lag was not known (−3): a later rebalance will know more (R8)."""
     remembered_plan: Placement | None = None
     """The plan of the remembered answer, where it still names present tasks and clients for every copy."""
-    load: IntArray | None = None
-    """(T,) load of each active copy in whole units (goal `load`); None where it is not asked for."""
-    rack_of: IntArray | None = None
-    """(C,) rack of each client; None where racks are not asked for or not known."""
-    crossings: IntArray | None = None
-    """(T, racks) partitions of the task that have no replica in the rack."""
-    tags: tuple[IntArray, ...] = ()
-    """(C,) for each tag asked for: the client's value, −1 for none."""
+    goal_data: Mapping[str, object] = field(default_factory=dict)
+    """What single goals need to know beside all this, by the goal's name: see `data_of`."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -161,6 +158,11 @@ class Problem:
     def has_owner(self) -> BoolArray:
         """(T,) whether some client lists the task as previously active."""
         return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
+
+    def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
+        """What the snapshot says for one goal; None where the goal is not asked for, or the snapshot does not say it."""
+        data = self.goal_data.get(goal)
+        return data if isinstance(data, kind) else None
 
     def find(self, keys: IntArray) -> IntArray:
         """The column of each key, or −1 for a client of the pool."""

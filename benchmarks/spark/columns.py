@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.judging.balance import WINDOW_NAMES
+from optassign.measuring.balance import WINDOW_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -13,7 +13,7 @@ from optassign.benchmarks.tables import markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
-from optassign.judging.metrics import ranks
+from optassign.measuring.ranks import ranks
 from optassign.simulation.convergence import Convergence, converge
 
 SIZES = ((100, 10, 2), (1000, 100, 20))

@@ -11,11 +11,13 @@ from optassign.models.cp_sat.solver import Deadline, run
 
 
 @dataclass(frozen=True)
-class Goal:
-    """One goal of a model; all goals are minimised (one to be maximised enters with the opposite sign)."""
+class Objective:
+    """One goal in a model; all are minimised (one to be maximised enters with the opposite sign)."""
 
     name: str
     expression: cp_model.LinearExpr | int
+    starts_from_hint: bool = True
+    """Whether the best solution so far is given to the solver as a hint."""
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Solved:
 
 def optimise(
     model: cp_model.CpModel,
-    goals: Sequence[Goal],
+    objectives: Sequence[Objective],
     deadline: Deadline,
     work: float,
     start: list[int] | None = None,
@@ -49,8 +51,8 @@ def optimise(
     """
     solved = Solved(start)
     known = known or {}
-    share = work / max(len(goals), 1)
-    for goal in goals:
+    share = work / max(len(objectives), 1)
+    for goal in objectives:
         now = _value(goal.expression, solved.values) if solved.values is not None else None
         if now is not None and known.get(goal.name) == now:
             solved.goals[goal.name] = (now, now, True)
@@ -59,8 +61,7 @@ def optimise(
         model.clear_objective()
         model.minimize(goal.expression)
         model.clear_hints()
-        # An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
-        if solved.values is not None and goal.name != "load":
+        if solved.values is not None and goal.starts_from_hint:
             for i, value in enumerate(solved.values):
                 model.add_hint(model.get_int_var_from_proto_index(i), value)
         outcome = run(model, deadline, share) if deadline.left > 0 else None

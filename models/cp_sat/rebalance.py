@@ -1,7 +1,7 @@
 """This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (iv) in order.
 
-The problem separates by task for (i) and (ii), and the rest is a flow (separation.py), which is what answers. This model is the
-statement that the tests hold it against.
+The problem separates by task for (i) and (ii), and the rest is a flow: models/rebalance.py answers by that. This model is the
+statement that tests hold it against.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign.models.cp_sat.lexicographic import Goal, optimise
-from optassign.models.cp_sat.plan import actives_on_most_caught_up, at_resolution, excess_goals, standbys_on_next_most_caught_up
-from optassign.models.cp_sat.solver import Deadline
-from optassign.models.cp_sat.variables import (
-    Expression,
-    Variables,
-    one_active,
-    one_copy_per_client,
-    pools_add_up,
-    standby_number,
-    total,
-    weighted,
+from optassign.models.cp_sat.constraints import (
+    require_actives_on_most_caught_up,
+    require_one_active,
+    require_one_copy_per_client,
+    require_pools_to_add_up,
+    require_standby_number,
+    require_standbys_on_next_most_caught_up,
 )
+from optassign.models.cp_sat.excess import make_excess_objectives
+from optassign.models.cp_sat.lexicographic import Objective, optimise
+from optassign.models.cp_sat.resolution import coarsen_costs
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.cp_sat.variables import Expression, Variables, total, weighted
 from optassign.models.forced import prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import REBALANCE_GOALS
@@ -32,23 +32,23 @@ from optassign.models.windows import Windows
 def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:
     """The best answer on the way to a plan, over all pairs; None where there was no time for one."""
     problem, forced = prepare(problem.with_all_columns())
-    problem, forced, resolution = at_resolution(problem, forced)
+    problem, forced, resolution = coarsen_costs(problem, forced)
     model = cp_model.CpModel()
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, model, everywhere, everywhere)
-    one_active(v)
-    one_copy_per_client(v)
-    standby_number(v)
-    pools_add_up(v)
-    actives_on_most_caught_up(v, forced)
-    standbys_on_next_most_caught_up(v, forced)
+    require_one_active(v)
+    require_one_copy_per_client(v)
+    require_standby_number(v)
+    require_pools_to_add_up(v)
+    require_actives_on_most_caught_up(v, forced)
+    require_standbys_on_next_most_caught_up(v, forced)
     expressions = (
         -1 * planned_copies(v, plan),
         off_plan_restore_work(v, plan),
         active_excess(v, windows),
         active_moves(v),
     )
-    goals = [Goal(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
+    goals = [Objective(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
     solved = optimise(model, goals, deadline, work)
     if solved.values is None:
         return None
@@ -79,8 +79,8 @@ def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
 
 def active_excess(v: Variables, windows: Windows) -> Expression:
     """(iii): excess of the three families of active windows."""
-    goals = excess_goals(v, windows)
-    return total(goals[name].expression for name in ("active_excess", "stateful_excess", "group_active_excess"))
+    per_client, stateful, _, per_subtopology, _ = make_excess_objectives(v, windows)
+    return total(objective.expression for objective in (per_client, stateful, per_subtopology))
 
 
 def active_moves(v: Variables) -> Expression:

@@ -62,6 +62,16 @@ class Variables:
         place_active = {(g, c): model.new_int_var(0, n, "") for g, c, n in cells}
         return cls(problem, model, active, standby, pool_active, place_active)
 
+    @staticmethod
+    def total(terms: Iterable[Expression]) -> Expression:
+        """Σ terms; 0 for none."""
+        return total(terms)
+
+    @staticmethod
+    def weighted(terms: list[cp_model.IntVar], weights: IntArray) -> Expression:
+        """Σ weight × term over the terms whose weight is not 0; 0 for none."""
+        return weighted(terms, weights)
+
     def columns_of(self, task: int) -> range:
         """Columns of a task."""
         return range(int(self.problem.col_start[task]), int(self.problem.col_start[task + 1]))
@@ -79,7 +89,7 @@ class Variables:
         columns = list(columns)
         return self.actives(columns) + self.standbys(columns)
 
-    def cell_counts(self) -> tuple[dict[tuple[int, int], Expression], dict[tuple[int, int], Expression]]:
+    def count_cells(self) -> tuple[dict[tuple[int, int], Expression], dict[tuple[int, int], Expression]]:
         """Per (subtopology, client) the number of actives, and of copies."""
         p = self.problem
         group, client = p.group[p.col_task].tolist(), p.col_client.tolist()
@@ -134,43 +144,10 @@ class Variables:
         return placement(active, np.array(standby, dtype=np.int64), p.C)
 
 
-def one_active(v: Variables) -> None:
-    """R1: every task is active exactly once."""
-    for task in range(v.problem.T):
-        terms: list[Expression] = [*v.actives(v.columns_of(task))]
-        if task in v.pool_active:
-            terms.append(v.pool_active[task])
-        v.model.add(total(terms) == 1)
-
-
-def one_copy_per_client(v: Variables) -> None:
-    """R2: no client holds two copies of a task."""
-    for a, b in zip(v.active, v.standby, strict=True):
-        if a is not None and b is not None:
-            v.model.add_at_most_one([a, b])
-
-
-def standby_number(v: Variables) -> None:
-    """R4: a logged task has exactly `standbys` standbys."""
-    if v.problem.standbys:
-        for task in np.flatnonzero(v.problem.logged).tolist():
-            v.model.add(total(v.standbys(v.columns_of(task))) == v.problem.standbys)
-
-
-def pools_add_up(v: Variables) -> None:
-    """What tasks take from a pool is what clients give."""
-    by_group: dict[int, list[int]] = {}
-    for task in v.pool_active:
-        by_group.setdefault(int(v.problem.group[task]), []).append(task)
-    for group, tasks in by_group.items():
-        taken = total(v.pool_active[t] for t in tasks)
-        v.model.add(taken == total(v.place_active[group, c] for c in range(v.problem.C)))
-
-
-def family_counts(v: Variables) -> list[list[Expression]]:
+def count_families(v: Variables) -> list[list[Expression]]:
     """The counts of the five families of windows, in order; families per client as (C,), per subtopology as (G × C,)."""
     G, C, kind = v.problem.G, v.problem.C, v.problem.kind
-    actives, copies = v.cell_counts()
+    actives, copies = v.count_cells()
 
     def per_client(cells: dict[tuple[int, int], Expression], groups: list[int]) -> list[Expression]:
         return [total(cells[g, c] for g in groups if (g, c) in cells) for c in range(C)]

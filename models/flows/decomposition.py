@@ -14,7 +14,7 @@ from optassign.models.flows.copies import Copies, balanced_copies
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import IntArray, Placement, Problem, placement
 from optassign.models.results import Found
-from optassign.models.values import PLAN_GOALS, plan_values
+from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows
 
 _ALL_COLUMNS = 20_000
@@ -66,7 +66,8 @@ def balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_fa
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
     problem, forced, chosen = copies
-    bounds = dict(zip(PLAN_GOALS, [*_with_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
+    names = [goal.name for goal in FLOW_ORDER]
+    bounds = dict(zip(names, [*_with_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
     found: list[Placement] = []
     if chosen.keys is not None:
         inside = _actives_inside(problem, windows, chosen.keys, now=False)

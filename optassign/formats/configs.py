@@ -5,17 +5,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, found_not, show
+from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
-
-GoalName = Literal[
-    "rack_traffic", "tag_spread", "load", "restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves"
-]
 
 
 def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
+    seen: set[str] = set()
     for i, name in enumerate(names):
-        if name in names[:i]:
+        if name in seen:
             raise found_not(f"{show(name)} a second time", "each name once", f"[{i}]")
+        seen.add(name)
     return names
 
 

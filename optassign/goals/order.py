@@ -1,26 +1,22 @@
-"""The order of the goals and their weights, as data (rules-and-goals.md, "The answer").
+"""Which goals a snapshot asks for, in which order (docs/rules.md, "Goals").
 
-A snapshot's `options` or a TOML file may give them; what they do not give is the preset's own. Goals (a) (rack traffic, tag
-spread, load) take part where they are configured: a rack-aware strategy, tags, or weights that differ.
+A snapshot's options may give the order; what they do not give is the preset's own. Goals (a) (rack traffic, tag spread, load)
+take part by themselves where they are configured: a rack-aware strategy, tags, weights that differ.
 """
 
-from __future__ import annotations
-
-import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from optassign.formats.configs import Options, Weights
+from optassign.formats.configs import Weights
 from optassign.formats.state import ApplicationState
+from optassign.goals.goal import Goal
+from optassign.goals.registry import find_plan_goals
 
+WEIGHTED_COST = "weighted_cost"
+"""Name of the one sum that preset `weighted` minimises."""
 UNSERVED = "goal not served: "
-CONFIGURED = ("rack_traffic", "tag_spread", "load")
-"""Goals (a)."""
-ORDERED = ("restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves")
-"""Goals (b) to (f)."""
+"""How the note on a goal begins that an assignor did not serve."""
 
 
 @dataclass(frozen=True)
@@ -28,55 +24,46 @@ class GoalOrder:
     """What a plan is optimised for."""
 
     preset: Literal["ordered", "weighted"]
-    goals: tuple[str, ...]
-    """Names, most important first."""
+    goals: Mapping[str, Goal]
+    """Name → goal, most important first."""
     weights: Weights
+    is_given: bool
+    """The options name the goals: the order is asked for, not the preset's own."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Most important first."""
+        return tuple(self.goals)
 
     @property
     def configured(self) -> tuple[str, ...]:
         """Goals (a) among them."""
-        return tuple(goal for goal in self.goals if goal in CONFIGURED)
+        return tuple(name for name, goal in self.goals.items() if goal.is_configured)
 
     @property
-    def is_default(self) -> bool:
-        """Whether the goals are (b) to (f) in their order, for which the flows are exact."""
-        return self.preset == "ordered" and self.goals == ORDERED
+    def asked_for(self) -> tuple[str, ...]:
+        """What this snapshot asks for beyond the default order: an assignor that does not serve it says so."""
+        if self.preset == "weighted":
+            return (WEIGHTED_COST,)
+        return self.names if self.is_given else self.configured
 
 
 def goal_order(state: ApplicationState) -> GoalOrder:
     """The goals of a snapshot: as its options say, or the default order with goals (a) where they are configured."""
-    options = state.options
-    goals = options.goals if options.goals is not None else (*_configured(state), *ORDERED)
-    return GoalOrder(options.preset, tuple(goals), options.weights)
+    options, known = state.options, find_plan_goals()
+    names = options.goals
+    if names is None:
+        names = tuple(name for name, goal in known.items() if goal.joins is None or goal.joins(state))
+    return GoalOrder(options.preset, {name: known[name] for name in names}, options.weights, options.goals is not None)
 
 
-def read_options(path: Path) -> Options:
-    """Options from a TOML file, with the names they have in a snapshot's `options`.
-
-    Raises ValueError, in one line with place, found and allowed, for what cannot be read or is not right.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}; allowed: a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not TOML: {error}") from None
-    try:
-        return Options.model_validate(table)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{path}: {place}: {first['msg']}") from None
+def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
+    """Goal → why an assignor did not serve it, as notes of a report, in the order given."""
+    return tuple(f"{UNSERVED}{name}: {why}" for name, why in unserved.items())
 
 
-def _configured(state: ApplicationState) -> tuple[str, ...]:
-    configs = state.configs
-    found = []
-    racks = configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
-    if racks:
-        found.append("rack_traffic")
-    if configs.rack_aware_assignment_tags and configs.num_standby_replicas:
-        found.append("tag_spread")
-    if len({task.weight for task in state.tasks}) > 1:
-        found.append("load")
-    return tuple(found)
+def find_unservable(state: ApplicationState, names: Iterable[str]) -> dict[str, str]:
+    """Goals that nobody can serve on this snapshot, or not in full, and what it lacks."""
+    known = find_plan_goals()
+    why = {name: known[name].why_unserved(state) for name in names if name in known}
+    return {name: reason for name, reason in why.items() if reason is not None}

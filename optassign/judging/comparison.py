@@ -7,8 +7,9 @@ from typing import Any
 from optassign.assignor import AssignorError
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.judging.metrics import Measures, goal_values, measure
-from optassign.judging.placement import previous_assignment
+from optassign.judging.metrics import Measures, measure
+from optassign.measuring.facts import Facts
+from optassign.measuring.placement import previous_assignment
 
 __all__ = ["PREVIOUS", "Column", "Comparison", "Played", "compare"]
 
@@ -148,7 +149,7 @@ def _column(
         name=name,
         answer=answer,
         measures=measure(state, answer),
-        planned_work=goal_values(state, answer)["plan"]["restore_work"],
+        planned_work=sum(Facts(state, answer).cold.values()),
         followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
         waiting=len(answer.report.waiting),
         seconds=seconds,

@@ -12,7 +12,6 @@ from typing import Any
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId, sorted_ids
-from optassign.judging.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
@@ -25,9 +24,10 @@ from optassign.judging.explanation import (
     Why,
     WindowCount,
 )
-from optassign.judging.metrics import goal_values
-from optassign.judging.placement import Placement, PreviousAssignment, listing, planned, previous_assignment
-from optassign.judging.ranks import ranks
+from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
+from optassign.measuring.facts import Facts
+from optassign.measuring.placement import Placement, PreviousAssignment, listing, planned, previous_assignment
+from optassign.measuring.ranks import ranks
 
 __all__ = [
     "Candidate",
@@ -246,7 +246,7 @@ class _Case:
             gone=len(self._orphans - self.previous.active.keys()),
             nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
             restores=tuple(self._restores()),
-            planned_work=goal_values(self.state, self.answer)["plan"]["restore_work"],
+            planned_work=sum(Facts(self.state, self.answer).cold.values()),
             excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from optassign.formats.assignment import Waiting
-from optassign.judging.balance import WindowName
+from optassign.measuring.balance import WindowName
 
 Role = Literal["active", "standby", "warmup"]
 Why = Literal["gone", "draining", "lags", "above its window", "to one below its window", "goals"]

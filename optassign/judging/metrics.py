@@ -1,48 +1,28 @@
-"""The measures every answer of every assignor is judged by, and the values of the goals, recomputed without a solver.
+"""The measures that every answer of every assignor is judged by, computed without a solver.
 
 Moves, restore work and balance are KIP-441's cost function (section "Constraints and Cost Function"), rack-crossing
 traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python integers: sums may leave int64.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.judging.balance import (
-    WINDOW_NAMES,
-    WindowName,
-    counts,
-    excess,
-    is_balanced,
-    spread,
-    staying,
-    subtopology_balance,
-    unit,
-    windows,
-)
-from optassign.judging.placement import Placement, listing, planned, standbys_per_task
-from optassign.judging.ranks import Ranks, ranks
+from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.goals.plan.cold_actives import count_cold_actives
+from optassign.goals.plan.load import weigh_load
+from optassign.goals.plan.rack_traffic import count_rack_crossings
+from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import Rule, validate
+from optassign.measuring.balance import WINDOW_NAMES, WindowName, counts, excess, spread, subtopology_balance
+from optassign.measuring.facts import find_cold, list_pairs
+from optassign.measuring.placement import Placement
+from optassign.measuring.ranks import ranks
 
-__all__ = [
-    "ConvergenceMeasures",
-    "Measures",
-    "active_moves",
-    "excess",
-    "goal_values",
-    "is_balanced",
-    "measure",
-    "rack_crossings",
-    "ranks",
-    "spread",
-    "standby_moves",
-    "subtopology_balance",
-    "tag_values",
-    "weighted_load",
-    "windows",
-]
+__all__ = ["ConvergenceMeasures", "Measures", "measure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +69,10 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
     placement, ranked = Placement.of(state, assignment), ranks(state)
     counted = counts(state, placement)
-    cold = _cold(ranked, _pairs(state, placement))
-    cold_warmups = _cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))
-    moved = _moved_actives(state, placement)
-    reached, reachable = tag_values(state, placement)
+    cold = find_cold(ranked, list_pairs(state, placement))
+    cold_warmups = find_cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))
+    moved = find_moved_actives(state, placement)
+    reached, reachable = count_tag_values(state, placement)
     return Measures(
         violations=dict(Counter(violation.rule for violation in validate(state, assignment))),
         spread=spread(state, counted),
@@ -100,117 +80,17 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         subtopology_balance=subtopology_balance(state, counted),
         active_moves=len(moved),
         active_moves_logged=sum(state.all_tasks[task].logged for task in moved),
-        standby_moves=standby_moves(state, placement),
+        standby_moves=count_standby_moves(state, placement),
         restore_work=sum(cold.values()),
         cold_copies=len(cold),
-        cold_actives=_cold_actives(state, ranked, placement),
+        cold_actives=count_cold_actives(ranked, placement),
         warmups=sum(len(clients) for clients in placement.warmup.values()),
         warmup_work=sum(cold_warmups.values()),
         tag_values_reached=reached,
         tag_values_reachable=reachable,
-        rack_crossings=rack_crossings(state, placement),
-        weighted_load=weighted_load(state, placement),
+        rack_crossings=count_rack_crossings(state, placement),
+        weighted_load=weigh_load(state, placement),
     )
-
-
-def goal_values(state: ApplicationState, assignment: TaskAssignment) -> dict[str, dict[str, int]]:
-    """Stage -> goal -> value: an answer's goals, apart from what is configured (a), so that its report can be checked.
-
-    `plan`: restore work of the copies of rank > 0 that the plan wants or that this answer holds, each (task, client)
-    counted once, and their number; planned actives that are not caught up; moves to the plan. `rebalance`: copies where
-    the plan wants them in the same role; restore work where the plan wants no copy of the task; excess of the three
-    active windows; active moves. An answer without a plan is its own plan.
-    """
-    ranked, now, plan = ranks(state), Placement.of(state, assignment), planned(state, assignment)
-    pairs_now, pairs_planned = set(_pairs(state, now)), set(_pairs(state, plan))
-    cold = _cold(ranked, pairs_now | pairs_planned)
-    excesses = excess(state, now)
-    return {
-        "plan": {
-            "restore_work": sum(cold.values()),
-            "cold_copies": len(cold),
-            "cold_actives": _cold_actives(state, ranked, plan),
-            "active_moves": active_moves(state, plan),
-            "standby_moves": standby_moves(state, plan),
-        },
-        "rebalance": {
-            "planned_copies": sum(
-                len(set(now.active[task.id]).intersection(plan.active[task.id]))
-                + len(set(now.standby[task.id]).intersection(plan.standby[task.id]))
-                for task in state.tasks
-            ),
-            "off_plan_restore_work": sum(_cold(ranked, pairs_now - pairs_planned).values()),
-            "active_excess": excesses["active"] + excesses["stateful_active"] + excesses["subtopology_active"],
-            "active_moves": active_moves(state, now),
-        },
-    }
-
-
-def active_moves(state: ApplicationState, placement: Placement) -> int:
-    """Active tasks that are no longer on a client that lists them in `previous_active`; nobody's tasks cannot move."""
-    return len(_moved_actives(state, placement))
-
-
-def standby_moves(state: ApplicationState, placement: Placement) -> int:
-    """Standbys on clients that had none of the task before: by memory, or without memory by `previous_standby`.
-
-    A task that nobody holds and memory does not know is new; its standbys are no moves.
-    """
-    holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
-    if state.remembered is None:
-        before = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
-    else:
-        before = dict(Placement.of(state, state.remembered).standby)
-        holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
-    return sum(len(set(placement.standby[task]).difference(before[task])) for task in holders)
-
-
-def tag_values(state: ApplicationState, placement: Placement) -> tuple[int, int]:
-    """(reached, reachable) numbers of distinct tag values among a task's copies, over logged tasks and tags (KIP-708).
-
-    Reachable for one task and tag: the number of copies, or of values that the clients have, if that is less.
-    """
-    reached = reachable = 0
-    logged = [task.id for task in state.tasks if task.logged]
-    for tag in state.configs.rack_aware_assignment_tags:
-        values = {client.process_id: client.tags[tag] for client in state.clients if tag in client.tags}
-        reachable += len(logged) * min(standbys_per_task(state) + 1, len(set(values.values())))
-        reached += sum(len({values[c] for c in placement.copies(task) if c in values}) for task in logged)
-    return reached, reachable
-
-
-def rack_crossings(state: ApplicationState, placement: Placement) -> int | None:
-    """Pairs of (partition of a task, client with its active or a standby) where the client's rack has no replica.
-
-    None if racks are not known: of a client, of a partition, or of the partitions of a task at all (KIP-925).
-    """
-    racks = {client.process_id: client.rack for client in state.clients}
-    if None in racks.values():
-        return None
-    crossings = 0
-    for task in state.tasks:
-        if not task.partitions or not all(partition.racks for partition in task.partitions):
-            return None
-        for client in placement.copies(task.id):
-            crossings += sum(racks[client] not in partition.racks for partition in task.partitions)
-    return crossings
-
-
-def weighted_load(state: ApplicationState, placement: Placement) -> float:
-    """Weight of the active tasks per thread × capacity: greatest of any client ÷ mean over those that do not drain.
-
-    1.0 where there is no active task.
-    """
-    units = {client.process_id: unit(client) for client in state.clients}
-    loads = dict.fromkeys(units, 0.0)
-    for task in state.tasks:
-        for client in placement.active[task.id]:
-            loads[client] += task.weight
-    total = sum(loads.values())
-    if not total:
-        return 1.0
-    mean = total / sum(unit(client) for client in staying(state))
-    return max(load / units[client] for client, load in loads.items()) / mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,29 +128,3 @@ class ConvergenceMeasures:
             task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,
             excess={name: self.excess[name] + step.excess[name] for name in WINDOW_NAMES},
         )
-
-
-_Pair = tuple[str, str]
-"""(task id, process id) of a copy."""
-
-
-def _pairs(state: ApplicationState, placement: Placement) -> Iterable[_Pair]:
-    return ((task.id, client) for task in state.tasks for client in placement.copies(task.id))
-
-
-def _cold(ranked: Ranks, pairs: Iterable[_Pair]) -> dict[_Pair, int]:
-    """The copies of rank > 0 and their restore costs."""
-    return {pair: ranked.restore_cost(*pair) for pair in pairs if ranked.of(*pair)}
-
-
-def _cold_actives(state: ApplicationState, ranked: Ranks, placement: Placement) -> int:
-    return sum(ranked.of(task.id, client) > 0 for task in state.tasks for client in placement.active[task.id])
-
-
-def _moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
-    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
-    return [
-        task
-        for task, before in owners.items()
-        if before and placement.active[task] and set(before).isdisjoint(placement.active[task])
-    ]

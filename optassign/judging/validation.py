@@ -12,9 +12,10 @@ from typing import Literal
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.judging.balance import is_balanced
-from optassign.judging.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
-from optassign.judging.ranks import Ranks, ranks
+from optassign.goals.order import goal_order
+from optassign.measuring.balance import is_balanced
+from optassign.measuring.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
+from optassign.measuring.ranks import Ranks, ranks
 
 __all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
 
@@ -205,11 +206,8 @@ _NEEDED_FOR_REST = (
 def _at_rest(case: _Case) -> bool:
     """R7's condition: what was assigned before is known, keeps R1 to R5, is balanced, and nothing asks for better."""
     state, previous = case.state, case.previous
-    if state.configs.rack_aware_assignment_strategy != "none" or state.configs.rack_aware_assignment_tags:
-        return False
-    if len({task.weight for task in state.tasks}) > 1 or state.options.preset == "weighted":
-        return False
-    if {"rack_traffic", "tag_spread", "load"} & {*(state.options.goals or ())}:
+    order = goal_order(state)
+    if order.preset == "weighted" or order.configured:
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
         return False

@@ -18,8 +18,8 @@ from optassign.formats.base import Count, Format, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
-from optassign.judging.metrics import active_moves
-from optassign.judging.placement import Placement
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.measuring.placement import Placement
 
 __all__ = ["Recording", "RecordingHead", "Summary", "encode", "read_recording", "read_snapshot", "replay", "summarise"]
 
@@ -79,7 +79,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         clients=len(state.clients),
         reason=report.termination.reason,
         found_by=report.found_by,
-        moved_active=active_moves(state, Placement.of(state, answer)),
+        moved_active=count_active_moves(state, Placement.of(state, answer)),
         restore_work=int(work[0]) if work else None,
         restore_work_bound=restore_work_bound(answer),
         warmups=sum(len(client.warmup) for client in answer.clients),

@@ -18,7 +18,7 @@ from optassign.formats.assignment import (
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
 from optassign.judging.metrics import goal_values, rack_crossings, tag_values, weighted_load
-from optassign.judging.placement import planned
+from optassign.measuring.placement import planned
 from optassign.solving.arrays import Arrays
 from optassign.solving.stages import Solution
 

@@ -10,10 +10,10 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import deal
-from optassign.judging.balance import excess, is_balanced
-from optassign.judging.placement import Placement, previous_assignment
-from optassign.judging.ranks import ranks
 from optassign.judging.validation import validate
+from optassign.measuring.balance import excess, is_balanced
+from optassign.measuring.placement import Placement, previous_assignment
+from optassign.measuring.ranks import ranks
 from optassign.utilities import identity_assignment
 
 SETTLED = [spec for _, spec in GRID if spec.shape == "steady" and spec.clients <= 25]

@@ -15,9 +15,12 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.judging.metrics import measure, rack_crossings, tag_values, weighted_load
-from optassign.judging.placement import Placement, planned
+from optassign.goals.plan.load import weigh_load
+from optassign.goals.plan.rack_traffic import count_rack_crossings
+from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement, planned
 from optassign.simulation.convergence import converge
 
 
@@ -71,11 +74,11 @@ def loaded(seed: int) -> ApplicationState:
 
 
 def crossings(state: ApplicationState, where: Placement) -> float:
-    return rack_crossings(state, where) or 0
+    return count_rack_crossings(state, where) or 0
 
 
 def missing_tags(state: ApplicationState, where: Placement) -> float:
-    return -tag_values(state, where)[0]
+    return -count_tag_values(state, where)[0]
 
 
 CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[ApplicationState, Placement], float], float]] = {
@@ -126,7 +129,7 @@ def test_a_load_said_to_be_proven_is_the_least(capacity: float) -> None:
     assert given.plan is not None
     for goal in given.report.goals:
         if goal.name == "load" and goal.proven:
-            least = min(weighted_load(state, placed(plan)) for plan in plans(Tiny(state)))
+            least = min(weigh_load(state, placed(plan)) for plan in plans(Tiny(state)))
             assert goal.value <= least + 0.001, goal
             assert goal.bound is not None
             assert goal.value - goal.bound <= 0.001, goal

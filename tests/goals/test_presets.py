@@ -14,12 +14,14 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
+from optassign.formats.options_file import read_options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import ORDERED, goal_order, read_options
-from optassign.judging.metrics import active_moves, measure
-from optassign.judging.placement import Placement, planned
+from optassign.goals.order import goal_order
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement, planned
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import after_restoration
 
@@ -144,7 +146,7 @@ def test_weights_decide_between_balance_and_staying() -> None:
     balances = assign(with_options(state, preset="weighted", weights={"instance": 1e6, "subtopology": 1e6, "stickiness": 1.0}))
     assert balances.plan is not None
     assert ordered.plan is not None
-    moves = [active_moves(state, Placement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
+    moves = [count_active_moves(state, Placement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
     assert moves[0] > 0
     assert Tiny(state).balanced(copies_of(state, planned(state, balances)))
 

@@ -7,8 +7,8 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.judging.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
-from optassign.judging.placement import planned
+from optassign.measuring.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
+from optassign.measuring.placement import planned
 
 
 def clients(*threads: int, **more: Any) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from judging import answer, random_case, snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.judging.balance import excess, shares
-from optassign.judging.metrics import goal_values, measure
-from optassign.judging.placement import Placement, planned
-from optassign.judging.ranks import ranks
+from optassign.goals.registry import measure_goals
+from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
+from optassign.measuring.balance import excess, shares
+from optassign.measuring.placement import Placement, planned
+from optassign.measuring.ranks import ranks
 
 SEEDS = 1500
 BATCH = 50
@@ -78,7 +79,7 @@ def test_measures_and_goals(seeds: range) -> None:
         active, standby = dense.has(given.clients, "active"), dense.has(given.clients, "standby")
         planned_active, planned_standby = dense.has(plan, "active"), dense.has(plan, "standby")
         now, wanted = active | standby, planned_active | planned_standby
-        found, goals = measure(state, given), goal_values(state, given)
+        found, goals = measure(state, given), measure_goals(state, given)
         assert (found.restore_work, found.cold_copies) == worth(costs, now), f"seed {seed}"
         assert found.cold_actives == worth(costs, active)[1], f"seed {seed}"
         assert found.warmup_work == worth(costs, dense.has(given.clients, "warmup"))[0], f"seed {seed}"

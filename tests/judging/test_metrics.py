@@ -8,17 +8,14 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.judging.metrics import (
-    ConvergenceMeasures,
-    active_moves,
-    goal_values,
-    measure,
-    rack_crossings,
-    standby_moves,
-    tag_values,
-    weighted_load,
-)
-from optassign.judging.placement import Placement
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.goals.plan.load import weigh_load
+from optassign.goals.plan.rack_traffic import count_rack_crossings
+from optassign.goals.plan.standby_moves import count_standby_moves
+from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.registry import measure_goals
+from optassign.judging.metrics import ConvergenceMeasures, measure
+from optassign.measuring.placement import Placement
 
 MAX = 2**63 - 1
 
@@ -61,7 +58,7 @@ def test_every_measure_of_one_answer() -> None:
 
 
 def test_goal_values_of_an_answer_and_its_plan() -> None:
-    assert goal_values(scaling_out(), FIRST) == {
+    assert measure_goals(scaling_out(), FIRST) == {
         "plan": {
             # (0_0, b) 40 by this answer only; (0_0, c) 100 by the plan only; (0_1, c) 100 by both, once.
             "restore_work": 240,
@@ -76,7 +73,7 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
 
 def test_an_answer_without_plan_is_its_plan() -> None:
     given = answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
-    found = goal_values(scaling_out(), given)
+    found = measure_goals(scaling_out(), given)
     assert found["plan"] == {
         "restore_work": 40, "cold_copies": 1, "cold_actives": 0, "active_moves": 0, "standby_moves": 0,
     }  # fmt: skip
@@ -88,7 +85,7 @@ def test_an_answer_without_plan_is_its_plan() -> None:
 
 def test_a_planned_role_on_the_right_client_counts_but_another_role_does_not() -> None:
     given = answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
-    found = goal_values(scaling_out(), given)["rebalance"]
+    found = measure_goals(scaling_out(), given)["rebalance"]
     assert (found["planned_copies"], found["off_plan_restore_work"]) == (1, 0)
 
 
@@ -97,7 +94,7 @@ def test_sums_may_leave_int64() -> None:
     state = snapshot(tasks, {"a": {"0_0": MAX}, "b": {}})
     found = measure(state, answer({"a": "0_0", "b": "0_1 0_2"}))
     assert (found.restore_work, found.cold_copies, found.cold_actives) == (3 * MAX, 3, 3)
-    assert goal_values(state, answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
+    assert measure_goals(state, answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
 
 
 # ---------------------------------------------------------------------------------------------------------- moves
@@ -110,7 +107,7 @@ def test_sums_may_leave_int64() -> None:
 )
 def test_active_moves(a: str, b: str, to: str, moves: int) -> None:
     state = snapshot({"0_0": 100}, {"a": {"active": a}, "b": {"active": b}, "c": {"standby": "0_0"}})
-    assert active_moves(state, Placement.of(state, answer({to: "0_0"}))) == moves
+    assert count_active_moves(state, Placement.of(state, answer({to: "0_0"}))) == moves
 
 
 def test_a_task_left_out_has_not_moved() -> None:
@@ -138,7 +135,7 @@ def test_standby_moves(clients: dict[str, str], remembered: dict[str, str] | Non
         active, _, standby = text.partition("|")
         previous[name] = {"active": active, "standby": standby}
     state = snapshot({"0_0": 100}, previous, remembered=None if remembered is None else answer(remembered))
-    assert standby_moves(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
+    assert count_standby_moves(state, Placement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
 
 
 # ------------------------------------------------------------------------------------------------ racks, tags, load
@@ -152,7 +149,7 @@ def test_rack_crossings_count_partitions_and_copies() -> None:
     clients: dict[str, dict[str, Any]] = {"a": {"rack": "r1"}, "b": {"rack": "r2"}, "c": {"rack": "r3"}}
     state = snapshot(tasks, clients, num_standby_replicas=1)
     given = answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
-    assert rack_crossings(state, Placement.of(state, given)) == 1 + 2
+    assert count_rack_crossings(state, Placement.of(state, given)) == 1 + 2
     assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 1
 
 
@@ -162,7 +159,7 @@ def test_rack_crossings_count_partitions_and_copies() -> None:
 )
 def test_without_all_racks_there_is_no_figure(partitions: list[dict[str, Any]], rack: str | None) -> None:
     state = snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
-    assert rack_crossings(state, Placement.of(state, answer({"a": "0_0"}))) is None
+    assert count_rack_crossings(state, Placement.of(state, answer({"a": "0_0"}))) is None
 
 
 def test_tag_values_reached_and_reachable() -> None:
@@ -175,7 +172,7 @@ def test_tag_values_reached_and_reachable() -> None:
     state = snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
     given = Placement.of(state, answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
     # zone: x of 0_0, y of 0_1, two each within reach; rack: 1 and 2 of 0_0, none of 0_1, two each within reach.
-    assert tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
+    assert count_tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
 
 
 def test_weighted_load_is_per_size_and_against_the_mean() -> None:
@@ -183,9 +180,9 @@ def test_weighted_load_is_per_size_and_against_the_mean() -> None:
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = snapshot(tasks, clients)
     # 6 over 2.5 is 2.4 each; b carries 2 on a half.
-    assert weighted_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(4 / 2.4)
-    assert weighted_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(6 / 2.4)
-    assert weighted_load(state, Placement.of(state, answer({}))) == 1.0
+    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(4 / 2.4)
+    assert weigh_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(6 / 2.4)
+    assert weigh_load(state, Placement.of(state, answer({}))) == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------- over time

@@ -3,7 +3,7 @@
 import pytest
 from judging import snapshot
 
-from optassign.judging.ranks import ranks
+from optassign.measuring.ranks import ranks
 
 MAX = 2**63 - 1
 

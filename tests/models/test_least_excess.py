@@ -10,7 +10,7 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.models.cp_sat.plan import FAMILIES, least_excess, solve_weighted, weighted_cost
+from optassign.models.cp_sat.plan import FAMILIES, compute_weighted_cost, least_excess, solve_weighted
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, placement
@@ -56,11 +56,11 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
     solved = solve_weighted(problem, forced, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
-        weighted_cost(problem, within, weights, as_placement(tiny, copies))
+        compute_weighted_cost(problem, within, weights, as_placement(tiny, copies))
         for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
     )
     value, bound, proven = solved.goals["weighted_cost"]
-    assert weighted_cost(problem, within, weights, solved.placement) == value == bound == best, f"seed {seed}"
+    assert compute_weighted_cost(problem, within, weights, solved.placement) == value == bound == best, f"seed {seed}"
     assert proven
 
 
@@ -72,6 +72,6 @@ def test_a_start_is_never_made_worse() -> None:
         start = as_placement(tiny, copies)
         solved = solve_weighted(problem, forced, within, (10, 10, 10), NO_DEADLINE, 1e-9, start)
         assert solved.placement is not None
-        assert weighted_cost(problem, within, (10, 10, 10), solved.placement) <= weighted_cost(
+        assert compute_weighted_cost(problem, within, (10, 10, 10), solved.placement) <= compute_weighted_cost(
             problem, within, (10, 10, 10), start
         )

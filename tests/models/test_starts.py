@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import ORDERED, goal_order
 from optassign.models.configured import configured_values
-from optassign.models.cp_sat.plan import excess_goals, is_exact, solve_plan
+from optassign.models.cp_sat.plan import excess_goals, is_sum_exact, solve_plan
 from optassign.models.cp_sat.solver import Deadline, run
 from optassign.models.cp_sat.variables import Variables
 from optassign.models.flows import decomposition
@@ -104,7 +104,7 @@ def test_a_model_that_cp_sat_refuses_is_no_lack_of_time() -> None:
 def test_a_weighted_sum_is_exact_or_known_not_to_be(lag: int, end: int, weights: tuple[int, int, int], exact: bool) -> None:
     tasks = {"0_0": end, "0_1": end}
     clients = {"a": {"active": list(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": dict.fromkeys(tasks, lag)}
-    assert is_exact(to_arrays(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
+    assert is_sum_exact(to_arrays(snapshot(tasks, clients, num_standby_replicas=1)).problem, weights) == exact
 
 
 def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
-from optassign.judging import balance
+from optassign.measuring import balance
 from optassign.models.windows import Window, Windows, windows
 from optassign.solving.arrays import to_arrays
 

@@ -11,9 +11,9 @@ from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Wai
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
 from optassign.judging.metrics import measure
-from optassign.judging.placement import previous_assignment
-from optassign.judging.ranks import ranks
 from optassign.judging.validation import validate
+from optassign.measuring.placement import previous_assignment
+from optassign.measuring.ranks import ranks
 from optassign.simulation.convergence import Convergence, Step, after_restoration, converge, second_pass
 from optassign.utilities import AssignmentError, identity_assignment
 

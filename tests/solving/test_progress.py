@@ -13,8 +13,8 @@ from optassign.assignor import assign
 from optassign.formats.assignment import PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.judging.ranks import ranks
 from optassign.judging.validation import validate
+from optassign.measuring.ranks import ranks
 from optassign.simulation.convergence import converge, restore_work_bound
 from optassign.simulation.successors import after_restoration
 

@@ -17,8 +17,8 @@ from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import ORDERED, goal_order
-from optassign.judging.metrics import goal_values
-from optassign.judging.placement import planned
+from optassign.goals.registry import measure_goals
+from optassign.measuring.placement import planned
 from optassign.models.cp_sat import lexicographic
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline, Outcome
@@ -220,7 +220,7 @@ def test_what_was_proven_of_other_values_is_not() -> None:
         state = between.model_copy(update=changes)
         again = assign(state)
         assert again.report.termination.reason == "confirmed"
-        values = goal_values(state, again)
+        values = measure_goals(state, again)
         for goal in again.report.goals:
             assert goal.value == values[goal.stage][goal.name], goal
             assert goal.bound is None or goal.bound == goal.value == 0, goal

@@ -16,9 +16,13 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import ORDERED
-from optassign.judging.metrics import goal_values, measure, rack_crossings, tag_values, weighted_load
-from optassign.judging.placement import planned
+from optassign.goals.plan.load import weigh_load
+from optassign.goals.plan.rack_traffic import count_rack_crossings
+from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.goals.registry import measure_goals
+from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.placement import planned
 
 ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1
@@ -159,11 +163,11 @@ def judged(state: ApplicationState, assignor: str) -> TaskAssignment:
 
 def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str, str], float | None]:
     """(stage, goal) -> value, by the measures."""
-    plan, values = planned(state, answer), goal_values(state, answer)
+    plan, values = planned(state, answer), measure_goals(state, answer)
     configured = {
-        "rack_traffic": rack_crossings(state, plan),
-        "tag_spread": tag_values(state, plan)[0],
-        "load": round(weighted_load(state, plan), 6),
+        "rack_traffic": count_rack_crossings(state, plan),
+        "tag_spread": count_tag_values(state, plan)[0],
+        "load": round(weigh_load(state, plan), 6),
     }
     found: dict[tuple[str, str], float | None] = {}
     for stage in ("plan", "now"):

@@ -16,9 +16,10 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.judging.metrics import active_moves, measure
-from optassign.judging.placement import Placement
+from optassign.goals.plan.active_moves import count_active_moves
+from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement
 from optassign.simulation.successors import after_restoration
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
@@ -234,7 +235,7 @@ def test_balanced_at_once_wherever_that_is_possible(seed: int) -> None:
         assert (warmups(given), given.plan, given.report.waiting) == ([], None, ())
         (work,) = (goal for goal in given.report.goals if goal.name == "restore_work")
         assert work.bound == work.value == measure(state, given).restore_work, "R3 to R5 leave no choice of what it costs"
-        assert given.report.termination.reason == "rest" or active_moves(state, Placement.of(state, given)) == best
+        assert given.report.termination.reason == "rest" or count_active_moves(state, Placement.of(state, given)) == best
 
 
 @both

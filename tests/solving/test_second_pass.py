@@ -12,9 +12,9 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.judging.placement import Placement, previous_assignment
-from optassign.judging.ranks import ranks
 from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement, previous_assignment
+from optassign.measuring.ranks import ranks
 from optassign.simulation.successors import after_restoration, second_pass
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])

@@ -16,7 +16,7 @@ from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_tabl
 from optassign.benchmarks.spark.presets import Sweep
 from optassign.benchmarks.spark.report.report import shown
 from optassign.benchmarks.spark.solving.jobs import Limits
-from optassign.judging.balance import WINDOW_NAMES
+from optassign.measuring.balance import WINDOW_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

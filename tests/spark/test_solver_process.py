@@ -29,7 +29,8 @@ def solver() -> Iterator[SolverProcess]:
 
 def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
     from optassign import assign
-    from optassign.judging.metrics import goal_values, measure
+    from optassign.goals.registry import measure_goals
+    from optassign.judging.metrics import measure
 
     outcome = solver.run(replace(JOB, assignors=("cp-sat",)))
     row, state = outcome.rows["cp-sat"], SPEC.generate()
@@ -39,7 +40,7 @@ def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
     assert row["restore_work"] == measures.restore_work
     assert row["active_moves"] == measures.active_moves
     assert {name: row[f"excess_{name}"] for name in measures.excess} == dict(measures.excess)
-    assert row["planned_work"] == goal_values(state, answer)["plan"]["restore_work"]
+    assert row["planned_work"] == measure_goals(state, answer)["plan"]["restore_work"]
     assert [goal["value"] for goal in row["goals"]] == [goal.value for goal in answer.report.goals]
     assert set(row) <= {column.name for column in RESULTS}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from optassign.benchmarks.spark.recorded import RECORDED
 from optassign.benchmarks.spark.replay import EPISODES
-from optassign.judging.balance import WINDOW_NAMES
+from optassign.measuring.balance import WINDOW_NAMES
 
 __all__ = ["REPLAY", "SWEEP", "Query"]
 

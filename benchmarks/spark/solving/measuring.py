@@ -6,7 +6,8 @@ from typing import Any
 
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.judging.metrics import goal_values, measure
+from optassign.judging.metrics import measure
+from optassign.measuring.facts import Facts
 from optassign.simulation.convergence import Convergence
 
 __all__ = ["convergence_columns", "measure_columns"]
@@ -29,7 +30,7 @@ def measure_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str
         "balanced": measures.balanced,
         **{f"excess_{name}": value for name, value in measures.excess.items()},
         **{f"spread_{name}": float(value) for name, value in measures.spread.items()},
-        "planned_work": goal_values(state, answer)["plan"]["restore_work"] if known else None,
+        "planned_work": sum(Facts(state, answer).cold.values()) if known else None,
         "followup": followup,
         "waiting": len(answer.report.waiting),
         "restore_bound": restore_work_bound(answer),

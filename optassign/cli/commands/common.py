@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from optassign.assignor import names, variants
 from optassign.cli.show.output import format_of, write, write_rendered
 from optassign.cli.show.progress import Progress
+from optassign.formats.options_file import read_options
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import read_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

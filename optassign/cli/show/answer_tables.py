@@ -10,12 +10,12 @@ from rich.text import Text
 from optassign.cli.show.style import MOST_ROWS, NARROW, headline, marked, rules, table_of
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.judging.balance import Window, counts, windows
 from optassign.judging.explain_text import many, waiting_lines
 from optassign.judging.metrics import Measures, measure
-from optassign.judging.placement import Placement, previous_assignment, standbys_per_task
-from optassign.judging.ranks import ranks
 from optassign.judging.validation import Violation
+from optassign.measuring.balance import Window, counts, windows
+from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
+from optassign.measuring.ranks import ranks
 
 __all__ = ["assignment_tables", "violation_tables"]
 

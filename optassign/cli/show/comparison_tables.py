@@ -6,8 +6,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import marked, rules, table_of
-from optassign.judging.balance import WINDOW_NAMES, WindowName
 from optassign.judging.comparison import PREVIOUS, Column, Comparison, Played
+from optassign.measuring.balance import WINDOW_NAMES, WindowName
 
 __all__ = ["comparison_markdown", "comparison_tables"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.commands.common import UsageError
 from optassign.formats.input_errors import InputError
-from optassign.judging.balance import windows
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
+from optassign.measuring.balance import windows
 
 if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment

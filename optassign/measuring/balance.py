@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.judging.placement import Placement, standbys_per_task
+from optassign.measuring.placement import Placement, standbys_per_task
 
 WindowName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
 WINDOW_NAMES: tuple[WindowName, ...] = get_args(WindowName)

@@ -1,0 +1,65 @@
+"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised (docs/rules.md, "Goals")."""
+
+from __future__ import annotations
+
+from optassign.models.cp_sat.excess import make_excess_objectives
+from optassign.models.cp_sat.lexicographic import Objective
+from optassign.models.cp_sat.plan import Planned, make_placement_model, minimise
+from optassign.models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.cp_sat.variables import total
+from optassign.models.forced import Forced
+from optassign.models.goals import active_moves, restore_work, standby_moves
+from optassign.models.problem import Placement, Problem
+from optassign.models.values import evaluate
+from optassign.models.windows import Windows, excess
+
+WEIGHTED_COST = "weighted_cost"
+"""Name of the sum."""
+_STICKY = (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL)
+"""What stickiness is made of."""
+
+
+def solve_weighted(
+    problem: Problem,
+    forced: Forced,
+    windows: Windows,
+    weights: tuple[int, int, int],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+) -> Planned:
+    """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
+    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
+
+    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application.
+    """
+    problem, forced = express_in_changelogs(problem)
+    v = make_placement_model(problem)
+    away = make_excess_objectives(v, windows)
+    instance, subtopology, stickiness = weights
+    cost = (
+        instance * total(objective.expression for objective in away[:3])
+        + subtopology * total(objective.expression for objective in away[3:])
+        + stickiness * total(goal.express(v, forced) for goal in _STICKY)
+    )
+    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, start, None)
+
+
+def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
+    """The sum that `solve_weighted` minimises, for a placement."""
+    problem, forced = express_in_changelogs(problem)
+    away = excess(problem, windows, plan)
+    sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
+    return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
+
+
+def is_sum_exact(problem: Problem, weights: tuple[int, int, int]) -> bool:
+    """Whether CP-SAT can tell all values of the weighted sum apart."""
+    problem, forced = express_in_changelogs(problem)
+    T, size = problem.T, problem.standbys + 1
+    each = T * (T + 1) // 2  # no count is beyond T, nor the sum of a client's
+    cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    sticky = forced.forced_work + T * size * (cost + 1)
+    most = weights[0] * 3 * problem.C * each + weights[1] * 2 * problem.C * each + weights[2] * sticky
+    return most < 1 << EXACT_BITS

@@ -1,0 +1,72 @@
+"""Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
+
+What a task adds is rounded down to a millionth of an even spread, so that what bounds the sums bounds the loads as well; the
+peak is rounded up to thousandths, so the least peak is above what it stands for by less than one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign.models.forced import Forced
+from optassign.models.goals.goal import GoalModel
+from optassign.models.placed import Placed
+from optassign.models.problem import IntArray, Problem
+
+if TYPE_CHECKING:
+    from optassign.models.cp_sat.variables import Expression, Variables
+
+NAME = "load"
+_MOST_CARRIED = 1 << 40
+"""Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would
+leave int64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """What the goal needs to know of a snapshot."""
+
+    of_task: IntArray
+    """(T,) load of each active copy, in whole units."""
+
+
+def _carried(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
+    """Of each pair, what the task adds to the client's load, in millionths of an even spread over the clients that stay."""
+    staying = p.units[~p.draining] if not p.draining.all() else p.units
+    total = max(1.0, float(loads.of_task.sum()))
+    share: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * total)
+    carried: IntArray = np.minimum(loads.of_task[task] * share[client], _MOST_CARRIED).astype(np.int64)
+    return carried
+
+
+def _value(placed: Placed) -> int:
+    p, active = placed.problem, placed.plan.active
+    loads = p.data_of(NAME, Loads)
+    if loads is None:
+        return 0
+    carried = _carried(p, loads, np.arange(p.T), active)
+    return int(-(-np.bincount(active, weights=carried, minlength=p.C).max() // 1000))
+
+
+def _express(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    loads = p.data_of(NAME, Loads)
+    if loads is None:
+        return 0
+    carried = _carried(p, loads, p.col_task, p.col_client)
+    peak = v.model.new_int_var(0, 1 << 50, "")
+    for client in range(p.C):
+        columns = np.flatnonzero(p.col_client == client).tolist()
+        there = [(variable, carried[i]) for i in columns for variable in v.actives([i])]
+        if there:
+            load_there = v.weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
+            v.model.add(load_there <= 1000 * peak)
+    return peak
+
+
+# An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
+GOAL = GoalModel(NAME, _value, _express, starts_from_hint=False)

@@ -1,0 +1,60 @@
+"""What a goal is: its name, its place in the order, how it is measured, and what a report may say of its bounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from optassign.formats.state import ApplicationState
+from optassign.measuring.facts import Facts
+
+Value = int | float
+
+
+def _never_unserved(state: ApplicationState) -> str | None:
+    return None
+
+
+def _no_data(state: ApplicationState) -> object | None:
+    return None
+
+
+def _as_it_is(bound: Value) -> Value:
+    return bound
+
+
+def _none(facts: Facts) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One goal of a stage. Measures use no solver and share no code with the models."""
+
+    name: str
+    place: int
+    """Where it stands in the default order of its stage: goals of lower place come first."""
+    unit: str
+    """What its value counts."""
+    measure: Callable[[Facts], Value | None]
+    """Its value of an answer or of the answer's plan; None where the snapshot does not tell."""
+    more_is_better: bool = False
+    joins: Callable[[ApplicationState], bool] | None = None
+    """Of goals (a): whether the goal takes part because of what the snapshot configures. None: it always does."""
+    find_data: Callable[[ApplicationState], object | None] = _no_data
+    """Of goals (a): what its model needs to know of the snapshot beside the arrays; None where the snapshot does not say."""
+    why_unserved: Callable[[ApplicationState], str | None] = _never_unserved
+    """What this snapshot lacks, so that nobody can serve the goal; None where nothing."""
+    depends_on_owners: bool = False
+    """Whether the value changes with who had what before, so that a second pass, in which nobody owns a task, has another."""
+    is_count: bool = False
+    """A number of things, so never below 0: a value of 0 needs no solver to be proven."""
+    is_reported_at_rest: bool = False
+    """Whether it is also reported of an answer that is its own plan, beside goals (a)."""
+    bound_in_units: Callable[[Value], Value] = _as_it_is
+    """A bound of the model's expression in the units of the measure."""
+    tolerance: Callable[[Facts], float] = _none
+    """By how much a value that the model proved may lie above its bound, as the model counts in coarser units."""
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether it is one of goals (a), which take part only where they are configured."""
+        return self.joins is not None

@@ -1,0 +1,70 @@
+"""An answer and its plan as the measures of goals look at them, each thing computed once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.measuring.balance import WindowName, excess
+from optassign.measuring.placement import Placement, planned
+from optassign.measuring.ranks import Ranks, ranks
+
+Pair = tuple[str, str]
+"""(task id, process id) of a copy."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One answer to one snapshot. An answer without a plan is its own plan."""
+
+    state: ApplicationState
+    answer: TaskAssignment
+
+    @cached_property
+    def now(self) -> Placement:
+        """Who has which copy by this answer."""
+        return Placement.of(self.state, self.answer)
+
+    @cached_property
+    def plan(self) -> Placement:
+        """Who shall have which copy in the end."""
+        return planned(self.state, self.answer)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """How far each client is from having each task's state."""
+        return ranks(self.state)
+
+    @cached_property
+    def cold(self) -> Mapping[Pair, int]:
+        """Cold copies (rank > 0) that the plan wants or this answer holds, each once, with its restore cost in offsets."""
+        return find_cold(self.ranks, {*self._pairs_now, *self._planned_pairs})
+
+    @cached_property
+    def off_plan_cold(self) -> Mapping[Pair, int]:
+        """Cold copies that this answer holds where the plan wants no copy of the task, with their restore costs."""
+        return find_cold(self.ranks, self._pairs_now - self._planned_pairs)
+
+    @cached_property
+    def excess(self) -> Mapping[WindowName, int]:
+        """Excess of each window of this answer."""
+        return excess(self.state, self.now)
+
+    @cached_property
+    def _pairs_now(self) -> frozenset[Pair]:
+        return frozenset(list_pairs(self.state, self.now))
+
+    @cached_property
+    def _planned_pairs(self) -> frozenset[Pair]:
+        return frozenset(list_pairs(self.state, self.plan))
+
+
+def list_pairs(state: ApplicationState, placement: Placement) -> Iterable[Pair]:
+    """Every active and standby copy as (task id, process id)."""
+    return ((task.id, client) for task in state.tasks for client in placement.copies(task.id))
+
+
+def find_cold(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:
+    """The copies of rank > 0 among `pairs`, with their restore costs in offsets."""
+    return {pair: ranked.restore_cost(*pair) for pair in pairs if ranked.of(*pair)}
