@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.problem import IntArray, Placement, Problem
-from optassign.models.windows import Windows, count
+from optassign.models.windows import Windows, count_copies
 
 PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
@@ -61,7 +61,7 @@ def queue(
     task, client = keys // C, keys % C
     lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
     to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
-    counts = count(problem, answer.active, answer.standby_task, answer.standby_client)
+    counts = count_copies(problem, answer.active, answer.standby_task, answer.standby_client)
     over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= PATIENCE

@@ -94,7 +94,7 @@ class Counts:
         return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 
-def count(problem: Problem, active: IntArray, standby_task: IntArray, standby_client: IntArray) -> Counts:
+def count_copies(problem: Problem, active: IntArray, standby_task: IntArray, standby_client: IntArray) -> Counts:
     """Counts of an assignment; tasks with active −1 are left out."""
     G, C = problem.G, problem.C
     tasks = np.flatnonzero(active >= 0)
@@ -113,10 +113,10 @@ def count(problem: Problem, active: IntArray, standby_task: IntArray, standby_cl
 
 def excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
     """Excess of each family of an assignment, in order."""
-    return windows.excess(count(problem, placed.active, placed.standby_task, placed.standby_client))
+    return windows.excess(count_copies(problem, placed.active, placed.standby_task, placed.standby_client))
 
 
-def windows(problem: Problem) -> Windows:
+def compute_windows(problem: Problem) -> Windows:
     """The windows of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
     sizes = np.bincount(problem.group, minlength=problem.G)
     logged = problem.kind == LOGGED

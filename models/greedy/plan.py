@@ -16,7 +16,7 @@ from optassign.models.greedy.copy_terms import Terms
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from optassign.models.results import Actives
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, count
+from optassign.models.windows import Windows, count_copies
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
@@ -33,12 +33,12 @@ def greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement
     if not problem.standbys:
         return _without_standbys(problem, windows, keys)
     plan = _with_actives(problem, windows, keys)
-    balanced = windows.hold(count(problem, plan.active, plan.standby_task, plan.standby_client))
+    balanced = windows.hold(count_copies(problem, plan.active, plan.standby_task, plan.standby_client))
     if balanced and problem.T * problem.C > _SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        counts = count(problem, plan.active, plan.standby_task, plan.standby_client)
+        counts = count_copies(problem, plan.active, plan.standby_task, plan.standby_client)
         return *windows.excess(counts), *plan_values(problem, forced, plan).values()
 
     return min((plan, _actives_first(problem, windows, plan)), key=rank)
@@ -130,7 +130,7 @@ def greedy_now(problem: Problem, forced: Forced, windows: Windows) -> Placement 
         active = finished(here, windows, options, filled(here, windows, logged_actives(here, windows, options)))
         answer = _of(here, keys, active)
         keeps_r5 = not len(lost) and bool(np.all(copies[f.mandatory])) and bool(np.all((f.mandatory | f.tied)[copies]))
-        if keeps_r5 and windows.hold(count(here, answer.active, answer.standby_task, answer.standby_client)):
+        if keeps_r5 and windows.hold(count_copies(here, answer.active, answer.standby_task, answer.standby_client)):
             return answer
         # The second time actives come first: anywhere among the most caught up.
         active = settled(here, windows, Options.of(here, leads | loose, ~here.logged | f.pool_leading), active)

@@ -20,8 +20,7 @@ from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, excess
-from optassign.models.windows import windows as balance_windows
+from optassign.models.windows import Windows, compute_windows, excess
 
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
@@ -236,7 +235,7 @@ class WeightedMethod(CpSatMethod):
     def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """The least weighted sum; beyond the model's size the plan of preset `ordered`."""
         if self._best is None:
-            real = balance_windows(problem)
+            real = compute_windows(problem)
             start = super().plan(problem, forced, real)
             if start.placement is None:
                 start = Found(super().least_excess(problem, forced, real), found_by="greedy")
@@ -267,7 +266,7 @@ class WeightedMethod(CpSatMethod):
 
     def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """The one sum."""
-        return (plan_model.weighted_cost(problem, balance_windows(problem), self._weights, plan),)
+        return (plan_model.weighted_cost(problem, compute_windows(problem), self._weights, plan),)
 
     def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
         """Whether nothing costs less."""

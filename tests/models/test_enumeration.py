@@ -15,7 +15,7 @@ from optassign.models.forced import Forced
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import REBALANCE_GOALS, rebalance
 from optassign.models.values import PLAN_GOALS, active_moves, plan_values
-from optassign.models.windows import Windows, windows
+from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
@@ -26,7 +26,7 @@ SEEDS = range(400)
 def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Windows]:
     state = tiny_state(seed, most=1500)
     problem, forced = decomposition.written_out(to_arrays(state).problem)
-    return Tiny(state), problem, forced, windows(problem)
+    return Tiny(state), problem, forced, compute_windows(problem)
 
 
 def copies_of(tiny: Tiny, placed: Placement) -> Copies:

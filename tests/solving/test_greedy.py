@@ -26,7 +26,7 @@ from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found
 from optassign.models.values import plan_values
-from optassign.models.windows import Window, Windows, count, windows
+from optassign.models.windows import Window, Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
 
 SEEDS = range(300)
@@ -85,7 +85,7 @@ def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = to_arrays(state).problem
     written, forced = decomposition.written_out(problem)
-    w = windows(written)
+    w = compute_windows(written)
     plan, now = decomposition.balanced_plan(written, forced, w), decomposition.balanced_now(written, forced, w)
     if pools:
         written, forced = prepare(problem)
@@ -129,7 +129,7 @@ def broken_now(problem: Problem, placed: Placement) -> list[str]:
 
 
 def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
-    return w.hold(count(problem, placed.active, placed.standby_task, placed.standby_client))
+    return w.hold(count_copies(problem, placed.active, placed.standby_task, placed.standby_client))
 
 
 # -------------------------------------------------------------------------------------------------------------------- plan
@@ -173,7 +173,7 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
     """Windows that nothing can keep."""
     rng = np.random.default_rng(seed)
     problem, forced = prepare(to_arrays(snapshot(seed)).problem)
-    given = windows(problem)
+    given = compute_windows(problem)
 
     def spoiled(window: Window) -> Window:
         low = np.maximum(window.low + rng.integers(-3, 4, window.low.shape), 0)
@@ -192,7 +192,7 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
     problem, forced = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
-    w = windows(problem)
+    w = compute_windows(problem)
     now = greedy_now(problem, forced, w)
     for placed in (greedy_plan(problem, forced, w), now):
         assert placed is not None
@@ -219,7 +219,7 @@ def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_
 def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
     problem, forced = prepare(to_arrays(state).problem)
-    now = greedy_now(problem, forced, windows(problem))
+    now = greedy_now(problem, forced, compute_windows(problem))
     assert now is not None
     assert plan_values(problem, forced, now)["active_moves"] == 0
 
@@ -243,7 +243,7 @@ def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: in
 
 def active_excess(case: Case, placed: Placement) -> int:
     active, stateful, _, group_active, _ = case.windows.excess(
-        count(case.problem, placed.active, placed.standby_task, placed.standby_client)
+        count_copies(case.problem, placed.active, placed.standby_task, placed.standby_client)
     )
     return active + stateful + group_active
 
@@ -251,7 +251,7 @@ def active_excess(case: Case, placed: Placement) -> int:
 def test_actives_need_a_column_for_every_task() -> None:
     problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
     nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
-    assert greedy_actives(problem, windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
+    assert greedy_actives(problem, compute_windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
 
 
 # ------------------------------------------------------------------------------------------------------------------ tools
@@ -344,5 +344,5 @@ def test_no_solver_is_imported(module: str) -> None:
 
 def test_the_same_problem_has_the_same_plan() -> None:
     problem, forced = prepare(to_arrays(snapshot(5)).problem)
-    w = windows(problem)
+    w = compute_windows(problem)
     assert greedy_plan(problem, forced, w).same_as(greedy_plan(problem, forced, w))
