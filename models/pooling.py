@@ -9,7 +9,9 @@ import numpy as np
 from optassign.models.problem import IntArray
 
 
-def deal(tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int) -> list[int] | None:
+def deal_pool(
+    tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int
+) -> list[int] | None:
     """Gives each task `need` different clients so that client c is used `places[c]` times.
 
     Tasks of greatest need come first, each takes the clients with most places left (which never fails where nothing is

@@ -42,7 +42,7 @@ class Queue:
     served: int
 
 
-def queue(
+def queue_warmups(
     problem: Problem,
     windows: Windows,
     plan: Placement,

@@ -111,7 +111,7 @@ def count_copies(problem: Problem, active: IntArray, standby_task: IntArray, sta
     )
 
 
-def excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
+def compute_excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
     """Excess of each family of an assignment, in order."""
     return windows.excess(count_copies(problem, placed.active, placed.standby_task, placed.standby_client))
 

@@ -30,7 +30,7 @@ from optassign.models.cp_sat.variables import (
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, excess
+from optassign.models.windows import Windows, compute_excess
 
 _EXACT_BITS = 50
 """CP-SAT reports objectives and bounds as doubles: up to 2^50 they are exact with room to spare."""
@@ -151,7 +151,7 @@ def in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
 def weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, forced = in_changelogs(problem)
-    away = excess(problem, windows, plan)
+    away = compute_excess(problem, windows, plan)
     values = plan_values(problem, forced, plan)
     sticky = values["restore_work"] + values["active_moves"] + values["standby_moves"]
     return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky

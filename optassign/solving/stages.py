@@ -17,7 +17,7 @@ from optassign.models.forced import Forced
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import active_moves
-from optassign.models.warmups import PATIENCE, Progress, queue
+from optassign.models.warmups import PATIENCE, Progress, queue_warmups
 from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.solving.arrays import Arrays
 
@@ -310,7 +310,7 @@ def _warm_up(arrays: Arrays, problem: Problem, within: Windows, solution: Soluti
     plan, answer, C = solution.plan, solution.answer, problem.C
     assert plan is not None
     progress = _updated(arrays, problem)
-    line = queue(problem, within, plan, answer, arrays.under_way, progress)
+    line = queue_warmups(problem, within, plan, answer, arrays.under_way, progress)
     solution.warmups = np.sort(line.keys[: line.served])
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     restoring = held[problem.rank_of(held) > 0]

@@ -34,7 +34,7 @@ def counted(problem: Problem, placed: Placement) -> Counts:
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_least_excess_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
     # Windows that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
@@ -51,7 +51,7 @@ def test_least_excess_family_by_family(seed: int) -> None:
 @pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
 def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
     solved = solve_weighted(problem, forced, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
@@ -66,7 +66,7 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
 
 def test_a_start_is_never_made_worse() -> None:
     tiny = Tiny(tiny_state(7, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)

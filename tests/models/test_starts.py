@@ -29,7 +29,7 @@ def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placemen
     """All pairs written out, and the flows' plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
     within = compute_windows(problem)
-    start = decomposition.balanced_plan(problem, forced, within).placement
+    start = decomposition.find_balanced_plan(problem, forced, within).placement
     assert start is not None
     return problem, forced, within, start
 

@@ -22,13 +22,13 @@ from optassign.assignors.baselines.chain.goals import (
 )
 from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, balance_goals, plan_goals
-from optassign.assignors.baselines.surviving import surviving
+from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.goals.order import ORDERED, goal_order
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.plan import greedy_actives
+from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.values import plan_values
@@ -51,7 +51,7 @@ def prepared(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placeme
     """The problem and the start of the search, as the assignor has them."""
     arrays = to_arrays(state)
     problem, forced = prepare(arrays.problem)
-    return problem, forced, compute_windows(problem), surviving(arrays)
+    return problem, forced, compute_windows(problem), find_surviving(arrays)
 
 
 def given(found: TaskAssignment) -> dict[str, str]:
@@ -67,7 +67,7 @@ def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> d
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
-    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, greedy_actives).answer)
+    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).answer)
     soft = plan_goals(ORDERED, costs, draft)
     balance = balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
