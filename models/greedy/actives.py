@@ -16,7 +16,7 @@ from optassign.models.greedy.augment import Exchange
 from optassign.models.greedy.quotas import auction_pairs, deal_places, rank_within
 from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from optassign.models.windows import Window, Windows, count_copies
+from optassign.models.windows import Window, Windows, count_actives
 
 _COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17
 """Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of an early task moved."""
@@ -72,7 +72,7 @@ def _ideal(problem: Problem) -> Window:
 
 def are_in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
     """Whether the three families of actives are in their windows."""
-    counts = count_copies(problem, active, active[:0], active[:0])
+    counts = count_actives(problem, active)
     return (
         windows.active.holds(counts.active)
         and windows.stateful.holds(counts.stateful)
@@ -95,7 +95,7 @@ def choose_logged_actives(problem: Problem, windows: Windows, options: ActiveOpt
     C, ideal = problem.C, _ideal(problem)
     logged = (problem.kind == LOGGED)[:, None]
     active = np.where(problem.logged, choose_cheapest(problem, options), -1)
-    number = count_copies(problem, active, active[:0], active[:0]).group_active
+    number = count_actives(problem, active).group_active
     if windows.group_active.holds(np.where(logged, number, windows.group_active.low)) and ideal.holds(number.sum(axis=0)):
         return active
     # The smallest tasks stand first, and so stay where they are among equals. Where no task cares, there is nothing to bid for.
@@ -118,7 +118,7 @@ def _spread(problem: Problem, options: ActiveOptions, active: IntArray) -> None:
     waiting = problem.logged & (active < 0)
     if not waiting.any():
         return
-    counts = count_copies(problem, np.where(problem.logged, active, -1), active[:0], active[:0])
+    counts = count_actives(problem, np.where(problem.logged, active, -1))
     over = counts.group_active - np.bincount(problem.group, minlength=problem.G)[:, None] * compute_active_shares(problem)
     in_cell, on_client = over.tolist(), over[problem.kind == LOGGED].sum(axis=0).tolist()
     column = np.flatnonzero(options.columns & waiting[problem.col_task])
@@ -199,7 +199,7 @@ def settle_actives(
     pooled = np.flatnonzero(pools)
     pool_cells = (np.unique(problem.group[pooled])[:, None] * C + np.arange(C)).ravel()
     cells = np.unique(np.concatenate([cell, pool_cells]))
-    counts = count_copies(problem, active, active[:0], active[:0])
+    counts = count_actives(problem, active)
 
     net = Exchange()
     sizes = (1, T, len(cells), G, C, C, C)
@@ -261,7 +261,7 @@ def relieve_excess(problem: Problem, windows: Windows, options: ActiveOptions, a
     group, stateful = problem.group[task], (problem.kind != STATELESS)[problem.group[task]]
     own = np.zeros(T, dtype=np.int64)
     for _ in range(_TURNS):
-        counts = count_copies(problem, active, active[:0], active[:0])
+        counts = count_actives(problem, active)
         here, source = active[task] == client, active[task]
         own[task[here]] = cost[here]
         more, less = _steps(windows.group_active, counts.group_active)

@@ -42,12 +42,12 @@ def find_greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Plac
     if not problem.standbys:
         return _without_standbys(problem, windows, keys)
     plan = _with_actives(problem, windows, keys)
-    balanced = windows.hold(count_copies(problem, plan.active, plan.standby_task, plan.standby_client))
+    balanced = windows.hold(count_copies(problem, plan))
     if balanced and problem.T * problem.C > _SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        counts = count_copies(problem, plan.active, plan.standby_task, plan.standby_client)
+        counts = count_copies(problem, plan)
         return *windows.excess(counts), *plan_values(problem, forced, plan).values()
 
     return min((plan, _actives_first(problem, windows, plan)), key=rank)
@@ -141,7 +141,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, windows: Windows) -
         )
         answer = _of(here, keys, active)
         keeps_r5 = not len(lost) and bool(np.all(copies[f.mandatory])) and bool(np.all((f.mandatory | f.tied)[copies]))
-        if keeps_r5 and windows.hold(count_copies(here, answer.active, answer.standby_task, answer.standby_client)):
+        if keeps_r5 and windows.hold(count_copies(here, answer)):
             return answer
         # The second time actives come first: anywhere among the most caught up.
         active = settle_actives(here, windows, ActiveOptions.of(here, leads | loose, ~here.logged | f.pool_leading), active)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Dealt", "NotBalancedError", "deal"]
+__all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

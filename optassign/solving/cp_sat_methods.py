@@ -226,7 +226,7 @@ class WeightedMethod(CpSatMethod):
 
     def target(self, problem: Problem, windows: Windows) -> Windows:
         """Nothing is demanded."""
-        return windows.unbounded(problem.T * (problem.standbys + 1))
+        return windows.widen_fully(problem.T * (problem.standbys + 1))
 
     def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """The plan comes first: what can be had now is measured by its cost."""

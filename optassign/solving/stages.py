@@ -140,7 +140,7 @@ def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
 
 def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
     """Whether every count is inside its window."""
-    return within.hold(count_copies(problem, answer.active, answer.standby_task, answer.standby_client))
+    return within.hold(count_copies(problem, answer))
 
 
 def _second_pass(
@@ -190,7 +190,7 @@ def _at_rest(arrays: Arrays, problem: Problem, forced: Forced, target: Windows, 
     previous = arrays.previous
     if previous is None or problem.lag_unknown:
         return None
-    held = count_copies(problem, previous.active, previous.standby_task, previous.standby_client)
+    held = count_copies(problem, previous)
     if not target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
         return None
     if not keeps_r3_to_r5(problem, forced, previous) or not method.configured_optimum_now(problem, forced, target, previous):
@@ -210,7 +210,7 @@ def _solve(
     notes: list[str] = []
     if found.placement is None:
         rough = clock.run("plan", lambda: method.least_excess(problem, forced, target))
-        target = target.including(count_copies(problem, rough.active, rough.standby_task, rough.standby_client))
+        target = target.widen_to(count_copies(problem, rough))
         notes.append("no balanced assignment was found: the windows are widened by the least excess")
         solution = _at_once(problem, forced, within, target, own, method, clock)
         if solution is not None:

@@ -28,7 +28,7 @@ def as_placement(tiny: Tiny, copies: Copies) -> Placement:
 
 
 def counted(problem: Problem, placed: Placement) -> Counts:
-    return count_copies(problem, placed.active, placed.standby_task, placed.standby_client)
+    return count_copies(problem, placed)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))

@@ -52,5 +52,5 @@ def test_excess_grows_with_the_square() -> None:
 def test_unbounded_windows_hold_everything() -> None:
     state = tiny_state(3)
     within = compute_windows(to_arrays(state).problem)
-    free: Windows = within.unbounded(100)
+    free: Windows = within.widen_fully(100)
     assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

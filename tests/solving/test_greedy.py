@@ -129,7 +129,7 @@ def broken_now(problem: Problem, placed: Placement) -> list[str]:
 
 
 def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
-    return w.hold(count_copies(problem, placed.active, placed.standby_task, placed.standby_client))
+    return w.hold(count_copies(problem, placed))
 
 
 # -------------------------------------------------------------------------------------------------------------------- plan
@@ -242,9 +242,7 @@ def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: in
 
 
 def active_excess(case: Case, placed: Placement) -> int:
-    active, stateful, _, group_active, _ = case.windows.excess(
-        count_copies(case.problem, placed.active, placed.standby_task, placed.standby_client)
-    )
+    active, stateful, _, group_active, _ = case.windows.excess(count_copies(case.problem, placed))
     return active + stateful + group_active
 
 

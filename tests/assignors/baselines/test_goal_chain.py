@@ -108,7 +108,7 @@ def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> No
             assert earlier.measure(draft) <= was, f"{goal.name} breaks {earlier.name}"
         if number >= 1:
             placed = draft.placement()
-            counted = count_copies(problem, placed.active, placed.standby_task, placed.standby_client)
+            counted = count_copies(problem, placed)
             assert draft.counts == [family.ravel().tolist() for family in counted.in_order()], goal.name
     hard = (CompleteGoal, OneCopyPerClientGoal, MostCaughtUpGoal)
     assert not any(goal.measure(draft) for goal in goals if isinstance(goal, hard))
@@ -153,7 +153,7 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     goals = chains(problem, forced, within, draft)["plan"]
     goals[0].optimise(draft, ())
     placed = draft.placement()
-    excess = within.excess(count_copies(problem, placed.active, placed.standby_task, placed.standby_client))
+    excess = within.excess(count_copies(problem, placed))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == excess
     values = plan_values(problem, forced, placed)
     paid = {"restore_work": forced.forced_work, "cold_copies": forced.forced_cold}

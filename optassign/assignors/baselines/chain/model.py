@@ -71,7 +71,7 @@ class Draft:
         for task, client in zip(start.standby_task.tolist(), start.standby_client.tolist(), strict=True):
             self.standbys[task] |= {client}
             self.standbys_on[client].add(task)
-        counted = count_copies(problem, start.active, start.standby_task, start.standby_client)
+        counted = count_copies(problem, start)
         self.counts: list[list[int]] = [family.ravel().tolist() for family in counted.in_order()]
         """Family → cell → count; cells of the last two are subtopology × C + client."""
 
