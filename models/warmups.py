@@ -1,7 +1,7 @@
-"""Which copies of the plan to warm up in this rebalance (R6, R11, rules-and-goals.md "Warm-ups").
+"""Which copies of the plan to warm up in this rebalance (KIP-441; rules R6 and R11).
 
-At most `max_warmups` of the plan's copies on clients that hold no copy of the task in this answer. The order of the queue is
-strict, and a slot serves one copy, so the first in the queue are the optimum: no solver is needed.
+At most `max_warmups` copies of the plan are warmed up, on clients that hold no copy of the task in this answer. The order of
+the queue is strict, and a slot serves one copy, so the first copies in the queue are the optimum: no solver is needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.problem import IntArray, Placement, Problem
-from optassign.models.windows import Windows, count
+from optassign.models.windows import Windows, count_copies
 
 PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
@@ -19,15 +19,17 @@ PATIENCE = 3
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """What the last answers saw of the copies that the plan waits for, sorted by key (task × C + client)."""
+    """The copies that the plan waits for, as the last answers saw them; all arrays are sorted by key."""
 
     keys: IntArray
+    """(n,) task × C + client of each copy."""
     lag: IntArray
+    """(n,) its lag at the last answer, offsets."""
     idle: IntArray
-    """Answers in a row over which the lag has not fallen."""
+    """(n,) answers in a row over which its lag has not fallen."""
 
     def idle_of(self, keys: IntArray) -> IntArray:
-        """`idle` of each key; 0 where nothing is known."""
+        """`idle` of each key; 0 for keys that nothing is known of."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -36,13 +38,15 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """Keys, in the order in which they are served; the first `served` have a slot."""
+    """The copies that want a warm-up slot."""
 
     keys: IntArray
+    """(n,) task × C + client, in the order in which they are served."""
     served: int
+    """How many of them, from the first on, have a slot in this rebalance."""
 
 
-def queue(
+def queue_warmups(
     problem: Problem,
     windows: Windows,
     plan: Placement,
@@ -51,6 +55,9 @@ def queue(
     progress: Progress,
 ) -> Queue:
     """The plan's copies that this answer does not hold, in the order in which they get slots.
+
+    The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; most state
+    to lose if it is not kept; an active that relieves the client furthest above its window; least lag; least key.
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
@@ -61,7 +68,7 @@ def queue(
     task, client = keys // C, keys % C
     lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
     to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
-    counts = count(problem, answer.active, answer.standby_task, answer.standby_client)
+    counts = count_copies(problem, answer)
     over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= PATIENCE

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign.models.pooling import deal
+from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 
 Expression = cp_model.LinearExpr | int
@@ -137,7 +137,7 @@ class Variables:
         for group in np.unique(p.group[waiting]).tolist():
             tasks = waiting[p.group[waiting] == group]
             places = np.array([values[self.place_active[group, c].index] for c in range(p.C)])
-            keys = deal(tasks, np.ones(len(tasks), dtype=np.int64), places, {}, p.C)
+            keys = deal_pool(tasks, np.ones(len(tasks), dtype=np.int64), places, {}, p.C)
             assert keys is not None  # nothing is forbidden
             for key in keys:
                 active[key // p.C] = key % p.C

@@ -12,7 +12,7 @@ from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, restore_work, standby_moves
 from optassign.models.problem import Placement, Problem
 from optassign.models.values import evaluate
-from optassign.models.windows import Windows, excess
+from optassign.models.windows import Windows, compute_excess
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
@@ -49,7 +49,7 @@ def solve_weighted(
 def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
     """The sum that `solve_weighted` minimises, for a placement."""
     problem, forced = express_in_changelogs(problem)
-    away = excess(problem, windows, plan)
+    away = compute_excess(problem, windows, plan)
     sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
     return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.flows.network import Network
-from optassign.models.pooling import deal
+from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign.models.results import Actives
 from optassign.models.windows import Window, Windows
 
 
-def balanced_actives(
+def find_balanced_actives(
     problem: Problem,
     windows: Windows,
     columns: BoolArray,
@@ -33,7 +33,7 @@ def balanced_actives(
     return _solve(problem, windows, columns, pools, goals, prefer, last_tie, excess=False)
 
 
-def least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
+def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Actives of least excess, summed over the three families of active windows, and among these of fewest moves."""
     return _solve(problem, windows, columns, pools, ("active_moves",), None, True, excess=True)
 
@@ -164,7 +164,7 @@ def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntAr
             for task in tasks.tolist():
                 columns = slice(problem.col_start[task], problem.col_start[task + 1])
                 forbidden[task] = set(problem.col_client[columns].tolist())
-        keys = deal(tasks, np.ones(len(tasks), dtype=np.int64), places[group], forbidden, problem.C)
+        keys = deal_pool(tasks, np.ones(len(tasks), dtype=np.int64), places[group], forbidden, problem.C)
         if keys is None:
             return None
         pairs = np.array(keys, dtype=np.int64)

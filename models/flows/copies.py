@@ -15,13 +15,13 @@ import numpy as np
 
 from optassign.models.flows.network import Network
 from optassign.models.forced import Forced
-from optassign.models.pooling import deal
+from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
+class BalancedCopies:
     """Keys of the copies, and bounds.
 
     `columns` (A,), `pools` (T,) and `places` (G, C) are what some optimum of restore work and cold copies may use: columns,
@@ -48,7 +48,7 @@ class Copies:
         return np.union1d(problem.col_keys[self.columns], pooled[problem.find(pooled) < 0])
 
 
-def balanced_copies(
+def find_balanced_copies(
     problem: Problem,
     forced: Forced,
     windows: Windows,
@@ -56,7 +56,7 @@ def balanced_copies(
     now: bool,
     required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
-) -> Copies | None:
+) -> BalancedCopies | None:
     """Copies inside the windows, or None where there are none.
 
     Args:
@@ -72,7 +72,7 @@ def balanced_copies(
     nothing = np.zeros(0, dtype=np.int64)
     if not len(logged):
         empty = np.zeros(len(problem.col_task), dtype=np.bool_)
-        return Copies(
+        return BalancedCopies(
             nothing,
             [0] * costs,
             nothing,
@@ -165,7 +165,7 @@ def balanced_copies(
     if now:
         barred |= ~allowed
     keys, stuck = _deal_copies(problem, problem.col_keys[taken], picks, places, problem.col_keys[barred])
-    return Copies(keys, result.bounds[:costs], stuck, may, may_pool, may_place)
+    return BalancedCopies(keys, result.bounds[:costs], stuck, may, may_pool, may_place)
 
 
 def _deal_copies(
@@ -182,7 +182,7 @@ def _deal_copies(
     stuck: list[IntArray] = []
     for group in np.unique(problem.group[np.flatnonzero(picking)]).tolist():
         tasks = np.flatnonzero(picking & (problem.group == group))
-        keys = deal(tasks, picks[tasks], places[group], forbidden, C)
+        keys = deal_pool(tasks, picks[tasks], places[group], forbidden, C)
         if keys is None:
             stuck.append(np.flatnonzero(problem.group == group))
         else:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.flows.actives import balanced_actives
-from optassign.models.flows.copies import Copies, balanced_copies
+from optassign.models.flows.actives import find_balanced_actives
+from optassign.models.flows.copies import BalancedCopies, find_balanced_copies
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import IntArray, Placement, Problem, placement
 from optassign.models.results import Found
@@ -24,7 +24,7 @@ _SECOND_TRY = 10_000
 _UNPOOL_ROUNDS = 5
 
 
-def written_out(problem: Problem) -> tuple[Problem, Forced]:
+def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     """The problem with all its pairs as columns where they are few; else as it is, ready for the models."""
     logged = np.flatnonzero(problem.logged)
     if len(logged) * problem.C <= _ALL_COLUMNS:
@@ -32,9 +32,9 @@ def written_out(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(problem)
 
 
-def balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
+def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
     """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves."""
-    relaxed = balanced_actives(problem, windows, forced.leading, forced.pool_leading, ("active_moves",))
+    relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, ("active_moves",))
     if relaxed is None:
         return Found(None, impossible=True)
     bounds = {"active_moves": relaxed.bounds[0]}
@@ -55,14 +55,14 @@ def balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
     return Found(_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
 
 
-def balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
+def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
     """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
 
     `largest_face`: up to so many pairs the face comes back with it.
     """
     copies = _copies(problem, forced, windows, now=False)
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
-    relaxed = balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
+    relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
     problem, forced, chosen = copies
@@ -89,11 +89,11 @@ def _tie(problem: Problem, plan: Placement) -> int:
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _actives_first(problem: Problem, windows: Windows, chosen: Copies) -> Placement | None:
+def _actives_first(problem: Problem, windows: Windows, chosen: BalancedCopies) -> Placement | None:
     """Actives on the pairs that optimal copies may use, then copies around them."""
     loose = ~problem.logged[problem.col_task]
     loose_pools = ~problem.logged & (problem.pool_size > 0)
-    fitting = balanced_actives(problem, windows, chosen.columns | loose, chosen.pools | loose_pools)
+    fitting = find_balanced_actives(problem, windows, chosen.columns | loose, chosen.pools | loose_pools)
     if fitting is None or fitting.active is None:
         return None
     return _copies_around(problem, windows, fitting.active)
@@ -104,12 +104,12 @@ def _with_forced(forced: Forced, bounds: list[int]) -> list[int]:
     return [bounds[0] + forced.forced_work, bounds[1] + forced.forced_cold]
 
 
-def _copies(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> tuple[Problem, Forced, Copies] | None:
+def _copies(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> tuple[Problem, Forced, BalancedCopies] | None:
     """Copies first, among the optima those that keep owners and standbys. A subtopology whose pool breaks R2 is written
     out, and the flow solved again."""
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
-        copies = balanced_copies(problem, forced, windows, now=now, rewards=rewards)
+        copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
@@ -128,7 +128,7 @@ def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now:
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)
-        copies = balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards)
+        copies = find_balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards)
         if copies is None:
             return None
         if copies.keys is not None:
@@ -146,7 +146,7 @@ def _actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now
         columns &= forced.leading
     goals = ("active_moves",) if now else ("cold_actives", "active_moves")
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby lost counts one more move
-    actives = balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
+    actives = find_balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
     if actives is None or actives.active is None:
         return None
     logged = np.flatnonzero(problem.logged)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign.models.greedy.augment import Exchange
-from optassign.models.greedy.quotas import auctioned, dealt, rank_within
-from optassign.models.greedy.rounding import rounded
+from optassign.models.greedy.quotas import auction_pairs, deal_places, rank_within
+from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Problem
-from optassign.models.windows import Window, Windows, count
+from optassign.models.windows import Window, Windows, count_actives
 
 _COLD, _MOVED, _LOST, _EARLY = 1 << 28, 1 << 20, 1 << 18, 1 << 17
 """Costs of an active that is not caught up, of one that moves, of a standby lost by it, and at most of an early task moved."""
@@ -27,7 +27,7 @@ _TURNS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class ActiveOptions:
     """Where each task may be active, and what that costs."""
 
     columns: BoolArray
@@ -40,7 +40,7 @@ class Options:
     """(T,)"""
 
     @classmethod
-    def of(cls, problem: Problem, columns: BoolArray, pools: BoolArray) -> Options:
+    def of(cls, problem: Problem, columns: BoolArray, pools: BoolArray) -> ActiveOptions:
         """Cold actives cost most, then moves; a client keeps its smallest tasks."""
         T, task = problem.T, problem.col_task
         moved = np.where(problem.has_owner, _MOVED + (T - np.arange(T)) * _EARLY // max(T, 1), 0)
@@ -49,14 +49,14 @@ class Options:
         cost = _COLD * cold + np.where(problem.col_owner, 0, moved[task]) + _LOST * lost
         return cls(columns, pools, cost, _COLD * (problem.logged & (problem.pool_rank > 0)) + moved)
 
-    def after(self, cost: IntArray, pool_cost: IntArray) -> Options:
+    def after(self, cost: IntArray, pool_cost: IntArray) -> ActiveOptions:
         """The same options where other costs come first; of the old ones, moves are still seen."""
         return replace(
             self, cost=4 * cost + self.cost % _COLD // _MOVED, pool_cost=4 * pool_cost + self.pool_cost % _COLD // _MOVED
         )
 
 
-def shares(problem: Problem) -> npt.NDArray[np.float64]:
+def compute_active_shares(problem: Problem) -> npt.NDArray[np.float64]:
     """(C,) each client's share of the actives."""
     units = problem.units if problem.draining.all() else np.where(problem.draining, 0, problem.units)
     share: npt.NDArray[np.float64] = units / units.sum()
@@ -66,13 +66,13 @@ def shares(problem: Problem) -> npt.NDArray[np.float64]:
 def _ideal(problem: Problem) -> Window:
     """(C,) floor and ceiling of each client's share of the tasks with changelog: no window of the rules, but where their
     actives are in it, those of other tasks nearly always fit in."""
-    share = shares(problem) * int(problem.logged.sum())
+    share = compute_active_shares(problem) * int(problem.logged.sum())
     return Window(np.floor(share + 1e-9).astype(np.int64), np.ceil(share - 1e-9).astype(np.int64))
 
 
-def in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
+def are_in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
     """Whether the three families of actives are in their windows."""
-    counts = count(problem, active, active[:0], active[:0])
+    counts = count_actives(problem, active)
     return (
         windows.active.holds(counts.active)
         and windows.stateful.holds(counts.stateful)
@@ -80,7 +80,7 @@ def in_windows(problem: Problem, windows: Windows, active: IntArray) -> bool:
     )
 
 
-def nearest(problem: Problem, options: Options) -> IntArray:
+def choose_cheapest(problem: Problem, options: ActiveOptions) -> IntArray:
     """(T,) the cheapest column of each task, of equals the first; −1 for tasks without."""
     column = np.flatnonzero(options.columns)
     column = column[np.lexsort((options.cost[column], problem.col_task[column]))]
@@ -90,12 +90,12 @@ def nearest(problem: Problem, options: Options) -> IntArray:
     return active
 
 
-def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntArray:
+def choose_logged_actives(problem: Problem, windows: Windows, options: ActiveOptions) -> IntArray:
     """(T,) actives of tasks with changelog on their columns, of which each must have one; −1 for tasks without changelog."""
     C, ideal = problem.C, _ideal(problem)
     logged = (problem.kind == LOGGED)[:, None]
-    active = np.where(problem.logged, nearest(problem, options), -1)
-    number = count(problem, active, active[:0], active[:0]).group_active
+    active = np.where(problem.logged, choose_cheapest(problem, options), -1)
+    number = count_actives(problem, active).group_active
     if windows.group_active.holds(np.where(logged, number, windows.group_active.low)) and ideal.holds(number.sum(axis=0)):
         return active
     # The smallest tasks stand first, and so stay where they are among equals. Where no task cares, there is nothing to bid for.
@@ -106,20 +106,20 @@ def logged_actives(problem: Problem, windows: Windows, options: Options) -> IntA
     taken = np.zeros(len(column), dtype=np.bool_)
     if np.any(worth != worth[np.searchsorted(task, task)]):
         least = np.zeros(problem.T, dtype=np.int64)
-        taken = auctioned(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal.high)
+        taken = auction_pairs(worth, task, 1, least, cell, windows.group_active.high.ravel(), client, ideal.high)
     active[:] = -1
     active[task[taken]] = client[taken]
     _spread(problem, options, active)
-    return settled(problem, windows, options, active, ideal)
+    return settle_actives(problem, windows, options, active, ideal)
 
 
-def _spread(problem: Problem, options: Options, active: IntArray) -> None:
+def _spread(problem: Problem, options: ActiveOptions, active: IntArray) -> None:
     """In place: tasks that are left take the cheapest, then the least loaded of their columns."""
     waiting = problem.logged & (active < 0)
     if not waiting.any():
         return
-    counts = count(problem, np.where(problem.logged, active, -1), active[:0], active[:0])
-    over = counts.group_active - np.bincount(problem.group, minlength=problem.G)[:, None] * shares(problem)
+    counts = count_actives(problem, np.where(problem.logged, active, -1))
+    over = counts.group_active - np.bincount(problem.group, minlength=problem.G)[:, None] * compute_active_shares(problem)
     in_cell, on_client = over.tolist(), over[problem.kind == LOGGED].sum(axis=0).tolist()
     column = np.flatnonzero(options.columns & waiting[problem.col_task])
     bounds = np.searchsorted(problem.col_task[column], np.flatnonzero(waiting)).tolist()
@@ -132,10 +132,10 @@ def _spread(problem: Problem, options: Options, active: IntArray) -> None:
         on_client[client] += 1
 
 
-def filled(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
+def fill_unlogged(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
     """Actives of tasks without changelog beside those with: first the stateful ones, each kind rounded to what is left of its
     windows."""
-    C, share = problem.C, shares(problem)
+    C, share = problem.C, compute_active_shares(problem)
     active = np.where(problem.logged, active, -1)
     low, high = windows.group_active.low, windows.group_active.high
     sizes = np.bincount(problem.group, minlength=problem.G)
@@ -152,14 +152,14 @@ def filled(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
         gain = np.bincount(cell[place == least.ravel()[cell]], minlength=rows * C).reshape(rows, C)
         fixed = held + least.sum(axis=0)
         room = np.maximum(window.low - fixed, 0), np.maximum(window.high - fixed, 0)
-        places = least + rounded(high[groups] > least, gain, sizes[groups] - least.sum(axis=1), *room)
+        places = least + round_cells(high[groups] > least, gain, sizes[groups] - least.sum(axis=1), *room)
         held = held + places.sum(axis=0)
         stays = place < places.ravel()[cell]
         active[task[stays]] = client[stays]
         left = places.ravel() - np.bincount(cell[stays], minlength=rows * C)
         for row, group in enumerate(groups.tolist()):
             tasks = np.flatnonzero((problem.group == group) & (active < 0))
-            keys, lost = dealt(tasks, np.ones_like(tasks), left[row * C : (row + 1) * C], tasks[:0])
+            keys, lost = deal_places(tasks, np.ones_like(tasks), left[row * C : (row + 1) * C], tasks[:0])
             active[keys // C] = keys % C
             for without_place in lost.tolist():
                 active[without_place] = np.argmin(np.where(share > 0, held, problem.T))
@@ -167,16 +167,18 @@ def filled(problem: Problem, windows: Windows, active: IntArray) -> IntArray:
     return active
 
 
-def finished(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+def finish_actives(problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray) -> IntArray:
     """The actives after what is left to do: windows that are missed and, where the problem is small, costs."""
-    if in_windows(problem, windows, active):
+    if are_in_windows(problem, windows, active):
         arcs = int(options.columns.sum()) + int(options.pools.sum()) + problem.G * problem.C
-        if arcs > _SMALL or np.array_equal(active[problem.logged], nearest(problem, options)[problem.logged]):
+        if arcs > _SMALL or np.array_equal(active[problem.logged], choose_cheapest(problem, options)[problem.logged]):
             return active
-    return settled(problem, windows, options, active)
+    return settle_actives(problem, windows, options, active)
 
 
-def settled(problem: Problem, windows: Windows, options: Options, active: IntArray, alone: Window | None = None) -> IntArray:
+def settle_actives(
+    problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray, alone: Window | None = None
+) -> IntArray:
     """The actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
 
     alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
@@ -197,7 +199,7 @@ def settled(problem: Problem, windows: Windows, options: Options, active: IntArr
     pooled = np.flatnonzero(pools)
     pool_cells = (np.unique(problem.group[pooled])[:, None] * C + np.arange(C)).ravel()
     cells = np.unique(np.concatenate([cell, pool_cells]))
-    counts = count(problem, active, active[:0], active[:0])
+    counts = count_actives(problem, active)
 
     net = Exchange()
     sizes = (1, T, len(cells), G, C, C, C)
@@ -244,11 +246,11 @@ def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay
         taken = tasks[:0]
         if problem.kind[group] == LOGGED:
             taken = problem.col_keys[problem.col_start[tasks[0]] : problem.col_start[tasks[-1] + 1]]
-        keys, _ = dealt(tasks, np.ones_like(tasks), places[group * C : (group + 1) * C], taken)
+        keys, _ = deal_places(tasks, np.ones_like(tasks), places[group * C : (group + 1) * C], taken)
         active[keys // C] = keys % C
 
 
-def relieved(problem: Problem, windows: Windows, options: Options, active: IntArray) -> IntArray:
+def relieve_excess(problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray) -> IntArray:
     """Moves of single tasks that lessen the excess, or keep it and save cost, many at once, until there are none."""
     T, C = problem.T, problem.C
     active = active.copy()
@@ -259,7 +261,7 @@ def relieved(problem: Problem, windows: Windows, options: Options, active: IntAr
     group, stateful = problem.group[task], (problem.kind != STATELESS)[problem.group[task]]
     own = np.zeros(T, dtype=np.int64)
     for _ in range(_TURNS):
-        counts = count(problem, active, active[:0], active[:0])
+        counts = count_actives(problem, active)
         here, source = active[task] == client, active[task]
         own[task[here]] = cost[here]
         more, less = _steps(windows.group_active, counts.group_active)

@@ -14,11 +14,10 @@ Everything is deterministic: limits are numbers of rounds and of arcs looked at,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import numpy.typing as npt
 
+from optassign.models.graph import Graph
 from optassign.models.greedy.quotas import rank_within
 from optassign.models.problem import IntArray
 from optassign.models.windows import Window
@@ -36,19 +35,12 @@ _LEAST_PASSES = 8
 """An effort that does not suffice for so many passes over all arcs is not worth beginning."""
 
 
-@dataclass
-class Exchange:
-    """A flow on arcs that are added in blocks; `low` ≤ flow ≤ `high` always holds, soft windows cost."""
+class Exchange(Graph):
+    """A flow that is to be improved, on arcs that are added in blocks."""
 
-    nodes: int = 0
-    arcs: int = 0
-    _blocks: list[IntArray] = field(default_factory=list)
-
-    def add_nodes(self, number: int) -> IntArray:
-        """Ids of new nodes, (number,)."""
-        first = self.nodes
-        self.nodes += number
-        return np.arange(first, self.nodes, dtype=np.int64)
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: list[IntArray] = []
 
     def add_arcs(
         self,
@@ -60,15 +52,21 @@ class Exchange:
         cost: IntArray | int = 0,
         window: Window | None = None,
     ) -> slice:
-        """A block of arcs (n,) with their present flow, from 0 to `high`; its place among all arcs comes back."""
+        """Adds a block of arcs (n,) and returns its place among all arcs.
+
+        Args:
+            tail, head: nodes.
+            flow: present units on each arc, from 0 to `high`.
+            high: most units that each arc can take.
+            cost: of one unit.
+            window: soft bounds of the flow; being outside of them is possible, but dear.
+        """
         block = np.empty((_Search.ROWS, len(tail)), dtype=np.int64)
         low, top = (0, _FAR) if window is None else (window.low, window.high)
         for row, value in enumerate((tail, head, high, cost, low, top, flow)):
             block[row] = value
         self._blocks.append(block)
-        place = slice(self.arcs, self.arcs + len(tail))
-        self.arcs += len(tail)
-        return place
+        return self.number_arcs(len(tail))
 
     def improved(self, effort: int) -> IntArray:
         """(arcs,) the flow after improvement; `effort`: arcs to look at for saving costs."""

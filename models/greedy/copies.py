@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.forced import Forced, find_forced
-from optassign.models.greedy.copy_exchange import Copies, exchange, swap_tasks
+from optassign.models.greedy.copy_exchange import CopyChoice, exchange_copies, swap_tasks
 from optassign.models.greedy.copy_terms import Terms
-from optassign.models.greedy.quotas import auctioned, dealt, rank_within
-from optassign.models.greedy.rounding import rounded
+from optassign.models.greedy.quotas import auction_pairs, deal_places, rank_within
+from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
 
@@ -32,7 +32,7 @@ _SWAPPING_CLIENTS = 40
 """Beyond so many, there are too many pairs of clients to swap between."""
 
 
-def greedy_copies(
+def choose_greedy_copies(
     problem: Problem, forced: Forced, windows: Windows, *, now: bool, must: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
     """Keys of the copies, sorted, and the tasks of copies that found no place (nearly always none).
@@ -44,7 +44,7 @@ def greedy_copies(
     terms = _terms(problem, forced, now, must)
     copies = _auctioned(problem, windows, terms)
     few = problem.C <= _FEW_CLIENTS
-    exchange(problem, windows, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
+    exchange_copies(problem, windows, terms, copies, save=not few and len(copies.column) <= _FEW_CANDIDATES)
     keys, lost = _dealt(problem, terms, copies)
     stuck = _to_write_out(problem, terms, lost, few)
     if not len(stuck):
@@ -52,11 +52,11 @@ def greedy_copies(
     problem = problem.with_all_columns(stuck).with_columns(keys)
     terms = _terms(problem, find_forced(problem), now, must)
     open_ = np.isin(problem.col_task, stuck) | np.isin(problem.col_keys, keys)
-    copies = Copies.settled(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
+    copies = CopyChoice.settled(problem, np.flatnonzero(open_ & terms.allowed), keys, lost)
     if not now and problem.C <= _SWAPPING_CLIENTS and len(stuck) * problem.C > _MANY_PAIRS:
-        exchange(problem, windows, terms, copies, save=False)
+        exchange_copies(problem, windows, terms, copies, save=False)
         swap_tasks(problem, terms, copies, stuck)
-    exchange(problem, windows, terms, copies, save=True)
+    exchange_copies(problem, windows, terms, copies, save=True)
     return problem.col_keys[copies.column[copies.taken]], np.repeat(np.arange(problem.T), copies.need)
 
 
@@ -80,7 +80,7 @@ def _to_write_out(problem: Problem, terms: Terms, lost: IntArray, few: bool) -> 
     return tasks
 
 
-def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> Copies:
+def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> CopyChoice:
     """Steps 1 and 2."""
     T, C, G, size = problem.T, problem.C, problem.G, problem.standbys + 1
     column = np.flatnonzero(terms.listed())
@@ -92,7 +92,7 @@ def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> Copies:
     room = _room(problem, terms, barred, column, everywhere)
     least = np.where(problem.logged, np.maximum(size - room, 0), 0)
     high = windows.group_copies.high.ravel()
-    won = auctioned(worth, task, size, least, cell, high, client, windows.copies.high)
+    won = auction_pairs(worth, task, size, least, cell, high, client, windows.copies.high)
 
     # What lost to a higher bid would still be worth its place if the rounding found one, less what the task would give up.
     full = np.bincount(task[won], minlength=T) >= size
@@ -105,14 +105,14 @@ def _auctioned(problem: Problem, windows: Windows, terms: Terms) -> Copies:
     # Only where places are left can a task have its other copies (R2).
     spare = places > np.bincount(cell[won], minlength=G * C).reshape(G, C)
     least = np.where(problem.logged, np.maximum(size - _room(problem, terms, barred, column[won], spare), 0), 0)
-    taken = auctioned(worth, task, size, least, cell, places.ravel(), client, places.sum(axis=0))
+    taken = auction_pairs(worth, task, size, least, cell, places.ravel(), client, places.sum(axis=0))
     need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
     left = places - np.bincount(cell[taken], minlength=G * C).reshape(G, C)
     more = _apart(problem, need, left, terms.pool_price, least)
     if np.any(more > least):
-        taken = auctioned(worth, task, size, more, cell, places.ravel(), client, places.sum(axis=0))
+        taken = auction_pairs(worth, task, size, more, cell, places.ravel(), client, places.sum(axis=0))
         need = np.where(problem.logged, size, 0) - np.bincount(task[taken], minlength=T)
-    return Copies(column, task, cell, taken, room, need, places)
+    return CopyChoice(column, task, cell, taken, room, need, places)
 
 
 def _room(problem: Problem, terms: Terms, barred: BoolArray, taken: IntArray, spare: BoolArray) -> IntArray:
@@ -154,10 +154,10 @@ def _places(problem: Problem, windows: Windows, cell: IntArray, gain: IntArray) 
     marginal[cell[last]] = gain[last]
     least = np.maximum(windows.copies.low - low.sum(axis=0), 0)
     most = np.maximum(windows.copies.high - low.sum(axis=0), 0)
-    return low + rounded(high > low, marginal.reshape(G, C), copies - low.sum(axis=1), least, most)
+    return low + round_cells(high > low, marginal.reshape(G, C), copies - low.sum(axis=1), least, most)
 
 
-def _dealt(problem: Problem, terms: Terms, copies: Copies) -> tuple[IntArray, IntArray]:
+def _dealt(problem: Problem, terms: Terms, copies: CopyChoice) -> tuple[IntArray, IntArray]:
     """All keys once the pool's places are given out, and the tasks of copies without a place."""
     G, C, need = problem.G, problem.C, copies.need
     taken = problem.col_keys[copies.column[copies.taken]]
@@ -170,7 +170,7 @@ def _dealt(problem: Problem, terms: Terms, copies: Copies) -> tuple[IntArray, In
     for group in np.unique(problem.group[waiting]).tolist():
         tasks = np.flatnonzero(waiting & (problem.group == group))
         begin, end = np.searchsorted(shut, (tasks[0] * C, (tasks[-1] + 1) * C))
-        some, left = dealt(tasks, need[tasks], places[group], shut[begin:end])
+        some, left = deal_places(tasks, need[tasks], places[group], shut[begin:end])
         keys.append(some)
         lost.append(left)
     return np.concatenate(keys), np.concatenate(lost)

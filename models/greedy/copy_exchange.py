@@ -12,7 +12,7 @@ import numpy as np
 
 from optassign.models.greedy.augment import WINDOW, Exchange
 from optassign.models.greedy.copy_terms import MUST, Terms
-from optassign.models.greedy.swaps import swapped
+from optassign.models.greedy.swaps import swap_copies
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Window, Windows
 
@@ -21,7 +21,7 @@ _EFFORT = 400_000
 
 
 @dataclass
-class Copies:
+class CopyChoice:
     """Candidates, what is taken of them, and how many copies are still to be dealt out."""
 
     column: IntArray
@@ -38,7 +38,7 @@ class Copies:
     """(G, C) copies of each subtopology on each client, dealt out or not."""
 
     @classmethod
-    def settled(cls, problem: Problem, column: IntArray, keys: IntArray, lost: IntArray) -> Copies:
+    def settled(cls, problem: Problem, column: IntArray, keys: IntArray, lost: IntArray) -> CopyChoice:
         """The copies with these keys, among the given columns; nothing is to be dealt out but what was lost."""
         G, C = problem.G, problem.C
         task = problem.col_task[column]
@@ -49,7 +49,7 @@ class Copies:
         return cls(column, task, cell, taken, nothing, np.bincount(lost, minlength=problem.T), places)
 
 
-def exchange(problem: Problem, windows: Windows, terms: Terms, copies: Copies, *, save: bool) -> None:
+def exchange_copies(problem: Problem, windows: Windows, terms: Terms, copies: CopyChoice, *, save: bool) -> None:
     """In place: copies that keep the windows, or nearly so, and with `save` cost little."""
     if _done(problem, windows, terms, copies, save):
         return
@@ -105,7 +105,7 @@ def _tie_price(problem: Problem, terms: Terms) -> IntArray:
     return price
 
 
-def _done(problem: Problem, windows: Windows, terms: Terms, copies: Copies, save: bool) -> bool:
+def _done(problem: Problem, windows: Windows, terms: Terms, copies: CopyChoice, save: bool) -> bool:
     """Whether all windows hold, every copy has a place and, if costs are to be saved, each task has its cheapest clients."""
     spare = copies.places.sum(axis=1) - np.bincount(problem.group[copies.task[copies.taken]], minlength=problem.G)
     if (
@@ -128,7 +128,7 @@ def _done(problem: Problem, windows: Windows, terms: Terms, copies: Copies, save
     return not np.any(dearest > cheapest) and not np.any((number > terms.free) & (_tie_price(problem, terms) > 0))
 
 
-def swap_tasks(problem: Problem, terms: Terms, copies: Copies, tasks: IntArray) -> None:
+def swap_tasks(problem: Problem, terms: Terms, copies: CopyChoice, tasks: IntArray) -> None:
     """In place, for tasks (n,) of which every pair is a candidate: as many on every client, of tasks that cost less there."""
     C = problem.C
     rows = np.isin(copies.task, tasks)
@@ -144,5 +144,5 @@ def swap_tasks(problem: Problem, terms: Terms, copies: Copies, tasks: IntArray) 
         on_a, on_b = (np.where(tied[:, c], price, cost[:, c]) for c in (a, b))
         return on_b - on_a
 
-    held = swapped(copies.taken[rows].reshape(-1, C), problem.group[tasks], dearer, _EFFORT)
+    held = swap_copies(copies.taken[rows].reshape(-1, C), problem.group[tasks], dearer, _EFFORT)
     copies.taken[rows] = held.ravel()

@@ -10,13 +10,22 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.forced import Forced, find_forced
-from optassign.models.greedy.actives import Options, filled, finished, in_windows, logged_actives, nearest, relieved, settled
-from optassign.models.greedy.copies import greedy_copies
+from optassign.models.greedy.actives import (
+    ActiveOptions,
+    are_in_windows,
+    choose_cheapest,
+    choose_logged_actives,
+    fill_unlogged,
+    finish_actives,
+    relieve_excess,
+    settle_actives,
+)
+from optassign.models.greedy.copies import choose_greedy_copies
 from optassign.models.greedy.copy_terms import Terms
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
 from optassign.models.results import Actives
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, count
+from optassign.models.windows import Windows, count_copies
 
 _FAR = 1 << 34
 """Cost of an active away from the copies, more than any other cost of actives."""
@@ -25,20 +34,20 @@ _SECOND_TRY = 400
 """Up to so many pairs of task and client a second plan is made, though the first is balanced: it may move less."""
 
 
-def greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement:
+def find_greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
     if not problem.T:
         return placement(problem.group, problem.group, problem.C)
-    keys = _whole(problem, *greedy_copies(problem, forced, windows, now=False))
+    keys = _whole(problem, *choose_greedy_copies(problem, forced, windows, now=False))
     if not problem.standbys:
         return _without_standbys(problem, windows, keys)
     plan = _with_actives(problem, windows, keys)
-    balanced = windows.hold(count(problem, plan.active, plan.standby_task, plan.standby_client))
+    balanced = windows.hold(count_copies(problem, plan))
     if balanced and problem.T * problem.C > _SECOND_TRY:
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        counts = count(problem, plan.active, plan.standby_task, plan.standby_client)
+        counts = count_copies(problem, plan)
         return *windows.excess(counts), *plan_values(problem, forced, plan).values()
 
     return min((plan, _actives_first(problem, windows, plan)), key=rank)
@@ -49,9 +58,9 @@ def _with_actives(problem: Problem, windows: Windows, keys: IntArray) -> Placeme
     problem = problem.with_columns(keys)
     columns = ~problem.logged[problem.col_task] & problem.col_owner
     columns[problem.find(keys)] = True
-    options = Options.of(problem, columns, ~problem.logged)
-    active = filled(problem, windows, logged_actives(problem, windows, options))
-    return _of(problem, keys, finished(problem, windows, options, active))
+    options = ActiveOptions.of(problem, columns, ~problem.logged)
+    active = fill_unlogged(problem, windows, choose_logged_actives(problem, windows, options))
+    return _of(problem, keys, finish_actives(problem, windows, options, active))
 
 
 def _without_standbys(problem: Problem, windows: Windows, keys: IntArray) -> Placement:
@@ -62,10 +71,10 @@ def _without_standbys(problem: Problem, windows: Windows, keys: IntArray) -> Pla
     price = np.where(terms.tied | ~logged, 0, terms.price)
     pool_price = np.where(terms.pool_tied | ~problem.logged, 0, terms.pool_price)
     columns, pools = logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0)
-    options = Options.of(problem, columns, pools).after(price, pool_price)
+    options = ActiveOptions.of(problem, columns, pools).after(price, pool_price)
     active = np.full(problem.T, -1, dtype=np.int64)
     active[keys // problem.C] = keys % problem.C
-    active = finished(problem, windows, options, filled(problem, windows, active))
+    active = finish_actives(problem, windows, options, fill_unlogged(problem, windows, active))
     return placement(active, keys[:0], problem.C)
 
 
@@ -99,16 +108,16 @@ def _actives_first(problem: Problem, windows: Windows, plan: Placement) -> Place
     near = plan.copy_keys(C, problem.logged)
     problem = problem.with_columns(near)
     column_logged = problem.logged[problem.col_task]
-    options = Options.of(problem, column_logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0))
+    options = ActiveOptions.of(problem, column_logged | problem.col_owner, ~problem.logged | (problem.pool_size > 0))
     options = options.after(_FAR * (column_logged & ~np.isin(problem.col_keys, near)), _FAR * problem.logged)
-    active = settled(problem, windows, options, plan.active)
+    active = settle_actives(problem, windows, options, plan.active)
     actives = logged * C + active[logged]
     problem = problem.with_columns(actives)
-    keys, lost = greedy_copies(problem, find_forced(problem), windows, now=False, must=actives)
+    keys, lost = choose_greedy_copies(problem, find_forced(problem), windows, now=False, must=actives)
     return _of(problem, _whole(problem, keys, lost), active)
 
 
-def greedy_now(problem: Problem, forced: Forced, windows: Windows) -> Placement | None:
+def find_greedy_answer_now(problem: Problem, forced: Forced, windows: Windows) -> Placement | None:
     """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
     if not problem.T:
         return placement(problem.group, problem.group, problem.C)
@@ -118,7 +127,7 @@ def greedy_now(problem: Problem, forced: Forced, windows: Windows) -> Placement 
     logged = np.flatnonzero(problem.logged)
     must = None
     for _ in range(2):
-        keys, lost = greedy_copies(problem, forced, windows, now=True, must=must)
+        keys, lost = choose_greedy_copies(problem, forced, windows, now=True, must=must)
         here = problem.with_columns(keys)
         f = find_forced(here)
         copies = np.zeros(len(here.col_task), dtype=np.bool_)
@@ -126,15 +135,17 @@ def greedy_now(problem: Problem, forced: Forced, windows: Windows) -> Placement 
         leads, loose = f.leading & here.logged[here.col_task], ~here.logged[here.col_task] & here.col_owner
         if np.any(np.bincount(here.col_task[leads & copies], minlength=here.T)[logged] == 0):
             return None
-        options = Options.of(here, leads & copies | loose, ~here.logged)
-        active = finished(here, windows, options, filled(here, windows, logged_actives(here, windows, options)))
+        options = ActiveOptions.of(here, leads & copies | loose, ~here.logged)
+        active = finish_actives(
+            here, windows, options, fill_unlogged(here, windows, choose_logged_actives(here, windows, options))
+        )
         answer = _of(here, keys, active)
         keeps_r5 = not len(lost) and bool(np.all(copies[f.mandatory])) and bool(np.all((f.mandatory | f.tied)[copies]))
-        if keeps_r5 and windows.hold(count(here, answer.active, answer.standby_task, answer.standby_client)):
+        if keeps_r5 and windows.hold(count_copies(here, answer)):
             return answer
         # The second time actives come first: anywhere among the most caught up.
-        active = settled(here, windows, Options.of(here, leads | loose, ~here.logged | f.pool_leading), active)
-        if not in_windows(here, windows, active):
+        active = settle_actives(here, windows, ActiveOptions.of(here, leads | loose, ~here.logged | f.pool_leading), active)
+        if not are_in_windows(here, windows, active):
             return None
         must = logged * C + active[logged]
         problem = problem.with_columns(must)
@@ -176,10 +187,10 @@ def _out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
     )
 
 
-def greedy_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
+def choose_greedy_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
     """Actives on the given columns (A,) of little excess, summed over the three families of active windows, and of few moves;
     no bounds. Pools are not used: None where a task has no column."""
     if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
         return None
-    options = Options.of(problem, columns, np.zeros_like(pools))
-    return Actives(relieved(problem, windows, options, nearest(problem, options)), [])
+    options = ActiveOptions.of(problem, columns, np.zeros_like(pools))
+    return Actives(relieve_excess(problem, windows, options, choose_cheapest(problem, options)), [])

@@ -35,7 +35,7 @@ def rank_within(group: IntArray) -> IntArray:
     return rank
 
 
-def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArray, right_room: IntArray) -> BoolArray:
+def accept_pairs(order: IntArray, left: IntArray, left_room: IntArray, right: IntArray, right_room: IntArray) -> BoolArray:
     """(n,) the pairs that a greedy choice takes: best first, while both sides of the pair have room.
 
     Where all agree on the order, this is deferred acceptance: the left sides propose their best pairs, the right sides keep
@@ -59,7 +59,7 @@ def accepted(order: IntArray, left: IntArray, left_room: IntArray, right: IntArr
     return taken
 
 
-def auctioned(
+def auction_pairs(
     worth: IntArray,
     task: IntArray,
     quota: int,
@@ -134,7 +134,7 @@ def _floor(bid: IntArray, taken: BoolArray, place: IntArray, room: IntArray) -> 
     return np.where(room > 0, least, 1 << 61)
 
 
-def dealt(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray) -> tuple[IntArray, IntArray]:
+def deal_places(tasks: IntArray, need: IntArray, places: IntArray, forbidden: IntArray) -> tuple[IntArray, IntArray]:
     """Gives each task `need` different clients, client c `places[c]` times; ties go to the least task and client.
 
     Clients with most places left come first, as in Gale and Ryser's proof; pairs that must not be are swapped with others.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.greedy.augment import Exchange
-from optassign.models.greedy.quotas import accepted
+from optassign.models.greedy.quotas import accept_pairs
 from optassign.models.problem import BoolArray, IntArray
 from optassign.models.windows import Window
 
 
-def rounded(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
+def round_cells(optional: BoolArray, gain: IntArray, rows: IntArray, least: IntArray, most: IntArray) -> BoolArray:
     """(G, C) which cells get one more: `rows[g]` in each row, `least[c]` to `most[c]` in each column, of much gain.
 
     Cells of gain are taken greedily, the others filled up, and what is then missing is found by augmenting paths. Only what
@@ -43,13 +43,13 @@ def _greedy_cells(cells: BoolArray, gain: IntArray, rows: IntArray, least: IntAr
     taken = np.zeros(cells.shape, dtype=np.bool_)
     row, column = np.nonzero(cells)
     order = np.argsort(-gain[row, column], kind="stable")
-    sure = accepted(order, column, least, row, rows)
+    sure = accept_pairs(order, column, least, row, rows)
     taken[row[sure], column[sure]] = True
     spare = int(rows.sum() - least.sum())
     if spare > 0:
         held = taken.sum(axis=0)
         room = np.where(held >= least, most - held, 0)
-        more = accepted(order[~sure[order]], column, room, row, rows - taken.sum(axis=1))
+        more = accept_pairs(order[~sure[order]], column, room, row, rows - taken.sum(axis=1))
         best = order[more[order]][:spare]
         taken[row[best], column[best]] = True
     return taken

@@ -15,7 +15,7 @@ from optassign.models.problem import BoolArray, IntArray
 Dearer = Callable[[BoolArray, int, int], IntArray]
 
 
-def swapped(held: BoolArray, group: IntArray, dearer: Dearer, budget: int) -> BoolArray:
+def swap_copies(held: BoolArray, group: IntArray, dearer: Dearer, budget: int) -> BoolArray:
     """(N, C) who holds what after the swaps; rows keep their number of copies, clients theirs of each subtopology.
 
     Args:

@@ -11,7 +11,7 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
+from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
@@ -62,20 +62,20 @@ class GreedyMethod:
 
     def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """A good try."""
-        return Found(greedy_now(problem, forced, windows), found_by="greedy")
+        return Found(find_greedy_answer_now(problem, forced, windows), found_by="greedy")
 
     def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """Balanced, or nothing."""
-        placed = greedy_plan(problem, forced, windows)
+        placed = find_greedy_plan(problem, forced, windows)
         return Found(placed if is_balanced(problem, windows, placed) else None, found_by="greedy")
 
     def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
         """The greedy plan, with the excess that it has."""
-        return greedy_plan(problem, forced, windows)
+        return find_greedy_plan(problem, forced, windows)
 
     def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task; the actives left open by greedy. What it says of goals (iii) and (iv) is no bound."""
-        return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
+        return Rebalanced(rebalance(problem, windows, plan, choose_greedy_actives, hold).answer, {})
 
     def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values in order."""

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Dealt", "NotBalancedError", "deal"]
+__all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Dealt:
     """(T, n) clients of its standbys; −1 where it has none."""
 
 
-def deal(
+def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
     """A balanced assignment (rules-and-goals.md, "Balanced") of G subtopologies to C clients.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optassign.generate.dealing import BoolArray, Dealt, IntArray, deal
+from optassign.generate.dealing import BoolArray, Dealt, IntArray, deal_assignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def cold(s: Settings) -> History:
 def settled(s: Settings, clients: int) -> History:
     """The first `clients` hold a balanced assignment and are at rest: standbys are caught up."""
     t = s.topology
-    dealt = deal(t.sizes, t.group_stateful, t.group_logged, s.units[:clients], s.standbys, s.rng)
+    dealt = deal_assignment(t.sizes, t.group_stateful, t.group_logged, s.units[:clients], s.standbys, s.rng)
     task, column = np.nonzero(dealt.standby >= 0)
     return History(dealt.active, task, dealt.standby[task, column], _small_lags(s, task), Answer(dealt, np.arange(clients)))
 

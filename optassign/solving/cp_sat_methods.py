@@ -14,14 +14,13 @@ from optassign.models.configured import configured_values
 from optassign.models.cp_sat import plan as plan_model
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
-from optassign.models.flows.actives import least_excess_actives
+from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, excess
-from optassign.models.windows import windows as balance_windows
+from optassign.models.windows import Windows, compute_excess, compute_windows
 
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
@@ -45,7 +44,7 @@ class CpSatMethod:
 
     def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
         """All pairs are columns where they are few."""
-        return decomposition.written_out(problem)
+        return decomposition.write_out_pairs(problem)
 
     def target(self, problem: Problem, windows: Windows) -> Windows:
         """The windows."""
@@ -53,7 +52,7 @@ class CpSatMethod:
 
     def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """Two flows; CP-SAT where they leave it open."""
-        found = decomposition.balanced_now(problem, forced, windows)
+        found = decomposition.find_balanced_now(problem, forced, windows)
         if found.placement is not None or found.impossible or not self._is_small(problem):
             return found
         result = plan_model.solve_now(problem, forced, windows, ("active_moves",), self._deadline, _WORK)
@@ -62,7 +61,7 @@ class CpSatMethod:
 
     def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """Two flows; CP-SAT where they do not fit together, and for the later goals that they leave open."""
-        found = decomposition.balanced_plan(problem, forced, windows, _MOST_COLUMNS)
+        found = decomposition.find_balanced_plan(problem, forced, windows, _MOST_COLUMNS)
         if found.impossible:
             return found
         if found.placement is None:
@@ -106,11 +105,11 @@ class CpSatMethod:
         self.limited |= result.limited
         if result.placement is None:
             return rough
-        return min(rough, result.placement, key=lambda placed: excess(problem, windows, placed))
+        return min(rough, result.placement, key=lambda placed: compute_excess(problem, windows, placed))
 
     def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task, then one flow: exact."""
-        return rebalance(problem, windows, plan, least_excess_actives, hold)
+        return rebalance(problem, windows, plan, find_least_excess_actives, hold)
 
     def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values in order."""
@@ -227,7 +226,7 @@ class WeightedMethod(CpSatMethod):
 
     def target(self, problem: Problem, windows: Windows) -> Windows:
         """Nothing is demanded."""
-        return windows.unbounded(problem.T * (problem.standbys + 1))
+        return windows.widen_fully(problem.T * (problem.standbys + 1))
 
     def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """The plan comes first: what can be had now is measured by its cost."""
@@ -236,7 +235,7 @@ class WeightedMethod(CpSatMethod):
     def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
         """The least weighted sum; beyond the model's size the plan of preset `ordered`."""
         if self._best is None:
-            real = balance_windows(problem)
+            real = compute_windows(problem)
             start = super().plan(problem, forced, real)
             if start.placement is None:
                 start = Found(super().least_excess(problem, forced, real), found_by="greedy")
@@ -267,7 +266,7 @@ class WeightedMethod(CpSatMethod):
 
     def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """The one sum."""
-        return (plan_model.weighted_cost(problem, balance_windows(problem), self._weights, plan),)
+        return (plan_model.weighted_cost(problem, compute_windows(problem), self._weights, plan),)
 
     def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
         """Whether nothing costs less."""

@@ -17,8 +17,8 @@ from optassign.models.forced import Forced
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import active_moves
-from optassign.models.warmups import PATIENCE, Progress, queue
-from optassign.models.windows import Windows, count, windows
+from optassign.models.warmups import PATIENCE, Progress, queue_warmups
+from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.solving.arrays import Arrays
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     """All stages. The answer keeps R1–R6 and R8–R11 if the method keeps its word."""
     clock = Clock()
     problem, forced = clock.run("prepare", lambda: method.prepared(arrays.problem))
-    within = clock.run("prepare", lambda: windows(problem))
+    within = clock.run("prepare", lambda: compute_windows(problem))
     target = method.target(problem, within)
     confirmed = _second_pass(arrays, problem, forced, within, target, method)
     if confirmed is not None:
@@ -140,7 +140,7 @@ def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
 
 def is_balanced(problem: Problem, within: Windows, answer: Placement) -> bool:
     """Whether every count is inside its window."""
-    return within.hold(count(problem, answer.active, answer.standby_task, answer.standby_client))
+    return within.hold(count_copies(problem, answer))
 
 
 def _second_pass(
@@ -190,7 +190,7 @@ def _at_rest(arrays: Arrays, problem: Problem, forced: Forced, target: Windows, 
     previous = arrays.previous
     if previous is None or problem.lag_unknown:
         return None
-    held = count(problem, previous.active, previous.standby_task, previous.standby_client)
+    held = count_copies(problem, previous)
     if not target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
         return None
     if not keeps_r3_to_r5(problem, forced, previous) or not method.configured_optimum_now(problem, forced, target, previous):
@@ -210,7 +210,7 @@ def _solve(
     notes: list[str] = []
     if found.placement is None:
         rough = clock.run("plan", lambda: method.least_excess(problem, forced, target))
-        target = target.including(count(problem, rough.active, rough.standby_task, rough.standby_client))
+        target = target.widen_to(count_copies(problem, rough))
         notes.append("no balanced assignment was found: the windows are widened by the least excess")
         solution = _at_once(problem, forced, within, target, own, method, clock)
         if solution is not None:
@@ -310,7 +310,7 @@ def _warm_up(arrays: Arrays, problem: Problem, within: Windows, solution: Soluti
     plan, answer, C = solution.plan, solution.answer, problem.C
     assert plan is not None
     progress = _updated(arrays, problem)
-    line = queue(problem, within, plan, answer, arrays.under_way, progress)
+    line = queue_warmups(problem, within, plan, answer, arrays.under_way, progress)
     solution.warmups = np.sort(line.keys[: line.served])
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     restoring = held[problem.rank_of(held) > 0]

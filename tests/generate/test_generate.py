@@ -9,7 +9,7 @@ from optassign.benchmarks.grid import GRID, LARGE, Grid, Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generate import SHAPES, Shape, generate
-from optassign.generate.dealing import deal
+from optassign.generate.dealing import deal_assignment
 from optassign.judging.validation import validate
 from optassign.measuring.balance import excess, is_balanced
 from optassign.measuring.placement import Placement, previous_assignment
@@ -61,7 +61,7 @@ def test_two_hard_deals() -> None:
         ([51, 16, 40, 17], [int(c) for c in "3331433331123413132313211233234233142"]),
     ):
         all_ = np.ones(len(sizes), dtype=np.bool_)
-        dealt = deal(np.array(sizes), all_, all_, np.array(threads), 1, np.random.default_rng(486))
+        dealt = deal_assignment(np.array(sizes), all_, all_, np.array(threads), 1, np.random.default_rng(486))
         clients = [{"process_id": f"{c:02}", "threads": n} for c, n in enumerate(threads)]
         tasks = [f"{g}_{p}" for g, size in enumerate(sizes) for p in range(size)]
         state = ApplicationState.model_validate(

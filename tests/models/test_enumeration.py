@@ -10,12 +10,12 @@ from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.cp_sat.rebalance import solve_rebalance
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
-from optassign.models.flows.actives import least_excess_actives
+from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import REBALANCE_GOALS, rebalance
 from optassign.models.values import PLAN_GOALS, active_moves, plan_values
-from optassign.models.windows import Windows, windows
+from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
@@ -25,8 +25,8 @@ SEEDS = range(400)
 
 def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, Windows]:
     state = tiny_state(seed, most=1500)
-    problem, forced = decomposition.written_out(to_arrays(state).problem)
-    return Tiny(state), problem, forced, windows(problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
+    return Tiny(state), problem, forced, compute_windows(problem)
 
 
 def copies_of(tiny: Tiny, placed: Placement) -> Copies:
@@ -42,7 +42,7 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_now()
-    flows = decomposition.balanced_now(problem, forced, within)
+    flows = decomposition.find_balanced_now(problem, forced, within)
     cp_sat = solve_now(problem, forced, within, ("active_moves",), NO_DEADLINE, WORK)
     if best is None:
         assert flows.placement is None
@@ -62,7 +62,7 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
-    flows = decomposition.balanced_plan(problem, forced, within, largest_face=10_000)
+    flows = decomposition.find_balanced_plan(problem, forced, within, largest_face=10_000)
     solved = solve_plan(problem, forced, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
         assert flows.placement is None
@@ -82,10 +82,10 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_this_rebalance_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
-    plan = decomposition.balanced_plan(problem, forced, within).placement
+    plan = decomposition.find_balanced_plan(problem, forced, within).placement
     assert plan is not None  # tiny problems that cannot be balanced have not been met
     best = tiny.best_rebalance(copies_of(tiny, plan))
-    separated = rebalance(problem, within, plan, least_excess_actives)
+    separated = rebalance(problem, within, plan, find_least_excess_actives)
     assert tiny.rebalance_values(copies_of(tiny, separated.answer), copies_of(tiny, plan)) == best
     cp_sat = solve_rebalance(problem, within, plan, NO_DEADLINE, WORK)
     assert cp_sat is not None

@@ -15,7 +15,7 @@ from optassign.models.cp_sat import plan as plan_model
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
-from optassign.models.windows import windows
+from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
 from optassign.solving.cp_sat_methods import WeightedMethod
 
@@ -63,14 +63,14 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     """CP-SAT comes back with everything on one client."""
     state = generate("scale-out", 12, 4, 1, seed=1)
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
-    problem, forced = decomposition.written_out(to_arrays(state).problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
     method = WeightedMethod(goal_order(state), Deadline.after(None))
-    start = decomposition.balanced_plan(problem, forced, windows(problem)).placement
+    start = decomposition.find_balanced_plan(problem, forced, compute_windows(problem)).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
     rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.goals(problem, forced, worse)[0]), 5, False)}
     monkeypatch.setattr(plan_model, "solve_weighted", lambda *_: Planned(worse, goals=rows))
-    found = method.plan(problem, forced, windows(problem))
+    found = method.plan(problem, forced, compute_windows(problem))
     assert found.placement is not None
     (least,) = method.goals(problem, forced, found.placement)
     assert least <= method.goals(problem, forced, start)[0]

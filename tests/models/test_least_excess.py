@@ -14,7 +14,7 @@ from optassign.models.cp_sat.plan import FAMILIES, compute_weighted_cost, least_
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, placement
-from optassign.models.windows import Counts, Window, count, windows
+from optassign.models.windows import Counts, Window, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
@@ -28,14 +28,14 @@ def as_placement(tiny: Tiny, copies: Copies) -> Placement:
 
 
 def counted(problem: Problem, placed: Placement) -> Counts:
-    return count(problem, placed.active, placed.standby_task, placed.standby_client)
+    return count_copies(problem, placed)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_least_excess_family_by_family(seed: int) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
-    within = windows(problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    within = compute_windows(problem)
     # Windows that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
     solved = least_excess(problem, forced, shut, NO_DEADLINE, 20.0)
@@ -51,8 +51,8 @@ def test_least_excess_family_by_family(seed: int) -> None:
 @pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
 def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
-    within = windows(problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    within = compute_windows(problem)
     solved = solve_weighted(problem, forced, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
@@ -66,8 +66,8 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
 
 def test_a_start_is_never_made_worse() -> None:
     tiny = Tiny(tiny_state(7, most=400))
-    problem, forced = decomposition.written_out(to_arrays(tiny.state).problem)
-    within = windows(problem)
+    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    within = compute_windows(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)
         solved = solve_weighted(problem, forced, within, (10, 10, 10), NO_DEADLINE, 1e-9, start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign.models.pooling import deal
+from optassign.models.pooling import deal_pool
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -17,7 +17,7 @@ def test_without_forbidden_pairs_a_deal_never_fails(seed: int) -> None:
     places = np.zeros(clients, dtype=np.int64)
     for n in need:
         places[rng.permutation(clients)[:n]] += 1
-    keys = deal(np.arange(tasks), need, places, {}, clients)
+    keys = deal_pool(np.arange(tasks), need, places, {}, clients)
     assert keys is not None, f"seed {seed}"
     pairs = np.array(keys)
     assert len(set(keys)) == need.sum()
@@ -27,13 +27,13 @@ def test_without_forbidden_pairs_a_deal_never_fails(seed: int) -> None:
 
 def test_a_forbidden_pair_is_swapped_away() -> None:
     # Task 1 may not go to client 0, which is all that is left once task 0 has taken client 1.
-    keys = deal(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), {1: {0}}, 2)
+    keys = deal_pool(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), {1: {0}}, 2)
     assert keys == [0 * 2 + 0, 1 * 2 + 1]
 
 
 def test_what_cannot_be_dealt_is_said() -> None:
-    assert deal(np.array([0]), np.array([1]), np.array([1, 0]), {0: {0}}, 2) is None
+    assert deal_pool(np.array([0]), np.array([1]), np.array([1, 0]), {0: {0}}, 2) is None
 
 
 def test_ties_go_to_the_least_client() -> None:
-    assert deal(np.array([3, 5]), np.array([1, 1]), np.array([1, 0, 1]), {}, 3) == [3 * 3 + 0, 5 * 3 + 2]
+    assert deal_pool(np.array([3, 5]), np.array([1, 1]), np.array([1, 0, 1]), {}, 3) == [3 * 3 + 0, 5 * 3 + 2]

@@ -18,7 +18,7 @@ from optassign.models.flows import decomposition
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, windows
+from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
 NO_DEADLINE = Deadline.after(None)
@@ -28,8 +28,8 @@ NO_WORK = 1e-9
 def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
     """All pairs written out, and the flows' plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
-    within = windows(problem)
-    start = decomposition.balanced_plan(problem, forced, within).placement
+    within = compute_windows(problem)
+    start = decomposition.find_balanced_plan(problem, forced, within).placement
     assert start is not None
     return problem, forced, within, start
 
@@ -76,7 +76,7 @@ def test_excess_has_as_many_tangents_as_its_count_can_be_away() -> None:
     problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
-    excess_goals(v, windows(problem))
+    excess_goals(v, compute_windows(problem))
     sizes = np.bincount(problem.group)
     cells = problem.C * 2 * int(np.sum(sizes + 3))
     assert len(v.model.proto.constraints) <= problem.C * 3 * (problem.T + 3) + cells

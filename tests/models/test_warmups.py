@@ -8,8 +8,8 @@ import numpy as np
 
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import Placement, placement
-from optassign.models.warmups import PATIENCE, Progress, queue
-from optassign.models.windows import windows
+from optassign.models.warmups import PATIENCE, Progress, queue_warmups
+from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -44,7 +44,7 @@ def order(
         return placement(np.array(active), NOTHING, problem.C)
 
     keys = np.array(sorted(under_way), dtype=np.int64)
-    line = queue(problem, windows(problem), placed(plan), placed(answer), keys, progress)
+    line = queue_warmups(problem, compute_windows(problem), placed(plan), placed(answer), keys, progress)
     assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
     return [int(task) for task in line.keys // problem.C]
 

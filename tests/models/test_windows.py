@@ -8,7 +8,7 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
-from optassign.models.windows import Window, Windows, windows
+from optassign.models.windows import Window, Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
 
@@ -20,7 +20,7 @@ def as_rows(window: Window, clients: tuple[str, ...]) -> dict[str, tuple[int, in
 def test_windows_are_the_judges(seed: int) -> None:
     state = tiny_state(seed)
     arrays = to_arrays(state)
-    mine, theirs = windows(arrays.problem), balance.windows(state)
+    mine, theirs = compute_windows(arrays.problem), balance.windows(state)
     assert as_rows(mine.active, arrays.clients) == {c: tuple(w) for c, w in theirs.active.items()}
     assert as_rows(mine.stateful, arrays.clients) == {c: tuple(w) for c, w in theirs.stateful_active.items()}
     assert as_rows(mine.copies, arrays.clients) == {c: tuple(w) for c, w in theirs.copies.items()}
@@ -37,7 +37,7 @@ def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
     state = ApplicationState.model_validate(
         {"format": 1, "configs": {"num_standby_replicas": 1}, "tasks": tasks, "clients": clients}
     )
-    within = windows(to_arrays(state).problem)
+    within = compute_windows(to_arrays(state).problem)
     assert within.copies.low.tolist() == within.copies.high.tolist() == [4, 2, 2]
     assert within.active.low.tolist() == [3, 0, 0]
     assert within.active.high.tolist() == [3, 1, 1]
@@ -51,6 +51,6 @@ def test_excess_grows_with_the_square() -> None:
 
 def test_unbounded_windows_hold_everything() -> None:
     state = tiny_state(3)
-    within = windows(to_arrays(state).problem)
-    free: Windows = within.unbounded(100)
+    within = compute_windows(to_arrays(state).problem)
+    free: Windows = within.widen_fully(100)
     assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

@@ -114,7 +114,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
 def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
     state = generate("scale-in", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    honest = decomposition.balanced_now
+    honest = decomposition.find_balanced_now
 
     def lies(*arguments: Any) -> Found:
         found = honest(*arguments)

@@ -15,18 +15,18 @@ from tiny import tiny_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.models.flows import decomposition
-from optassign.models.flows.actives import least_excess_actives
+from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.network import Network
 from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.augment import Exchange
-from optassign.models.greedy.plan import greedy_actives, greedy_now, greedy_plan
-from optassign.models.greedy.quotas import auctioned, dealt
-from optassign.models.greedy.rounding import rounded
+from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign.models.greedy.quotas import auction_pairs, deal_places
+from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found
 from optassign.models.values import plan_values
-from optassign.models.windows import Window, Windows, count, windows
+from optassign.models.windows import Window, Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
 
 SEEDS = range(300)
@@ -84,9 +84,9 @@ def snapshot(seed: int) -> ApplicationState:
 def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = to_arrays(state).problem
-    written, forced = decomposition.written_out(problem)
-    w = windows(written)
-    plan, now = decomposition.balanced_plan(written, forced, w), decomposition.balanced_now(written, forced, w)
+    written, forced = decomposition.write_out_pairs(problem)
+    w = compute_windows(written)
+    plan, now = decomposition.find_balanced_plan(written, forced, w), decomposition.find_balanced_now(written, forced, w)
     if pools:
         written, forced = prepare(problem)
     return Case(name, written, forced, w, plan, now.placement)
@@ -129,7 +129,7 @@ def broken_now(problem: Problem, placed: Placement) -> list[str]:
 
 
 def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
-    return w.hold(count(problem, placed.active, placed.standby_task, placed.standby_client))
+    return w.hold(count_copies(problem, placed))
 
 
 # -------------------------------------------------------------------------------------------------------------------- plan
@@ -138,7 +138,7 @@ def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
 @batches
 def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
     for case in batch_of(batch):
-        plan = greedy_plan(case.problem, case.forced, case.windows)
+        plan = find_greedy_plan(case.problem, case.forced, case.windows)
         assert broken(case.problem, plan) == [], case.name
         if case.plan.placement is not None:
             assert is_balanced(case.problem, case.windows, plan), case.name
@@ -150,7 +150,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     for case in batch_of(batch):
         if case.plan.placement is None:
             continue
-        work = plan_values(case.problem, case.forced, greedy_plan(case.problem, case.forced, case.windows))["restore_work"]
+        work = plan_values(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.windows))["restore_work"]
         bound = case.plan.bounds["restore_work"]
         assert bound <= work <= 1.3 * bound, case.name
         total, bounds = total + work, bounds + bound
@@ -161,7 +161,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
 def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
     case = case_of(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
-    plan = greedy_plan(case.problem, case.forced, case.windows)
+    plan = find_greedy_plan(case.problem, case.forced, case.windows)
     assert broken(case.problem, plan) == []
     assert is_balanced(case.problem, case.windows, plan)
     work, bound = plan_values(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
@@ -173,7 +173,7 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
     """Windows that nothing can keep."""
     rng = np.random.default_rng(seed)
     problem, forced = prepare(to_arrays(snapshot(seed)).problem)
-    given = windows(problem)
+    given = compute_windows(problem)
 
     def spoiled(window: Window) -> Window:
         low = np.maximum(window.low + rng.integers(-3, 4, window.low.shape), 0)
@@ -181,8 +181,8 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
 
     names = [f.name for f in fields(given)]
     spoilt = replace(given, **{name: spoiled(getattr(given, name)) for name in names if rng.random() < 0.6})
-    assert broken(problem, greedy_plan(problem, forced, spoilt)) == []
-    now = greedy_now(problem, forced, spoilt)
+    assert broken(problem, find_greedy_plan(problem, forced, spoilt)) == []
+    now = find_greedy_answer_now(problem, forced, spoilt)
     assert now is None or is_balanced(problem, spoilt, now)
 
 
@@ -192,9 +192,9 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
     problem, forced = prepare(to_arrays(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
-    w = windows(problem)
-    now = greedy_now(problem, forced, w)
-    for placed in (greedy_plan(problem, forced, w), now):
+    w = compute_windows(problem)
+    now = find_greedy_answer_now(problem, forced, w)
+    for placed in (find_greedy_plan(problem, forced, w), now):
         assert placed is not None
         assert broken(problem, placed) == []
         assert not tasks or is_balanced(problem, w, placed)
@@ -206,7 +206,7 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 @batches
 def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_one(batch: int) -> None:
     for case in batch_of(batch):
-        now = greedy_now(case.problem, case.forced, case.windows)
+        now = find_greedy_answer_now(case.problem, case.forced, case.windows)
         if now is not None:
             assert broken(case.problem, now) + broken_now(case.problem, now) == [], case.name
             assert is_balanced(case.problem, case.windows, now), case.name
@@ -219,7 +219,7 @@ def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_
 def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
     problem, forced = prepare(to_arrays(state).problem)
-    now = greedy_now(problem, forced, windows(problem))
+    now = find_greedy_answer_now(problem, forced, compute_windows(problem))
     assert now is not None
     assert plan_values(problem, forced, now)["active_moves"] == 0
 
@@ -231,9 +231,9 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
 def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: int) -> None:
     total = least = 0
     for case in batch_of(batch):
-        plan = greedy_plan(case.problem, case.forced, case.windows)
-        answer = rebalance(case.problem, case.windows, plan, greedy_actives).answer
-        best = rebalance(case.problem, case.windows, plan, least_excess_actives).answer
+        plan = find_greedy_plan(case.problem, case.forced, case.windows)
+        answer = rebalance(case.problem, case.windows, plan, choose_greedy_actives).answer
+        best = rebalance(case.problem, case.windows, plan, find_least_excess_actives).answer
         assert broken(case.problem, answer) + broken_now(case.problem, answer) == [], case.name
         mine, theirs = active_excess(case, answer), active_excess(case, best)
         assert theirs <= mine <= theirs + max(3, theirs // 10), case.name
@@ -242,16 +242,14 @@ def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: in
 
 
 def active_excess(case: Case, placed: Placement) -> int:
-    active, stateful, _, group_active, _ = case.windows.excess(
-        count(case.problem, placed.active, placed.standby_task, placed.standby_client)
-    )
+    active, stateful, _, group_active, _ = case.windows.excess(count_copies(case.problem, placed))
     return active + stateful + group_active
 
 
 def test_actives_need_a_column_for_every_task() -> None:
     problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
     nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
-    assert greedy_actives(problem, windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
+    assert choose_greedy_actives(problem, compute_windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
 
 
 # ------------------------------------------------------------------------------------------------------------------ tools
@@ -294,7 +292,7 @@ def test_rounding_meets_rows_and_columns_that_can_be_met(seed: int) -> None:
     optional = rng.random((5, 12)) < 0.7
     some = optional & (rng.random((5, 12)) < 0.5)
     slack = rng.integers(0, 2, 12)
-    taken = rounded(optional, rng.integers(0, 9, (5, 12)), some.sum(axis=1), some.sum(axis=0) - slack, some.sum(axis=0))
+    taken = round_cells(optional, rng.integers(0, 9, (5, 12)), some.sum(axis=1), some.sum(axis=0) - slack, some.sum(axis=0))
     assert not np.any(taken & ~optional)
     assert np.array_equal(taken.sum(axis=1), some.sum(axis=1))
 
@@ -306,7 +304,7 @@ def test_dealing_gives_every_task_different_clients(seed: int) -> None:
     need = rng.integers(1, 4, 20)
     places = np.bincount(np.concatenate([rng.choice(clients, n, replace=False) for n in need]), minlength=clients)
     forbidden = np.sort(tasks * clients + rng.integers(0, clients, 20))
-    keys, lost = dealt(tasks, need, places, forbidden)
+    keys, lost = deal_places(tasks, need, places, forbidden)
     assert len(np.unique(keys)) == len(keys)
     assert not np.isin(keys, forbidden).any()
     given = np.bincount(np.searchsorted(tasks, np.concatenate([keys // clients, lost])), minlength=20)
@@ -319,7 +317,7 @@ def test_an_auction_gives_places_to_those_that_lose_most_without_them() -> None:
     worth = np.array([100, 90, 80, 10])
     task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     room, none = np.array([1, 1]), np.zeros(2, dtype=np.int64)
-    assert auctioned(worth, task, 1, none, client, room, client, room).tolist() == [False, True, True, False]
+    assert auction_pairs(worth, task, 1, none, client, room, client, room).tolist() == [False, True, True, False]
 
 
 def test_an_auction_heeds_what_a_task_must_have() -> None:
@@ -327,7 +325,7 @@ def test_an_auction_heeds_what_a_task_must_have() -> None:
     worth = np.array([100, 100, 10, 10])
     task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     room = np.array([1, 1])
-    taken = auctioned(worth, task, 2, np.array([1, 1]), client, room, client, room)
+    taken = auction_pairs(worth, task, 2, np.array([1, 1]), client, room, client, room)
     assert np.bincount(task[taken], minlength=2).tolist() == [1, 1]
 
 
@@ -344,5 +342,5 @@ def test_no_solver_is_imported(module: str) -> None:
 
 def test_the_same_problem_has_the_same_plan() -> None:
     problem, forced = prepare(to_arrays(snapshot(5)).problem)
-    w = windows(problem)
-    assert greedy_plan(problem, forced, w).same_as(greedy_plan(problem, forced, w))
+    w = compute_windows(problem)
+    assert find_greedy_plan(problem, forced, w).same_as(find_greedy_plan(problem, forced, w))

@@ -23,12 +23,12 @@ from optassign.models.cp_sat import lexicographic
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline, Outcome
 from optassign.models.flows import decomposition
-from optassign.models.flows.actives import least_excess_actives
+from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.problem import placement
 from optassign.models.rebalance import rebalance, rebalance_values
 from optassign.models.results import Found
 from optassign.models.values import plan_values
-from optassign.models.windows import windows
+from optassign.models.windows import compute_windows
 from optassign.simulation.successors import second_pass
 from optassign.solving import cp_sat_methods
 from optassign.solving.arrays import to_arrays
@@ -63,9 +63,9 @@ def test_a_flows_bound_of_moves_holds_beside_its_own_cold_actives_only() -> None
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, forced = decomposition.written_out(to_arrays(state).problem)
-    flows = decomposition.balanced_plan(problem, forced, windows(problem))
-    worse = CpSatMethod(goal_order(state), NO_DEADLINE)._greedy.least_excess(problem, forced, windows(problem))
+    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
+    flows = decomposition.find_balanced_plan(problem, forced, compute_windows(problem))
+    worse = CpSatMethod(goal_order(state), NO_DEADLINE)._greedy.least_excess(problem, forced, compute_windows(problem))
     bounds = {**flows.bounds, "restore_work": plan_values(problem, forced, worse)["restore_work"] - 1}
     found = Found(None, bounds=bounds)
     better = CpSatMethod(goal_order(state), NO_DEADLINE)._better(problem, forced, found, Planned(worse))
@@ -76,8 +76,8 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
 def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, forced = decomposition.written_out(to_arrays(state).problem)
-    mine = decomposition.balanced_plan(problem, forced, windows(problem)).placement
+    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
+    mine = decomposition.find_balanced_plan(problem, forced, compute_windows(problem)).placement
     assert mine is not None
     active, standby = mine.active.copy(), mine.standby_client.copy()
     owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
@@ -100,8 +100,8 @@ def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.Monk
     monkeypatch.setattr(cp_sat_methods, "_MOST_PAIRS", 10)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     arrays = to_arrays(state)
-    problem, forced = decomposition.written_out(arrays.problem)
-    found = ConfiguredMethod(goal_order(state), NO_DEADLINE).plan(problem, forced, windows(problem))
+    problem, forced = decomposition.write_out_pairs(arrays.problem)
+    found = ConfiguredMethod(goal_order(state), NO_DEADLINE).plan(problem, forced, compute_windows(problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved
 
@@ -162,7 +162,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
     problem = to_arrays(state).problem
     plan = placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
-    given = rebalance(problem, windows(problem), plan, least_excess_actives)
+    given = rebalance(problem, compute_windows(problem), plan, find_least_excess_actives)
     assert rebalance_values(problem, given.answer, plan) == {"planned_copies": 3, "off_plan_restore_work": 0}
     assert given.bounds == {"planned_copies": 3}, "what comes later is not decided task by task"
 

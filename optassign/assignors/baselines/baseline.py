@@ -17,7 +17,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, Placement
-from optassign.models.windows import windows
+from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import Solution, is_balanced
@@ -73,7 +73,7 @@ class Baseline(ABC):
             warmups=placed.warmups,
             reason="heuristic",
             found_by=self.name,
-            balanced=is_balanced(arrays.problem, windows(arrays.problem), placed.placement),
+            balanced=is_balanced(arrays.problem, compute_windows(arrays.problem), placed.placement),
             followup=placed.followup,
             notes=list(placed.notes),
             seconds={"heuristic": time.perf_counter() - start},

@@ -38,13 +38,13 @@ from optassign.assignors.baselines.chain.goals import (
     TaskGoal,
 )
 from optassign.assignors.baselines.chain.model import Draft
-from optassign.assignors.baselines.surviving import surviving
+from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import ORDERED, GoalOrder, goal_order
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.plan import greedy_actives
+from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
@@ -90,7 +90,7 @@ class GoalChainMethod:
 
     def __init__(self, arrays: Arrays, order: GoalOrder) -> None:
         own = arrays.problem.remembered_plan
-        self._start = own if own is not None else surviving(arrays)
+        self._start = own if own is not None else find_surviving(arrays)
         self._searched: Windows | None = None
         """The windows for which `_start` is what the search found."""
         self._goals = tuple(goal for goal in order.goals if goal in ORDERED)
@@ -112,7 +112,7 @@ class GoalChainMethod:
         chain = (
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
-            MostCaughtUpGoal(costs, lambda near: rebalance(problem, windows, near, greedy_actives).answer),
+            MostCaughtUpGoal(costs, lambda near: rebalance(problem, windows, near, choose_greedy_actives).answer),
             *balance_goals(windows, costs, _PATIENCE_NOW),
         )
         if not optimise(chain, draft, until_missed=True):
@@ -142,7 +142,7 @@ class GoalChainMethod:
 
     def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
         """What of the proposal can be carried out now; the actives left open by greedy."""
-        return Rebalanced(rebalance(problem, windows, plan, greedy_actives, hold).answer, {})
+        return Rebalanced(rebalance(problem, windows, plan, choose_greedy_actives, hold).answer, {})
 
     def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
         """Values in order."""

@@ -22,7 +22,7 @@ from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, placement
-from optassign.models.windows import windows
+from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import Solution, is_balanced
@@ -51,7 +51,7 @@ class _KafkaAssignor(Baseline):
             warmups=placed.warmups,
             reason="heuristic",
             found_by="kafka",
-            balanced=is_balanced(arrays.problem, windows(arrays.problem), placed.placement),
+            balanced=is_balanced(arrays.problem, compute_windows(arrays.problem), placed.placement),
             followup=placed.followup,
             notes=list(placed.notes),
             seconds={"assign": response["seconds"][0]},

@@ -11,7 +11,7 @@ _IN_TRANSIT = -2
 """`col_first_rank` of the client that the remembered answer made active, of a task in transit (R10)."""
 
 
-def surviving(arrays: Arrays) -> Placement:
+def find_surviving(arrays: Arrays) -> Placement:
     """The copies of before on clients that are here: active −1 where there is none, standbys perhaps too few, never too many.
 
     A task that several clients claim is with the one that lags least, then of least id; one in transit is with the client

@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign.assignors.baselines.baseline import Baseline, Placed
-from optassign.assignors.baselines.surviving import surviving
+from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, placement
 from optassign.solving.arrays import Arrays
@@ -59,7 +59,7 @@ class WeightedShardsAssignor(Baseline):
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
         """Allocation, then moves off draining clients, then rebalancing."""
         problem = arrays.problem
-        routing = _Routing(problem, promoted(problem, surviving(arrays)))
+        routing = _Routing(problem, promote_replicas(problem, find_surviving(arrays)))
         routing.allocate()
         moves = _Moves(problem, routing)
         moves.drain()
@@ -69,7 +69,7 @@ class WeightedShardsAssignor(Baseline):
         return Placed(routing.placement(), np.array(sorted(moves.warmups), dtype=np.int64), waits)
 
 
-def promoted(problem: Problem, before: Placement) -> Placement:
+def promote_replicas(problem: Problem, before: Placement) -> Placement:
     """Tasks without an active copy get one where a replica is, or else state on disk; of several, the one that lags least."""
     active = before.active.copy()
     keys = before.standby_keys(problem.C)

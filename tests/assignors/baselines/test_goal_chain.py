@@ -22,17 +22,17 @@ from optassign.assignors.baselines.chain.goals import (
 )
 from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, balance_goals, plan_goals
-from optassign.assignors.baselines.surviving import surviving
+from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.goals.order import ORDERED, goal_order
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.plan import greedy_actives
+from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, count, windows
+from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
 
@@ -51,7 +51,7 @@ def prepared(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placeme
     """The problem and the start of the search, as the assignor has them."""
     arrays = to_arrays(state)
     problem, forced = prepare(arrays.problem)
-    return problem, forced, windows(problem), surviving(arrays)
+    return problem, forced, compute_windows(problem), find_surviving(arrays)
 
 
 def given(found: TaskAssignment) -> dict[str, str]:
@@ -67,7 +67,7 @@ def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> d
     """The chain of a plan, and the one of what runs now."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
-    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, greedy_actives).answer)
+    caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).answer)
     soft = plan_goals(ORDERED, costs, draft)
     balance = balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
@@ -108,7 +108,7 @@ def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> No
             assert earlier.measure(draft) <= was, f"{goal.name} breaks {earlier.name}"
         if number >= 1:
             placed = draft.placement()
-            counted = count(problem, placed.active, placed.standby_task, placed.standby_client)
+            counted = count_copies(problem, placed)
             assert draft.counts == [family.ravel().tolist() for family in counted.in_order()], goal.name
     hard = (CompleteGoal, OneCopyPerClientGoal, MostCaughtUpGoal)
     assert not any(goal.measure(draft) for goal in goals if isinstance(goal, hard))
@@ -153,7 +153,7 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     goals = chains(problem, forced, within, draft)["plan"]
     goals[0].optimise(draft, ())
     placed = draft.placement()
-    excess = within.excess(count(problem, placed.active, placed.standby_task, placed.standby_client))
+    excess = within.excess(count_copies(problem, placed))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == excess
     values = plan_values(problem, forced, placed)
     paid = {"restore_work": forced.forced_work, "cold_copies": forced.forced_cold}
@@ -247,10 +247,10 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
         arrays, order = to_arrays(state), goal_order(state)
         problem, forced = prepare(arrays.problem)
         method = GoalChainMethod(arrays, order)
-        within = windows(problem)
+        within = compute_windows(problem)
         found = method.least_excess(problem, forced, within)
         assert method.least_excess(problem, forced, within) is found, "nothing is searched twice"
-        assert method.least_excess(problem, forced, windows(problem)).same_as(found), f"seed {seed}"
+        assert method.least_excess(problem, forced, compute_windows(problem)).same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor

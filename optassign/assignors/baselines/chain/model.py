@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.problem import STATELESS, Placement, Problem, placement
-from optassign.models.windows import count
+from optassign.models.windows import count_copies
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
 """Families of windows, as in `Windows.in_order`."""
@@ -71,7 +71,7 @@ class Draft:
         for task, client in zip(start.standby_task.tolist(), start.standby_client.tolist(), strict=True):
             self.standbys[task] |= {client}
             self.standbys_on[client].add(task)
-        counted = count(problem, start.active, start.standby_task, start.standby_client)
+        counted = count_copies(problem, start)
         self.counts: list[list[int]] = [family.ravel().tolist() for family in counted.in_order()]
         """Family → cell → count; cells of the last two are subtopology × C + client."""
 
