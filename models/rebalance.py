@@ -23,7 +23,9 @@ from optassign.models.problem import BoolArray, IntArray, Placement, Problem, pl
 from optassign.models.results import Actives, Rebalanced
 from optassign.models.windows import Windows
 
-REBALANCE_GOALS = ("planned_copies", "off_plan_restore_work", "active_excess", "active_moves")
+PLANNED_COPIES, OFF_PLAN_RESTORE_WORK = "planned_copies", "off_plan_restore_work"
+REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, "active_excess", "active_moves")
+"""Goals (i) to (iv) in their order."""
 
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
@@ -57,11 +59,11 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
     answer = placement(chosen.active, keys, C)
     values = rebalance_values(problem, answer, plan)
-    bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
+    bounds = dict(values)
     bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
-        bounds = {"planned_copies": bounds["planned_copies"]}
+        bounds = {PLANNED_COPIES: values[PLANNED_COPIES]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
     return Rebalanced(answer, bounds)
 
@@ -73,8 +75,8 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     anywhere = np.union1d(planned, plan.copy_keys(C, problem.logged))
     off = np.setdiff1d(answer.copy_keys(C, problem.logged), anywhere)
     return {
-        "planned_copies": int(np.sum(answer.active == plan.active)) + len(np.intersect1d(mine, planned)),
-        "off_plan_restore_work": exact_sum(problem.cost_of(off)),
+        PLANNED_COPIES: int(np.sum(answer.active == plan.active)) + len(np.intersect1d(mine, planned)),
+        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(off)),
     }
 
 

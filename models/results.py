@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from optassign.models.problem import IntArray, Placement
 
 
+class FoundBy(StrEnum):
+    """The stage that found an answer; a baseline gives its own name instead."""
+
+    FLOW = "flow"
+    CP_SAT = "cp-sat"
+    GREEDY = "greedy"
+    REMEMBERED = "remembered"
+    """Nobody had to look: it is the remembered answer or plan, or what was assigned before."""
+
+
 @dataclass(frozen=True, eq=False)
 class Actives:
-    """`active` (T,) clients, or None where none could be given out; `bounds` per goal of the call, which hold all the same."""
+    """Actives that were chosen."""
 
     active: IntArray | None
+    """(T,) client of each active copy; None where the pool's places could not be dealt out."""
     bounds: list[int]
+    """The proven optimum of each goal that was asked for, in their order; it holds even where `active` is None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """`placement` is None where nothing was found; `impossible`: proven that there is nothing.
-
-    `bounds` by goal; `proved`: goals whose value is proven by more than a bound of their own (a later goal, given those
-    before). `face`: keys of the pairs outside of which no plan reaches the bounds of restore work and cold copies.
-    """
+    """What a search for a plan, or for an assignment that is balanced now, came to."""
 
     placement: Placement | None
+    """None where nothing was found."""
     impossible: bool = False
+    """Proven that there is nothing to be found."""
     bounds: dict[str, int] = field(default_factory=dict)
+    """Goal → a number that its value cannot be below, given the goals before it."""
     face: IntArray | None = None
+    """Keys of the pairs outside of which no plan reaches the bounds of restore work and cold copies."""
     proved: frozenset[str] = frozenset()
-    found_by: str = "flow"
+    """Goals that CP-SAT proved, given the values of the goals before them."""
+    found_by: str = FoundBy.FLOW
     limited: bool = False
+    """A limit ended the search."""
     weighted: tuple[float, float | None] | None = None
     """Preset `weighted`: value and bound of the one sum."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rebalanced:
-    """The answer, and the optimum of each goal (the first is a greatest number, the others are least)."""
+    """The answer on the way to a plan."""
 
     answer: Placement
     bounds: dict[str, int]
+    """Goal → its proven optimum, given the goals before it: a greatest number for goal (i), least ones for the others."""

@@ -1,6 +1,6 @@
 """The assignor `cp-sat`: flows where they are exact, CP-SAT where they are not, greedy where neither has an answer in time.
 
-The stages and their order are in stages.py; how each is solved, in cp_sat_methods.py.
+The stages and their order are in solving/stages.py; how each is solved, in the methods beside it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from optassign.assignors.greedy import GreedyAssignor
 from optassign.formats.assignment import TaskAssignment, Termination
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import goal_order
+from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.problem import Problem
+from optassign.models.values import FLOW_ORDER
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.cp_sat_methods import method_for
+from optassign.solving.configured_method import ConfiguredMethod
+from optassign.solving.flow_method import FlowMethod
 from optassign.solving.report import to_assignment
+from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
+from optassign.solving.weighted_method import WeightedMethod
 from optassign.utilities import AssignmentError
 
 _log = logging.getLogger(__name__)
@@ -44,10 +48,7 @@ class CpSatAssignor:
         if _expected_seconds(arrays.problem) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
-            method = method_for(goal_order(state), deadline)
-            solution = solve(arrays, method)
-            solution.notes += method.notes(arrays.problem)
-            solution.limited |= method.limited
+            solution = solve(arrays, choose_method(arrays.order, deadline))
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -57,12 +58,20 @@ class CpSatAssignor:
             why = f"{type(error).__name__}: {error}"
             _log.debug("cp-sat failed", exc_info=True)
         _log.error("cp-sat had no answer, greedy answers instead: %s", why)
-        return _by_greedy(state, arrays, Termination(reason="fallback", detail=why))
+        return _by_greedy(state, arrays, Termination(reason=str(Reason.FALLBACK), detail=why))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Nothing to learn."""
+
+
+def choose_method(order: GoalOrder, deadline: Deadline) -> FlowMethod:
+    """The method for the goals that a snapshot asks for."""
+    if order.preset == "weighted":
+        return WeightedMethod(order, deadline)
+    is_flow_order = order.names == tuple(goal.name for goal in FLOW_ORDER)
+    return FlowMethod(order, deadline) if is_flow_order else ConfiguredMethod(order, deadline)
 
 
 def _expected_seconds(problem: Problem) -> float:
@@ -72,7 +81,9 @@ def _expected_seconds(problem: Problem) -> float:
 
 
 def _in_a_hurry(state: ApplicationState, arrays: Arrays) -> TaskAssignment:
-    return _by_greedy(state, arrays, Termination(reason="limit", limit="time", detail="no time for the solver"))
+    return _by_greedy(
+        state, arrays, Termination(reason=str(Reason.LIMIT), limit=str(Limit.TIME), detail="no time for the solver")
+    )
 
 
 def _by_greedy(state: ApplicationState, arrays: Arrays, termination: Termination) -> TaskAssignment:

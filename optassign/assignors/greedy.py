@@ -9,17 +9,10 @@ from __future__ import annotations
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import GoalOrder, goal_order
-from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.results import Found, Rebalanced
-from optassign.models.values import plan_values
-from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.greedy_method import GreedyMethod
 from optassign.solving.report import to_assignment
-from optassign.solving.stages import is_balanced, solve
+from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 
 
@@ -38,49 +31,9 @@ class GreedyAssignor:
 
     def assign_arrays(self, state: ApplicationState, arrays: Arrays) -> TaskAssignment:
         """The answer for a snapshot that is in arrays already."""
-        return to_assignment(state, arrays, solve(arrays, GreedyMethod(goal_order(state))), "greedy")
+        return to_assignment(state, arrays, solve(arrays, GreedyMethod(arrays.order)), "greedy")
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Nothing to learn."""
-
-
-class GreedyMethod:
-    """How the stages are solved (see `stages.Method`). No bounds: nothing is proven here."""
-
-    def __init__(self, order: GoalOrder) -> None:
-        self._order = order
-
-    def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
-        """Pools stay pools."""
-        return prepare(problem)
-
-    def target(self, problem: Problem, windows: Windows) -> Windows:
-        """The windows."""
-        return windows
-
-    def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
-        """A good try."""
-        return Found(find_greedy_answer_now(problem, forced, windows), found_by="greedy")
-
-    def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
-        """Balanced, or nothing."""
-        placed = find_greedy_plan(problem, forced, windows)
-        return Found(placed if is_balanced(problem, windows, placed) else None, found_by="greedy")
-
-    def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
-        """The greedy plan, with the excess that it has."""
-        return find_greedy_plan(problem, forced, windows)
-
-    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
-        """Task by task; the actives left open by greedy. What it says of goals (iii) and (iv) is no bound."""
-        return Rebalanced(rebalance(problem, windows, plan, choose_greedy_actives, hold).answer, {})
-
-    def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
-        """Values in order."""
-        return tuple(plan_values(problem, forced, plan).values())
-
-    def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
-        """Greedy knows no goals (a)."""
-        return True

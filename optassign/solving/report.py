@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,32 +16,20 @@ from optassign.formats.assignment import (
     WarmupProgress,
 )
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import goal_order
-from optassign.judging.metrics import goal_values, rack_crossings, tag_values, weighted_load
-from optassign.measuring.placement import planned
+from optassign.goals.goal import Goal
+from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved
+from optassign.goals.plan import restore_work
+from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
+from optassign.measuring.facts import Facts
 from optassign.solving.arrays import Arrays
-from optassign.solving.stages import Solution
-
-_GREATEST = frozenset({("rebalance", "planned_copies"), ("plan", "tag_spread"), ("now", "tag_spread")})
-"""Goals of which more is better."""
-_NOW_GOALS = ("restore_work", "active_moves")
-"""What is reported of an answer that is balanced at once, beside goals (a)."""
-_COUNTS = frozenset({"cold_copies", "cold_actives", "active_moves", "standby_moves", "active_excess"})
-"""Goals that are never below 0: reached, that needs no solver to prove it."""
-_FROM_OWNERS = frozenset({"active_moves", "standby_moves", "weighted_cost"})
-"""Goals that depend on who had what before."""
-_FROM_MODEL: dict[str, Callable[[float], int | float]] = {
-    "tag_spread": lambda bound: -int(bound),  # minimised there, as its negative
-    "load": lambda bound: max(0.0, (1000 * bound - 999) / 1_000_000),  # the model rounds up to thousandths
-}
-"""Bounds of the model in the units of the measures."""
+from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
     """The answer with its report; the values of its goals are recomputed by the measures."""
     followup = _followup(state, arrays, solution)
-    clients = arrays.clients_of(solution.answer, solution.warmups, followup)
-    plan = arrays.plan_of(solution.plan) if solution.plan is not None else None
+    clients = arrays.list_clients(solution.answer, solution.warmups, followup)
+    plan = arrays.list_plan(solution.plan) if solution.plan is not None else None
     # Right by construction and sorted: to check it all again would take as long as a greedy plan.
     bare = TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=Report())
     report = _report(state, arrays, solution, bare)
@@ -61,96 +49,92 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
 
 
 def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
-    remembered = state.remembered.report if solution.confirmed and state.remembered is not None else None
-    goals = _goals(state, solution, answer)
+    remembered = state.remembered.report if solution.reason is Reason.CONFIRMED and state.remembered is not None else None
+    facts = Facts(state, answer)
+    goals = _report_goals(arrays.order, solution, facts)
     proved_by = _proved_by(goals, solution)
-    if remembered is not None and _as_remembered(remembered.goals, goals):
+    if remembered is not None and _stands_for(remembered.goals, goals):
         goals, proved_by = remembered.goals, remembered.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
-    reason = "optimal" if all_proven and solution.reason == "feasible" else solution.reason
+    reason = Reason.OPTIMAL if all_proven and solution.reason is Reason.FEASIBLE else solution.reason
     return Report(
         goals=goals,
-        found_by=solution.found_by,
+        found_by=str(solution.found_by),
         proved_by=proved_by,
-        termination=Termination(reason=reason, limit="time" if solution.limited else "none"),
+        termination=Termination(reason=str(reason), limit=str(Limit.TIME if solution.limited else Limit.NONE)),
         seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,
-        notes=tuple(solution.notes),
+        notes=(*map(str, solution.notes), *note_unserved(_find_unserved(state, arrays.order, solution))),
     )
 
 
-def _as_remembered(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
+def _find_unserved(state: ApplicationState, order: GoalOrder, solution: Solution) -> dict[str, str]:
+    """Goal → why it was not served: the snapshot lacks what it needs, or whoever answered cannot."""
+    return {**find_unservable(state, order.asked_for), **solution.unserved}
+
+
+def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
     """Whether what was proven then is still about the same values: lags may have fallen since. Moves count from the owners
     before the first pass, whom nobody lists any more."""
     values = {(goal.stage, goal.name): goal.value for goal in now}
-    return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if goal.name not in _FROM_OWNERS)
+    plan_goals, rebalance_goals = find_plan_goals(), find_rebalance_goals()
+
+    def depends_on_owners(name: str) -> bool:
+        goal = plan_goals.get(name) or rebalance_goals.get(name)
+        return name == WEIGHTED_COST or (goal is not None and goal.depends_on_owners)
+
+    return all(values.get((goal.stage, goal.name)) == goal.value for goal in then if not depends_on_owners(goal.name))
 
 
-def _goals(state: ApplicationState, solution: Solution, answer: TaskAssignment) -> tuple[GoalReport, ...]:
-    order = goal_order(state)
-    values = goal_values(state, answer)
-    configured = _configured(state, answer, order.configured)
-    plan: dict[str, int | float] = {**configured, **values["plan"]}
-    in_order = [name for name in order.goals if name in plan]
-    plan = {name: plan[name] for name in (*in_order, *(name for name in plan if name not in in_order))}
+def _report_goals(order: GoalOrder, solution: Solution, facts: Facts) -> tuple[GoalReport, ...]:
+    """The values of all goals, recomputed by their measures, beside the bounds that hold for them."""
+    default = {name: goal for name, goal in find_plan_goals().items() if not goal.is_configured}
+    goals = {**order.goals, **{name: goal for name, goal in default.items() if name not in order.goals}}
     if solution.plan is None and "rebalance" not in solution.bounds:
-        now = {name: value for name, value in plan.items() if name in configured or name in _NOW_GOALS}
-        return tuple(_stage_goals("now", now, solution))
-    rebalance: dict[str, int | float] = {**values["rebalance"]}
-    rows = (*_stage_goals("plan", plan, solution), *_stage_goals("rebalance", rebalance, solution))
-    return rows if solution.weighted is None else (_weighted(*solution.weighted), *rows)
+        now = {name: goal for name, goal in goals.items() if goal.is_configured or goal.is_reported_at_rest}
+        return tuple(_report_stage("now", now, solution, facts))
+    rows = (
+        *_report_stage("plan", goals, solution, facts),
+        *_report_stage("rebalance", find_rebalance_goals(), solution, facts),
+    )
+    return rows if solution.weighted is None else (_report_weighted(*solution.weighted), *rows)
 
 
-def _weighted(value: float, bound: float | None) -> GoalReport:
+def _report_weighted(value: float, bound: float | None) -> GoalReport:
     """Preset `weighted`: the one sum that was minimised; what it is made of follows."""
-    gap = None if bound is None else abs(value - bound) / max(1.0, abs(value))
-    return GoalReport(stage="plan", name="weighted_cost", value=value, bound=bound, gap=gap, proven=bound == value)
+    return GoalReport(
+        stage="plan", name=WEIGHTED_COST, value=value, bound=bound, gap=_gap(value, bound, 1.0), proven=bound == value
+    )
 
 
-def _configured(state: ApplicationState, answer: TaskAssignment, goals: tuple[str, ...]) -> dict[str, int | float]:
-    """Goals (a) that are asked for, of the plan."""
-    where = planned(state, answer)
-    found: dict[str, int | float] = {}
-    for goal in goals:
-        if goal == "rack_traffic":
-            crossings = rack_crossings(state, where)
-            if crossings is not None:
-                found[goal] = crossings
-        elif goal == "tag_spread":
-            found[goal] = tag_values(state, where)[0]
-        else:
-            found[goal] = round(weighted_load(state, where), 6)
-    return found
-
-
-def _stage_goals(stage: Stage, values: dict[str, int | float], solution: Solution) -> list[GoalReport]:
-    goals: list[GoalReport] = []
+def _report_stage(stage: Stage, goals: Mapping[str, Goal], solution: Solution, facts: Facts) -> list[GoalReport]:
+    rows: list[GoalReport] = []
     bounds = solution.bounds.get(stage, {})
     certain = True
-    # The load is modelled in thousandths, so a proven value is above its bound by less than one; and by what the model
-    # rounds down, less than a millionth for each task.
-    unit = (1_001 + int(np.bincount((solution.plan or solution.answer).active).max(initial=0))) / 1_000_000
-    for name, value in values.items():
-        known = (stage, name) in solution.proved
+    for name, value in measure_stage(facts, goals).items():
+        goal, known = goals[name], (stage, name) in solution.proved
         bound: int | float | None = bounds.get(name)
-        if not certain and stage == "plan" and solution.found_by == "remembered":
+        if not certain and stage == "plan" and solution.is_remembered:
             bound = None  # it was found beside the values of another plan
-        if bound is not None and name in _FROM_MODEL:
-            bound = _FROM_MODEL[name](bound)
-        if bound is None and ((certain and known) or (value == 0 and name in _COUNTS)):
+        if bound is not None:
+            bound = goal.bound_in_units(bound)
+        if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
             bound = value
         # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.
-        if bound is not None and ((bound < value) if (stage, name) in _GREATEST else (bound > value)):
+        if bound is not None and ((bound < value) if goal.more_is_better else (bound > value)):
             bound = None
-        met = bound is not None and (bound == value or (known and name == "load" and value - bound < unit))
-        certain = certain and met
-        gap = None if bound is None else abs(value - bound) / max(1, abs(value))
-        goals.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=gap, proven=certain))
-    return goals
+        certain = certain and bound is not None and (bound == value or (known and abs(value - bound) < goal.tolerance(facts)))
+        rows.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=_gap(value, bound, 1), proven=certain))
+    return rows
+
+
+def _gap(value: float, bound: float | None, least: float) -> float | None:
+    """What lies between value and bound, as a share of the value (of `least`, if that is more)."""
+    return None if bound is None else abs(value - bound) / max(least, abs(value))
 
 
 def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
@@ -159,10 +143,11 @@ def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
     proven = [goal for goal in goals if goal.proven]
     if not proven:
         return None
-    if any((goal.stage, goal.name) in solution.proved or goal.name == "weighted_cost" for goal in proven):
-        return "cp-sat"
-    by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {("now", "restore_work")}
-    return "flow" if any((goal.stage, goal.name) in by_flow for goal in proven) else "rules"
+    if any((goal.stage, goal.name) in solution.proved or goal.name == WEIGHTED_COST for goal in proven):
+        return str(ProvedBy.CP_SAT)
+    by_rules = ("now", restore_work.GOAL.name)
+    by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {by_rules}
+    return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)
 
 
 def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:

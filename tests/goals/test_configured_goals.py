@@ -84,7 +84,7 @@ def missing_tags(state: ApplicationState, where: Placement) -> float:
 CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[ApplicationState, Placement], float], float]] = {
     "rack_traffic": (racked, crossings, 0.0),
     "tag_spread": (tagged, missing_tags, 0.0),
-    "load": (loaded, weighted_load, 0.003),  # it is modelled in thousandths
+    "load": (loaded, weigh_load, 0.003),  # it is modelled in thousandths
 }
 
 

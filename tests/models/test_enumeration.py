@@ -12,9 +12,11 @@ from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced
+from optassign.models.goals import active_moves
+from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import REBALANCE_GOALS, rebalance
-from optassign.models.values import PLAN_GOALS, active_moves, plan_values
+from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
@@ -43,7 +45,7 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_now()
     flows = decomposition.find_balanced_now(problem, forced, within)
-    cp_sat = solve_now(problem, forced, within, ("active_moves",), NO_DEADLINE, WORK)
+    cp_sat = solve_now(problem, forced, within, (active_moves.GOAL,), NO_DEADLINE, WORK)
     if best is None:
         assert flows.placement is None
         assert cp_sat.placement is None
@@ -51,11 +53,11 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
         return
     assert not flows.impossible
     assert cp_sat.placement is not None
-    assert active_moves(problem, cp_sat.placement) == best
+    assert count_active_moves(problem, cp_sat.placement) == best
     assert flows.bounds.get("active_moves", 0) <= best
     if flows.placement is not None:
         assert tiny.balanced(copies_of(tiny, flows.placement))
-        assert active_moves(problem, flows.placement) >= best
+        assert count_active_moves(problem, flows.placement) >= best
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -63,7 +65,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
     flows = decomposition.find_balanced_plan(problem, forced, within, largest_face=10_000)
-    solved = solve_plan(problem, forced, within, PLAN_GOALS, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
+    solved = solve_plan(problem, forced, within, FLOW_ORDER, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
         assert flows.placement is None
         assert solved.placement is None

@@ -11,13 +11,12 @@ from optassign.assignor import assign
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
-from optassign.models.cp_sat import plan as plan_model
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
-from optassign.models.windows import compute_windows
+from optassign.solving import weighted_method
 from optassign.solving.arrays import to_arrays
-from optassign.solving.cp_sat_methods import WeightedMethod
+from optassign.solving.weighted_method import WeightedMethod
 
 
 @pytest.mark.parametrize(
@@ -63,17 +62,17 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     """CP-SAT comes back with everything on one client."""
     state = generate("scale-out", 12, 4, 1, seed=1)
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
-    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
     method = WeightedMethod(goal_order(state), Deadline.after(None))
-    start = decomposition.find_balanced_plan(problem, forced, compute_windows(problem)).placement
+    case = method.make_case(to_arrays(state).problem)
+    start = decomposition.find_balanced_plan(case.problem, case.forced, case.windows).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
-    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.goals(problem, forced, worse)[0]), 5, False)}
-    monkeypatch.setattr(plan_model, "solve_weighted", lambda *_: Planned(worse, goals=rows))
-    found = method.plan(problem, forced, compute_windows(problem))
+    rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.evaluate_plan(case, worse)[0]), 5, False)}
+    monkeypatch.setattr(weighted_method, "solve_weighted", lambda *_: Planned(worse, goals=rows))
+    found = method.find_plan(case)
     assert found.placement is not None
-    (least,) = method.goals(problem, forced, found.placement)
-    assert least <= method.goals(problem, forced, start)[0]
+    (least,) = method.evaluate_plan(case, found.placement)
+    assert least <= method.evaluate_plan(case, start)[0]
     assert found.weighted == (least / 1000, 0.005)
 
 

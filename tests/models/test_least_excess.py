@@ -10,8 +10,10 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.models.cp_sat.plan import FAMILIES, compute_weighted_cost, least_excess, solve_weighted
+from optassign.models.cp_sat.excess import FAMILIES
+from optassign.models.cp_sat.plan import solve_least_excess
 from optassign.models.cp_sat.solver import Deadline
+from optassign.models.cp_sat.weighted import compute_weighted_cost, solve_weighted
 from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, placement
 from optassign.models.windows import Counts, Window, compute_windows, count_copies
@@ -38,7 +40,7 @@ def test_least_excess_family_by_family(seed: int) -> None:
     within = compute_windows(problem)
     # Windows that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=Window(within.active.high + 1, within.active.high + 1))
-    solved = least_excess(problem, forced, shut, NO_DEADLINE, 20.0)
+    solved = solve_least_excess(problem, forced, shut, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
         shut.excess(counted(problem, as_placement(tiny, copies)))

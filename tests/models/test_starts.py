@@ -9,15 +9,17 @@ from ortools.sat.python import cp_model
 
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import ORDERED, goal_order
-from optassign.models.configured import configured_values
-from optassign.models.cp_sat.plan import excess_goals, is_sum_exact, solve_plan
+from optassign.goals.order import goal_order
+from optassign.models.cp_sat.excess import make_excess_objectives
+from optassign.models.cp_sat.plan import solve_plan
 from optassign.models.cp_sat.solver import Deadline, run
 from optassign.models.cp_sat.variables import Variables
+from optassign.models.cp_sat.weighted import is_sum_exact
 from optassign.models.flows import decomposition
 from optassign.models.forced import Forced, prepare
+from optassign.models.goals import find_goals, load
 from optassign.models.problem import Placement, Problem
-from optassign.models.values import plan_values
+from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
 
@@ -49,14 +51,13 @@ STATES = {
 def test_without_work_the_start_comes_back_with_its_values(goal: str) -> None:
     """Also where goals have variables of their own: the greatest load, tags that are reached, ties."""
     state = STATES[goal]
-    goals = goal_order(state).goals
-    assert goals[0] == goal
+    goals = find_goals(goal_order(state).names)
+    assert goals[0].name == goal
     problem, forced, within, start = started(state)
     solved = solve_plan(problem, forced, within, goals, NO_DEADLINE, NO_WORK, start)
     assert solved.placement is not None
-    mine = {**configured_values(problem, start), **plan_values(problem, forced, start)}
-    found = {**configured_values(problem, solved.placement), **plan_values(problem, forced, solved.placement)}
-    assert tuple(found[name] for name in goals) <= tuple(mine[name] for name in goals)
+    mine, found = evaluate(problem, forced, start, goals), evaluate(problem, forced, solved.placement, goals)
+    assert tuple(found.values()) <= tuple(mine.values())
     assert solved.goals[goal][0] == found[goal]
 
 
@@ -67,7 +68,7 @@ def test_a_start_is_not_completed_after_the_deadline(monkeypatch: pytest.MonkeyP
         raise AssertionError("a solver was made after the deadline")
 
     monkeypatch.setattr(cp_model, "CpSolver", late)
-    solved = solve_plan(problem, forced, within, ("load", *ORDERED), Deadline.after(0.0), 1.0, start)
+    solved = solve_plan(problem, forced, within, (load.GOAL, *FLOW_ORDER), Deadline.after(0.0), 1.0, start)
     assert solved.limited
 
 
@@ -76,7 +77,7 @@ def test_excess_has_as_many_tangents_as_its_count_can_be_away() -> None:
     problem, _ = prepare(to_arrays(generate("scale-out", 60, 4, 1, subtopologies=6, seed=1)).problem.with_all_columns())
     everywhere = np.ones(len(problem.col_task), dtype=np.bool_)
     v = Variables.of(problem, cp_model.CpModel(), everywhere, everywhere)
-    excess_goals(v, compute_windows(problem))
+    make_excess_objectives(v, compute_windows(problem))
     sizes = np.bincount(problem.group)
     cells = problem.C * 2 * int(np.sum(sizes + 3))
     assert len(v.model.proto.constraints) <= problem.C * 3 * (problem.T + 3) + cells
@@ -113,6 +114,6 @@ def test_capacities_as_unlike_as_they_may_be_leave_the_load_in_int64() -> None:
     b = {"capacity": 1e-6, "active": list(ids), "lags": dict.fromkeys(ids, -2)}
     state = snapshot(tasks, {"a": {"threads": 8_999_999, "capacity": 1e6}, "b": b})
     problem, forced, within, start = started(state)
-    solved = solve_plan(problem, forced, within, ("load", *ORDERED), NO_DEADLINE, 1.0, start)
+    solved = solve_plan(problem, forced, within, (load.GOAL, *FLOW_ORDER), NO_DEADLINE, 1.0, start)
     assert solved.placement is not None
-    assert solved.goals["load"][0] == configured_values(problem, solved.placement)["load"]
+    assert solved.goals["load"][0] == evaluate(problem, forced, solved.placement, [load.GOAL])["load"]

@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
-from optassign.goals.order import ORDERED, goal_order
+from optassign.goals.order import goal_order
 from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned
 from optassign.models.cp_sat import lexicographic
@@ -27,14 +27,17 @@ from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.problem import placement
 from optassign.models.rebalance import rebalance, rebalance_values
 from optassign.models.results import Found
-from optassign.models.values import plan_values
+from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_windows
 from optassign.simulation.successors import second_pass
-from optassign.solving import cp_sat_methods
+from optassign.solving import flow_method
 from optassign.solving.arrays import to_arrays
-from optassign.solving.cp_sat_methods import ConfiguredMethod, CpSatMethod
-from optassign.solving.stages import HELD
+from optassign.solving.configured_method import ConfiguredMethod
+from optassign.solving.flow_method import FlowMethod
+from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.solution import Note
 
+ORDERED = tuple(goal.name for goal in FLOW_ORDER)
 NO_DEADLINE = Deadline.after(None)
 
 
@@ -63,12 +66,12 @@ def test_a_flows_bound_of_moves_holds_beside_its_own_cold_actives_only() -> None
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     """CP-SAT's plan has more restore work than the bound, and says nothing of bounds (its costs were rounded)."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
-    flows = decomposition.find_balanced_plan(problem, forced, compute_windows(problem))
-    worse = CpSatMethod(goal_order(state), NO_DEADLINE)._greedy.least_excess(problem, forced, compute_windows(problem))
-    bounds = {**flows.bounds, "restore_work": plan_values(problem, forced, worse)["restore_work"] - 1}
-    found = Found(None, bounds=bounds)
-    better = CpSatMethod(goal_order(state), NO_DEADLINE)._better(problem, forced, found, Planned(worse))
+    method = FlowMethod(goal_order(state), NO_DEADLINE)
+    case = method.make_case(to_arrays(state).problem)
+    flows = decomposition.find_balanced_plan(case.problem, case.forced, case.windows)
+    worse = GreedyMethod(goal_order(state)).find_least_excess(case)
+    bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
+    better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
     assert "restore_work" in better.bounds
     assert not {"cold_copies", "active_moves"} & better.bounds.keys()
 
@@ -76,8 +79,10 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
 def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     """CP-SAT comes back with an active and a standby of one task exchanged, and bounds beside the values of that."""
     state = generate("scale-out", 16, 4, 1, seed=1)
-    problem, forced = decomposition.write_out_pairs(to_arrays(state).problem)
-    mine = decomposition.find_balanced_plan(problem, forced, compute_windows(problem)).placement
+    method = FlowMethod(goal_order(state), NO_DEADLINE)
+    case = method.make_case(to_arrays(state).problem)
+    problem, forced = case.problem, case.forced
+    mine = decomposition.find_balanced_plan(problem, forced, case.windows).placement
     assert mine is not None
     active, standby = mine.active.copy(), mine.standby_client.copy()
     owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
@@ -89,19 +94,17 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     differs = next(i for i, goal in enumerate(ORDERED) if values[goal] != others[goal])
     assert values[ORDERED[differs]] < others[ORDERED[differs]]
     rows: dict[str, tuple[int, int | None, bool]] = {goal: (value, value, True) for goal, value in others.items()}
-    method = CpSatMethod(goal_order(state), NO_DEADLINE)
-    better = method._better(problem, forced, Found(mine), Planned(worse, goals=rows))
+    better = method.choose_better(case, Found(mine), Planned(worse, goals=rows))
     assert better.placement is mine
     assert set(better.bounds) == better.proved == set(ORDERED[: differs + 1]) < set(ORDERED)
 
 
 def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too large for the goals asked for: of the default order's bounds, only restore work holds by itself."""
-    monkeypatch.setattr(cp_sat_methods, "_MOST_PAIRS", 10)
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    arrays = to_arrays(state)
-    problem, forced = decomposition.write_out_pairs(arrays.problem)
-    found = ConfiguredMethod(goal_order(state), NO_DEADLINE).plan(problem, forced, compute_windows(problem))
+    method = ConfiguredMethod(goal_order(state), NO_DEADLINE)
+    found = method.find_plan(method.make_case(to_arrays(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved
 
@@ -173,7 +176,7 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
         state = generate("scale-out", 24, 4, 1, threads=(1, 3) if seed % 2 else 1, seed=seed)
         given = assign(state)
         held = assign(second_pass(state, given, memory=False))
-        if HELD not in held.report.notes or held.plan is None:
+        if Note.HELD not in held.report.notes or held.plan is None:
             continue
         looked += 1
         rows = [goal for goal in held.report.goals if goal.stage == "rebalance"]

@@ -17,10 +17,10 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, Placement
-from optassign.models.windows import compute_windows
+from optassign.models.windows import compute_windows, count_copies
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
-from optassign.solving.stages import Solution, is_balanced
+from optassign.solving.solution import Reason, Solution
 from optassign.utilities import AssignmentError
 
 
@@ -43,6 +43,8 @@ class Baseline(ABC):
 
     name: ClassVar[str]
     """As in `optassign/assignor.py`."""
+    serves: ClassVar[frozenset[str]] = frozenset()
+    """Goals (a) that it takes into account by rules of its own; of what else a snapshot asks for the report says so."""
     variant: str = ""
     """Which of its `VARIANTS` it is; empty for one without."""
 
@@ -67,18 +69,24 @@ class Baseline(ABC):
         start = time.perf_counter()
         arrays = to_arrays(state)
         placed = self.place(state, arrays)
-        solution = Solution(
+        solution = self.to_solution(arrays, placed)
+        solution.seconds = {"heuristic": time.perf_counter() - start}
+        return to_assignment(state, arrays, solution, self.full_name)
+
+    def to_solution(self, arrays: Arrays, placed: Placed) -> Solution:
+        """What the baseline decided, as the report wants it."""
+        asked_for = set(arrays.order.asked_for) - self.serves
+        return Solution(
             answer=placed.placement,
             plan=None,
             warmups=placed.warmups,
-            reason="heuristic",
+            reason=Reason.HEURISTIC,
             found_by=self.name,
-            balanced=is_balanced(arrays.problem, compute_windows(arrays.problem), placed.placement),
+            balanced=compute_windows(arrays.problem).hold(count_copies(arrays.problem, placed.placement)),
             followup=placed.followup,
             notes=list(placed.notes),
-            seconds={"heuristic": time.perf_counter() - start},
+            unserved={goal: f"{self.name} follows rules of its own" for goal in arrays.order.asked_for if goal in asked_for},
         )
-        return to_assignment(state, arrays, solution, self.full_name)
 
     def on_assignment_computed(  # noqa: B027 - most have nothing to do
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

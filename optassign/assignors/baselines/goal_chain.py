@@ -19,7 +19,7 @@ Translated:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -42,8 +42,7 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import ORDERED, GoalOrder, goal_order
-from optassign.models.forced import Forced, prepare
+from optassign.models.forced import Forced
 from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -51,8 +50,10 @@ from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.case import Case
+from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
-from optassign.solving.stages import is_balanced, solve
+from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 
 NAME = "goal-chain"
@@ -73,11 +74,8 @@ class GoalChainAssignor:
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
-        arrays, order = to_arrays(state), goal_order(state)
-        solution = solve(arrays, GoalChainMethod(arrays, order))
-        if order.configured:
-            solution.notes.append(f"{NAME} does not know the goals {', '.join(order.configured)}")
-        return to_assignment(state, arrays, solution, NAME)
+        arrays = to_arrays(state)
+        return to_assignment(state, arrays, solve(arrays, GoalChainMethod(arrays)), NAME)
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
@@ -85,26 +83,20 @@ class GoalChainAssignor:
         """Nothing to learn."""
 
 
-class GoalChainMethod:
-    """How the stages are solved (see `stages.Method`). No bounds: nothing is proven here."""
+class GoalChainMethod(Method):
+    """How the stages are solved. No bounds: nothing is proven here."""
 
-    def __init__(self, arrays: Arrays, order: GoalOrder) -> None:
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__(arrays.order)
         own = arrays.problem.remembered_plan
         self._start = own if own is not None else find_surviving(arrays)
         self._searched: Windows | None = None
         """The windows for which `_start` is what the search found."""
-        self._goals = tuple(goal for goal in order.goals if goal in ORDERED)
+        self._goals = tuple(name for name, goal in arrays.order.goals.items() if not goal.is_configured)
 
-    def prepared(self, problem: Problem) -> tuple[Problem, Forced]:
-        """Pools stay pools."""
-        return prepare(problem)
-
-    def target(self, problem: Problem, windows: Windows) -> Windows:
-        """The windows."""
-        return windows
-
-    def balanced_now(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
+    def find_balanced_now(self, case: Case) -> Found:
         """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""
+        problem, forced, windows = case.problem, case.forced, case.target
         if _out_of_reach(problem, forced, windows):
             return Found(None, found_by=NAME)
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
@@ -120,13 +112,14 @@ class GoalChainMethod:
         optimise((*chain, ActiveMovesGoal(costs, draft)), draft)
         return Found(draft.placement(), found_by=NAME)
 
-    def plan(self, problem: Problem, forced: Forced, windows: Windows) -> Found:
+    def find_plan(self, case: Case) -> Found:
         """Cruise Control's proposal, if it is balanced."""
-        placed = self.least_excess(problem, forced, windows)
-        return Found(placed if is_balanced(problem, windows, placed) else None, found_by=NAME)
+        placed = self.find_least_excess(case)
+        return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
-    def least_excess(self, problem: Problem, forced: Forced, windows: Windows) -> Placement:
+    def find_least_excess(self, case: Case) -> Placement:
         """The same with the excess that it has. A search in other windows goes on from here."""
+        problem, forced, windows = case.problem, case.forced, case.target
         if windows is self._searched:
             return self._start
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
@@ -140,18 +133,18 @@ class GoalChainMethod:
         self._searched, self._start = windows, draft.placement()
         return self._start
 
-    def rebalance(self, problem: Problem, windows: Windows, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
         """What of the proposal can be carried out now; the actives left open by greedy."""
-        return Rebalanced(rebalance(problem, windows, plan, choose_greedy_actives, hold).answer, {})
+        return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 
-    def goals(self, problem: Problem, forced: Forced, plan: Placement) -> tuple[float, ...]:
-        """Values in order."""
-        values = plan_values(problem, forced, plan)
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values of the goals that it knows, in the order that is asked for."""
+        values = plan_values(case.problem, case.forced, plan)
         return tuple(values[goal] for goal in self._goals)
 
-    def configured_optimum_now(self, problem: Problem, forced: Forced, windows: Windows, now: Placement) -> bool:
-        """No goals (a) are known."""
-        return True
+    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+        """Goals (a) and the weighted sum."""
+        return {goal: f"{NAME} does not know it" for goal in self.order.asked_for if goal not in self._goals}
 
 
 def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False) -> bool:

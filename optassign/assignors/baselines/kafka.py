@@ -22,10 +22,8 @@ from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, placement
-from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
-from optassign.solving.stages import Solution, is_balanced
 
 __all__ = ["JavaNotFoundError", "KafkaBrokerSticky", "KafkaHighAvailability", "KafkaSticky", "available"]
 
@@ -45,17 +43,8 @@ class _KafkaAssignor(Baseline):
         arrays = to_arrays(state)
         response = self._ask(state)
         placed = _placed(arrays, response)
-        solution = Solution(
-            answer=placed.placement,
-            plan=None,
-            warmups=placed.warmups,
-            reason="heuristic",
-            found_by="kafka",
-            balanced=is_balanced(arrays.problem, compute_windows(arrays.problem), placed.placement),
-            followup=placed.followup,
-            notes=list(placed.notes),
-            seconds={"assign": response["seconds"][0]},
-        )
+        solution = self.to_solution(arrays, placed)
+        solution.found_by, solution.seconds = "kafka", {"assign": response["seconds"][0]}
         return to_assignment(state, arrays, solution, self.name)
 
     def timed(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> list[float]:
@@ -76,6 +65,7 @@ class KafkaHighAvailability(_KafkaAssignor):
     """Kafka's HighAvailabilityTaskAssignor."""
 
     name = "kafka-high-availability"
+    serves = frozenset({"rack_traffic", "tag_spread"})
     runs = "high-availability"
 
 
@@ -83,6 +73,7 @@ class KafkaSticky(_KafkaAssignor):
     """Kafka's public StickyTaskAssignor."""
 
     name = "kafka-sticky"
+    serves = frozenset({"rack_traffic", "tag_spread"})
     runs = "sticky"
 
 

@@ -26,12 +26,11 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.goals.order import ORDERED, goal_order
 from optassign.models.forced import Forced, prepare
 from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
-from optassign.models.values import plan_values
+from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
@@ -68,7 +67,7 @@ def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> d
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).answer)
-    soft = plan_goals(ORDERED, costs, draft)
+    soft = plan_goals([goal.name for goal in FLOW_ORDER], costs, draft)
     balance = balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
 
@@ -244,13 +243,12 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
     """So a target that cannot be balanced stays the same from one rebalance to the next."""
     for seed in range(10):
         state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
-        arrays, order = to_arrays(state), goal_order(state)
-        problem, forced = prepare(arrays.problem)
-        method = GoalChainMethod(arrays, order)
-        within = compute_windows(problem)
-        found = method.least_excess(problem, forced, within)
-        assert method.least_excess(problem, forced, within) is found, "nothing is searched twice"
-        assert method.least_excess(problem, forced, compute_windows(problem)).same_as(found), f"seed {seed}"
+        arrays = to_arrays(state)
+        method = GoalChainMethod(arrays)
+        case = method.make_case(arrays.problem)
+        found = method.find_least_excess(case)
+        assert method.find_least_excess(case) is found, "nothing is searched twice"
+        assert method.find_least_excess(method.make_case(arrays.problem)).same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor
@@ -306,16 +304,18 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
         "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
     }
     state = snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
-    problem, forced, within, _ = prepared(state)
-    method = GoalChainMethod(to_arrays(state), goal_order(state))
-    plan = method.least_excess(problem, forced, within)
+    arrays = to_arrays(state)
+    method = GoalChainMethod(arrays)
+    case = method.make_case(arrays.problem)
+    plan = method.find_least_excess(case)
     assert plan.active.tolist() == planned
-    values = plan_values(problem, forced, plan)
-    assert method.goals(problem, forced, plan) == tuple(values[goal] for goal in goals)
+    values = plan_values(case.problem, case.forced, plan)
+    assert method.evaluate_plan(case, plan) == tuple(values[goal] for goal in goals)
 
 
 def test_goals_that_it_does_not_know_are_said() -> None:
-    assert "goal-chain does not know the goals load" in assign(generate("cold", 12, 3, weights=0.5), NAME).report.notes
+    notes = assign(generate("cold", 12, 3, weights=0.5), NAME).report.notes
+    assert "goal not served: load: goal-chain does not know it" in notes
     assert assign(generate("cold", 12, 3), NAME).report.notes == ()
 
 

@@ -1,0 +1,83 @@
+"""Goals (a), or another order: the joint CP-SAT model over all pairs of task and client, where they are few enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.plan import solve_now, solve_plan
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.forced import prepare
+from optassign.models.goals import active_moves, find_goals, restore_work
+from optassign.models.problem import Placement, Problem
+from optassign.models.results import Found, FoundBy
+from optassign.models.values import evaluate
+from optassign.solving.case import Case
+from optassign.solving.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
+
+TOO_LARGE = f"more than {MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
+
+
+class ConfiguredMethod(FlowMethod):
+    """Beyond the model's size the plan of the default order, and the report says so."""
+
+    def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
+        super().__init__(order, deadline)
+        self._goals = find_goals(order.names)
+        self._configured = find_goals(order.configured)
+        self._optimum: tuple[int, ...] | None = None
+
+    def find_balanced_now(self, case: Case) -> Found:
+        """The best in goals (a) among the assignments that are balanced now."""
+        found = super().find_balanced_now(case)
+        if not self._configured or found.impossible or not is_small(case.problem):
+            return found
+        problem, forced = prepare(case.problem.with_all_columns())
+        goals = (*self._configured, active_moves.GOAL)
+        result = solve_now(problem, forced, case.target, goals, self.deadline, WORK)
+        self.limited |= result.limited
+        if result.placement is None:
+            return found
+        return Found(result.placement, bounds=found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
+
+    def find_plan(self, case: Case) -> Found:
+        """All goals in the order that is asked for."""
+        found = super().find_plan(case)
+        if found.placement is None:
+            return found
+        if not is_small(case.problem):
+            # In another order only what bounds a goal by itself is a bound.
+            by_itself = restore_work.GOAL.name
+            bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
+            return replace(found, bounds=bounds, proved=frozenset())
+        problem, forced = prepare(case.problem.with_all_columns())
+        result = solve_plan(problem, forced, case.target, self._goals, self.deadline, WORK, found.placement)
+        written = replace(case, problem=problem, forced=forced)
+        return self.choose_better(written, replace(found, bounds={}, proved=frozenset()), result)
+
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values in the order that is asked for."""
+        return tuple(evaluate(case.problem, case.forced, plan, self._goals).values())
+
+    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        """Whether goals (a) are as good as the best plan has them."""
+        if not self._configured or not is_small(case.problem):
+            return True
+        if self._optimum is None:
+            problem, forced = prepare(case.problem.with_all_columns())
+            result = solve_plan(problem, forced, case.target, self._configured, self.deadline, WORK, now)
+            self.limited |= result.limited
+            self._optimum = self._evaluate_configured(case, result.placement or now)
+        return self._evaluate_configured(case, now) <= self._optimum
+
+    def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:
+        return tuple(evaluate(case.problem, case.forced, placed, self._configured).values())
+
+    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+        """All that is asked for where the problem is too large."""
+        return {} if is_small(problem) else dict.fromkeys(self.order.asked_for, TOO_LARGE)
+
+    def write_notes(self, problem: Problem) -> list[str]:
+        """That the default order was used, where it was."""
+        return [] if is_small(problem) else [TOO_LARGE]

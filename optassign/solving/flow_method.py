@@ -1,0 +1,150 @@
+"""Goals (b) to (f) in their default order: two flows where these are exact, the joint CP-SAT model where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_now, solve_plan
+from optassign.models.cp_sat.solver import Deadline
+from optassign.models.flows import decomposition
+from optassign.models.flows.actives import find_least_excess_actives
+from optassign.models.forced import Forced, prepare
+from optassign.models.goals import active_moves
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
+from optassign.models.results import Found, FoundBy, Rebalanced
+from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.windows import compute_excess
+from optassign.solving.case import Case
+from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.method import Method
+
+_NAMES = tuple(goal.name for goal in FLOW_ORDER)
+_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES, _ACTIVE_MOVES, _ = _NAMES
+MOST_PAIRS = 20_000
+"""CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
+WORK = 2.0
+"""Deterministic time for CP-SAT, for each stage: about seconds."""
+_MOST_COLUMNS = 3_000
+"""CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
+
+
+class FlowMethod(Method):
+    """Flows, then CP-SAT."""
+
+    def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
+        super().__init__(order)
+        self.deadline = deadline
+        self._greedy = GreedyMethod(order)
+
+    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
+        """All pairs are columns where they are few."""
+        return decomposition.write_out_pairs(problem)
+
+    def find_balanced_now(self, case: Case) -> Found:
+        """Two flows; CP-SAT where they leave it open."""
+        found = decomposition.find_balanced_now(case.problem, case.forced, case.target)
+        if found.placement is not None or found.impossible or not is_small(case.problem):
+            return found
+        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, WORK)
+        self.limited |= result.limited
+        return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
+
+    def find_plan(self, case: Case) -> Found:
+        """Two flows; CP-SAT where they do not fit together, and for the later goals that they leave open."""
+        problem, forced = case.problem, case.forced
+        found = decomposition.find_balanced_plan(problem, forced, case.target, _MOST_COLUMNS)
+        if found.impossible:
+            return found
+        if found.placement is None:
+            return self._find_joint_plan(case, found)
+        values = plan_values(problem, forced, found.placement)
+        found = replace(found, bounds=_keep_valid(found.bounds, values))
+        if all(found.bounds.get(goal) == values[goal] for goal in _NAMES):
+            return found
+        if all(found.bounds.get(goal) == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
+            # The first goals are proven, so only their optimal face is left to search for the later ones.
+            if found.face is None:
+                return found
+            problem, forced = prepare(problem.with_columns(found.face))
+        elif not is_small(problem):
+            return found
+        else:
+            found = replace(found, face=None)
+        result = solve_plan(
+            problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, found.placement, found.bounds, found.face
+        )
+        return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def _find_joint_plan(self, case: Case, found: Found) -> Found:
+        """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
+        problem, forced = case.problem, case.forced
+        start = self._greedy.find_plan(case).placement
+        if not is_small(problem):
+            bounds = found.bounds if start is None else _keep_valid(found.bounds, plan_values(problem, forced, start))
+            return replace(found, placement=start, found_by=FoundBy.GREEDY, bounds=bounds)
+        known = {_RESTORE_WORK: found.bounds[_RESTORE_WORK]}
+        result = solve_plan(problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, start, known)
+        if result.placement is None:
+            return replace(found, impossible=result.impossible, limited=not result.impossible)
+        return self.choose_better(case, replace(found, placement=start, found_by=FoundBy.GREEDY), result)
+
+    def find_least_excess(self, case: Case) -> Placement:
+        """CP-SAT, family after family, from the greedy plan."""
+        problem, target = case.problem, case.target
+        rough = self._greedy.find_least_excess(case)
+        if not is_small(problem):
+            return rough
+        result = solve_least_excess(problem, case.forced, target, self.deadline, WORK, rough)
+        self.limited |= result.limited
+        if result.placement is None:
+            return rough
+        return min(rough, result.placement, key=lambda placed: compute_excess(problem, target, placed))
+
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+        """Task by task, then one flow: exact."""
+        return rebalance(case.problem, case.windows, plan, find_least_excess_actives, hold)
+
+    def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
+        """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""
+        mine, theirs = found.placement, result.placement
+        if theirs is None:
+            return replace(found, limited=found.limited or result.limited)
+        goals = result.goals
+        if mine is not None:
+            values, others = self.evaluate_plan(case, mine), self.evaluate_plan(case, theirs)
+            if values <= others:
+                theirs = mine
+                # A bound holds given the values of the goals before it: of a better plan, up to where it is better.
+                equal = next((i for i, (a, b) in enumerate(zip(values, others, strict=True)) if a != b), len(values))
+                goals = {goal: row for i, (goal, row) in enumerate(goals.items()) if i <= equal}
+        bounds = _keep_valid(found.bounds, plan_values(case.problem, case.forced, theirs))
+        for goal, (_, bound, _) in goals.items():
+            if bound is not None:
+                bounds[goal] = max(bound, bounds.get(goal, bound))
+        return replace(
+            found,
+            placement=theirs,
+            bounds=bounds,
+            proved=frozenset(goal for goal, (_, _, proven) in goals.items() if proven),
+            found_by=found.found_by if theirs is mine else FoundBy.CP_SAT,
+            limited=found.limited or result.limited,
+        )
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether one CP-SAT model may have all pairs of task and client."""
+    return problem.T * problem.C <= MOST_PAIRS
+
+
+def _keep_valid(bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
+    """The flows' bounds that hold for a plan of these values. Each flow's second bound holds where its first is reached, and
+    actives have fewer moves again where copies come first and force them to be colder."""
+    met = [goal for goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES) if bounds.get(goal) == values[goal]]
+    valid = {_RESTORE_WORK, _COLD_ACTIVES}
+    if _RESTORE_WORK in met:
+        valid.add(_COLD_COPIES)
+    if len(met) == 3:
+        valid.add(_ACTIVE_MOVES)
+    return {goal: bound for goal, bound in bounds.items() if goal in valid}

@@ -1,0 +1,46 @@
+"""Warm-ups, what the follow-up waits for, and whether there is one (R6, R8, R11)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.models.problem import Problem
+from optassign.models.warmups import PATIENCE, Progress, queue_warmups
+from optassign.solving.arrays import Arrays
+from optassign.solving.case import Case
+from optassign.solving.solution import Solution
+
+
+def warm_up(arrays: Arrays, case: Case, solution: Solution) -> None:
+    """Give slots to the plan's copies that the answer does not hold, and settle whether a follow-up is due, in `solution`."""
+    plan, answer, problem = solution.plan, solution.answer, case.problem
+    assert plan is not None
+    C = problem.C
+    progress = _update_progress(arrays, problem)
+    line = queue_warmups(problem, case.windows, plan, answer, arrays.under_way, progress)
+    solution.warmups = np.sort(line.keys[: line.served])
+    held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
+    restoring = held[problem.rank_of(held) > 0]
+    assigned = np.concatenate([line.keys[: line.served], restoring])
+    solution.waiting = np.concatenate([assigned, line.keys[line.served :]])
+    idle = progress.idle_of(solution.waiting)
+    solution.stalled = bool(len(solution.waiting)) and bool(np.all(idle >= PATIENCE))
+    solution.followup = (not answer.same_as(plan) and not solution.stalled) or problem.lag_unknown
+    # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
+    keep = np.isin(solution.waiting, assigned) | (idle >= PATIENCE)
+    keys = np.sort(solution.waiting[keep])
+    solution.progress = Progress(keys, problem.lag_of(keys), progress.idle_of(keys))
+
+
+def _update_progress(arrays: Arrays, problem: Problem) -> Progress:
+    """The remembered progress, brought up to today's lags: a lag that has not fallen is idle for one answer more."""
+    before = arrays.progress
+    if not len(before.keys):
+        return before
+    lag = problem.lag_of(before.keys)
+    tried = np.isin(before.keys, arrays.assigned_before)
+    fell = lag < before.lag
+    caught_up = problem.rank_of(before.keys) == 0
+    more = np.minimum(before.idle, PATIENCE) + 1
+    idle = np.where(fell | caught_up, 0, np.where(tried, more, before.idle))
+    return Progress(before.keys, lag, idle)

@@ -1,0 +1,69 @@
+"""How the stages of a rebalance are solved: what a method must find, with defaults for the rest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from optassign.goals.order import GoalOrder
+from optassign.models.forced import Forced, prepare
+from optassign.models.problem import Placement, Problem
+from optassign.models.results import Found, Rebalanced
+from optassign.models.values import plan_values
+from optassign.models.windows import Windows, compute_windows
+from optassign.solving.case import Case
+
+
+class Method(ABC):
+    """Finds what `stages.solve` asks for. One object serves one rebalance."""
+
+    def __init__(self, order: GoalOrder) -> None:
+        self.order = order
+        self.limited = False
+        """A limit ended some search whose outcome decided something."""
+
+    def make_case(self, problem: Problem) -> Case:
+        """The problem as this method solves it."""
+        written, forced = self.write_out_pairs(problem)
+        windows = compute_windows(written)
+        return Case(written, forced, windows, self.demand(written, windows))
+
+    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
+        """The problem with as many pairs of the pools written out as columns as the method wants."""
+        return prepare(problem)
+
+    def demand(self, problem: Problem, windows: Windows) -> Windows:
+        """What every count must be inside of: the windows, unless excess is a cost."""
+        return windows
+
+    @abstractmethod
+    def find_balanced_now(self, case: Case) -> Found:
+        """An assignment that keeps R1 to R5 and the target now, with few active moves."""
+
+    @abstractmethod
+    def find_plan(self, case: Case) -> Found:
+        """A plan that keeps R1, R2 and R4; inside the target unless `impossible`."""
+
+    @abstractmethod
+    def find_least_excess(self, case: Case) -> Placement:
+        """Where no plan keeps the target: one of least excess."""
+
+    @abstractmethod
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
+
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values of the plan's goals in their order, each the better the less, for comparing plans."""
+        return tuple(plan_values(case.problem, case.forced, plan).values())
+
+    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""
+        return True
+
+    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+        """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
+        return {}
+
+    def write_notes(self, problem: Problem) -> list[str]:
+        """What else the report should say of the method."""
+        return []

@@ -1,0 +1,91 @@
+"""An answer in arrays, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from optassign.models.problem import IntArray, Placement
+from optassign.models.warmups import Progress
+
+
+class Reason(StrEnum):
+    """Why solving ended; what ended it, if it was a limit, is another thing (MathOpt)."""
+
+    OPTIMAL = "optimal"
+    """Every goal is proven."""
+    FEASIBLE = "feasible"
+    REST = "rest"
+    """What was assigned before comes back (R7)."""
+    CONFIRMED = "confirmed"
+    """The remembered answer stands while its moves are under way (R10)."""
+    LIMIT = "limit"
+    """There was no time for the solver."""
+    FALLBACK = "fallback"
+    """The solver failed, or broke a rule, and greedy answered instead."""
+    HEURISTIC = "heuristic"
+    """A baseline answered, which proves nothing."""
+
+
+class Limit(StrEnum):
+    """Which limit ended some search whose outcome decided something."""
+
+    NONE = "none"
+    TIME = "time"
+
+
+class ProvedBy(StrEnum):
+    """Who proved most of what is proven."""
+
+    CP_SAT = "cp-sat"
+    FLOW = "flow"
+    RULES = "rules"
+    """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
+
+
+class Note(StrEnum):
+    """What a report says in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
+
+    HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
+    WIDENED = "no balanced assignment was found: the windows are widened by the least excess"
+
+
+def _no_keys() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(eq=False)
+class Solution:
+    """One answer. Stages are `now`, `plan` and `rebalance`, as in `GoalReport`."""
+
+    answer: Placement
+    plan: Placement | None
+    """None: the answer is its own plan."""
+    reason: Reason
+    found_by: str
+    """The stage or the baseline that found it."""
+    warmups: IntArray = field(default_factory=_no_keys)
+    """Keys (task × C + client) of the warm-ups, sorted."""
+    bounds: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Stage → goal → bound, in the units of the models."""
+    proved: set[tuple[str, str]] = field(default_factory=set)
+    """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
+    is_remembered: bool = False
+    """The plan, or the answer that is its own plan, is a remembered one: bounds found beside another may not hold for it."""
+    balanced: bool = True
+    stalled: bool = False
+    followup: bool = False
+    probing: bool = False
+    """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
+    limited: bool = False
+    weighted: tuple[float, float | None] | None = None
+    """Preset `weighted`: value and bound of the one sum."""
+    waiting: IntArray = field(default_factory=_no_keys)
+    """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
+    progress: Progress | None = None
+    notes: list[str] = field(default_factory=list)
+    unserved: dict[str, str] = field(default_factory=dict)
+    """What the snapshot asks for beyond the default order and was not done (`GoalOrder.asked_for`), and why."""
+    seconds: dict[str, float] = field(default_factory=dict)

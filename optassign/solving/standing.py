@@ -1,0 +1,71 @@
+"""Answers that stand: a second pass confirms the remembered answer (R10), a group at rest keeps what it has (R7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.models.goals import restore_work
+from optassign.models.results import FoundBy
+from optassign.models.windows import count_copies
+from optassign.solving.arrays import Arrays
+from optassign.solving.case import Case
+from optassign.solving.method import Method
+from optassign.solving.solution import Note, Reason, Solution
+
+
+def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution | None:
+    """The remembered answer while its tasks are on their way, wherever it still keeps the rules; else None."""
+    remembered, problem, warmups = arrays.remembered, case.problem, arrays.under_way
+    if remembered is None or not arrays.same_clients:
+        return None
+    if not arrays.in_transit.any() and not _is_still_held(arrays, case):
+        return None
+    if (
+        arrays.remembered_plan_lost
+        or not case.keeps_r3_to_r5(remembered)
+        or len(warmups) > problem.max_warmups
+        or not problem.logged[warmups // problem.C].all()
+        or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
+    ):
+        return None
+    settled = case.reaches_target(remembered) and method.is_configured_optimum(case, remembered)
+    return Solution(
+        answer=remembered,
+        plan=None if settled else arrays.remembered_own_plan,
+        warmups=warmups[:0] if settled else warmups,
+        reason=Reason.CONFIRMED,
+        found_by=FoundBy.REMEMBERED,
+        is_remembered=True,
+        balanced=case.is_balanced(remembered),
+        followup=problem.lag_unknown,
+        probing=not settled,
+        progress=arrays.progress,
+    )
+
+
+def _is_still_held(arrays: Arrays, case: Case) -> bool:
+    """Whether the last answer held owners back and no copy that it waits for has come nearer: then it stands, once."""
+    progress = arrays.progress
+    if Note.HELD not in arrays.remembered_notes or not len(progress.keys):
+        return False
+    return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
+
+
+def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
+    """What was assigned before, where nothing is left to wish; else None."""
+    previous, problem = arrays.previous, case.problem
+    if previous is None or problem.lag_unknown:
+        return None
+    held = count_copies(problem, previous)
+    if not case.target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
+        return None
+    if not case.keeps_r3_to_r5(previous) or not method.is_configured_optimum(case, previous):
+        return None
+    return Solution(
+        answer=previous,
+        plan=None,
+        reason=Reason.REST,
+        found_by=FoundBy.REMEMBERED,
+        is_remembered=True,
+        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work}},
+    )
