@@ -3,6 +3,10 @@
 The windows of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys the
 window of the copies of logged tasks stands between), so the flow is exact, and its optimum proven. Standbys are left out: as
 a part of the whole problem this is a relaxation, and its optimum a bound.
+
+1. A network is built: arcs for columns, arcs for pools, and arcs whose bounds or costs are the windows.
+2. The flow is solved in the order of the goals.
+3. Tasks that the flow sends through their pool are dealt the places that it leaves them there.
 """
 
 from __future__ import annotations
@@ -25,136 +29,173 @@ def find_balanced_actives(
     prefer: IntArray | None = None,
     last_tie: bool = True,
 ) -> Actives | None:
-    """Actives inside all windows, on the given columns (A,) and pools (T,) only; None where there are none.
+    """Finds actives inside all windows, on the given columns and pools only; None where there are none.
 
-    Goals, in order: `cold_actives` (planned actives of rank > 0), `active_moves`; then `prefer` (A,), a cost for each
-    column, where given; last, a client keeps its smallest tasks (not needed where only bounds are asked for).
+    Args:
+        columns: (A,) columns that may be used.
+        pools: (T,) tasks that may be on a client of their pool.
+        goals: of `cold_actives` (planned actives of rank > 0) and `active_moves`, in their order.
+        prefer: (A,) a cost for each column, after the goals.
+        last_tie: last of all, a client keeps its smallest tasks; not needed where only bounds are asked for.
     """
-    return _solve(problem, windows, columns, pools, goals, prefer, last_tie, excess=False)
+    if not problem.T:
+        return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
+    names = (*goals, *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
+    network = _ActivesNetwork(problem, names, prefer)
+    network.add_columns(columns)
+    network.add_pools(pools)
+    network.add_windows(windows)
+    return network.solve(len(goals))
 
 
 def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Actives of least excess, summed over the three families of active windows, and among these of fewest moves."""
-    return _solve(problem, windows, columns, pools, ("active_moves",), None, True, excess=True)
+    """Finds actives of least excess, summed over the three families of active windows, and among these of fewest moves.
+
+    Args:
+        columns: (A,) columns that may be used.
+        pools: (T,) tasks that may be on a client of their pool.
+    """
+    if not problem.T:
+        return Actives(np.zeros(0, dtype=np.int64), [0, 0])
+    network = _ActivesNetwork(problem, ("active_excess", "active_moves", "tie"))
+    network.add_columns(columns)
+    network.add_pools(pools)
+    network.add_soft_windows(windows)
+    found = network.solve(2)
+    if found is not None:
+        found.bounds[0] += _compute_excess_of_nothing(windows)
+    return found
 
 
-def _solve(
-    problem: Problem,
-    windows: Windows,
-    columns: BoolArray,
-    pools: BoolArray,
-    goals: tuple[str, ...],
-    prefer: IntArray | None,
-    last_tie: bool,
-    excess: bool,
-) -> Actives | None:
-    T, C, G = problem.T, problem.C, problem.G
-    if not T:
-        return Actives(np.zeros(0, dtype=np.int64), [0] * (len(goals) + excess))
-    names = (
-        (("active_excess",) if excess else ())
-        + goals
-        + (("prefer",) if prefer is not None else ())
-        + (("tie",) if last_tie else ())
-    )
-    network = Network(len(names))
-    tasks, cells = network.add_nodes(T), network.add_nodes(G * C)
-    logged, stateful, clients = network.add_nodes(C), network.add_nodes(C), network.add_nodes(C)
-    pool_nodes, sink = network.add_nodes(G), network.add_nodes(1)
-    network.add_supply(tasks, 1)
-    network.add_supply(sink, -T)
+class _ActivesNetwork:
+    """The network of the actives. `goals` are names of its costs, the most important first."""
 
-    column = np.flatnonzero(columns)
-    task, client = problem.col_task[column], problem.col_client[column]
-    moved = problem.has_owner[task] & ~problem.col_owner[column]
-    early = T - task
-    cost: dict[str, IntArray] = {
-        "cold_actives": (problem.col_rank[column] > 0).astype(np.int64),
-        "active_moves": moved.astype(np.int64),
-        "tie": moved * early,
-    }
-    if prefer is not None:
-        cost["prefer"] = prefer[column]
-    on_columns = network.add_arcs(
-        tasks[task],
-        cells[problem.group[task] * C + client],
-        1,
-        cost={i: cost[n] for i, n in enumerate(names) if n in cost},
-    )
+    def __init__(self, problem: Problem, goals: tuple[str, ...], prefer: IntArray | None = None) -> None:
+        """`prefer`: (A,) what the goal `prefer` costs on each column; on a pool it costs as much as on the dearest."""
+        T, C, G = problem.T, problem.C, problem.G
+        self._problem, self._goals, self._prefer = problem, goals, prefer
+        self._network = Network(len(goals))
+        self._tasks, self._cells = self._network.add_nodes(T), self._network.add_nodes(G * C)
+        self._logged, self._stateful, self._clients = (self._network.add_nodes(C) for _ in range(3))
+        self._pools, self._sink = self._network.add_nodes(G), self._network.add_nodes(1)
+        self._network.add_supply(self._tasks, 1)
+        self._network.add_supply(self._sink, -T)
 
-    pooled = np.flatnonzero(pools & (problem.pool_size > 0))
-    moved = problem.has_owner[pooled]
-    cost = {
-        "cold_actives": (problem.pool_rank[pooled] > 0).astype(np.int64),
-        "active_moves": moved.astype(np.int64),
-        "tie": moved * (T - pooled),
-    }
-    if prefer is not None:
-        cost["prefer"] = np.full(len(pooled), max(0, int(prefer.max(initial=0))), dtype=np.int64)
-    network.add_arcs(
-        tasks[pooled], pool_nodes[problem.group[pooled]], 1, cost={i: cost[n] for i, n in enumerate(names) if n in cost}
-    )
-    in_pool = np.bincount(problem.group[pooled], minlength=G)
-    used = np.repeat(np.flatnonzero(in_pool), C)
-    at = np.tile(np.arange(C), int(np.sum(in_pool > 0)))
-    from_pool = network.add_arcs(pool_nodes[used], cells[used * C + at], in_pool[used])
+    def add_columns(self, columns: BoolArray) -> None:
+        """Arcs task → cell (subtopology, client) for the columns (A,) that may be used."""
+        problem = self._problem
+        column = np.flatnonzero(columns)
+        self._task, self._client = problem.col_task[column], problem.col_client[column]
+        moved = problem.has_owner[self._task] & ~problem.col_owner[column]
+        cost = {
+            "cold_actives": (problem.col_rank[column] > 0).astype(np.int64),
+            "active_moves": moved.astype(np.int64),
+            "tie": moved * (problem.T - self._task),
+        }
+        if self._prefer is not None:
+            cost["prefer"] = self._prefer[column]
+        self._cell = problem.group[self._task] * problem.C + self._client
+        self._on_columns = self._network.add_arcs(self._tasks[self._task], self._cells[self._cell], 1, cost=self._by_goal(cost))
 
-    reach = (np.bincount(problem.group[task] * C + client, minlength=G * C) + np.repeat(in_pool, C)).reshape(G, C)
-    level = np.stack([clients, stateful, logged])[problem.kind]
-    none = np.zeros(C, dtype=np.int64)
-    in_logged = windows.copies if not problem.standbys and not excess else Window(none, np.full(C, T))
-    for tails, ends, window, most in (
-        (cells, level.ravel(), _flat(windows.group_active), reach.ravel()),
-        (logged, stateful, in_logged, reach[problem.kind == LOGGED].sum(axis=0)),
-        (stateful, clients, windows.stateful, reach[problem.kind != STATELESS].sum(axis=0)),
-        (clients, np.broadcast_to(sink, (C,)), windows.active, reach.sum(axis=0)),
-    ):
-        if excess:
-            _add_soft_window(network, tails, ends, window, most)
-        else:
-            network.add_arcs(tails, ends, np.minimum(window.high, T), low=window.low)
+    def add_pools(self, pools: BoolArray) -> None:
+        """Arcs task → pool of its subtopology → cell for tasks (T,) that may be on a client of their pool."""
+        problem, G, C = self._problem, self._problem.G, self._problem.C
+        pooled = np.flatnonzero(pools & (problem.pool_size > 0))
+        moved = problem.has_owner[pooled]
+        cost = {
+            "cold_actives": (problem.pool_rank[pooled] > 0).astype(np.int64),
+            "active_moves": moved.astype(np.int64),
+            "tie": moved * (problem.T - pooled),
+        }
+        if self._prefer is not None:
+            cost["prefer"] = np.full(len(pooled), max(0, int(self._prefer.max(initial=0))), dtype=np.int64)
+        self._network.add_arcs(self._tasks[pooled], self._pools[problem.group[pooled]], 1, cost=self._by_goal(cost))
+        self._in_pool = np.bincount(problem.group[pooled], minlength=G)
+        self._pool_group = np.repeat(np.flatnonzero(self._in_pool), C)
+        self._pool_client = np.tile(np.arange(C), int(np.sum(self._in_pool > 0)))
+        cell = self._cells[self._pool_group * C + self._pool_client]
+        self._from_pools = self._network.add_arcs(self._pools[self._pool_group], cell, self._in_pool[self._pool_group])
 
-    result = network.solve()
-    if result is None:
-        return None
-    active = np.full(T, -1, dtype=np.int64)
-    on = result.flow[on_columns] > 0
-    active[task[on]] = client[on]
-    places = np.zeros((G, C), dtype=np.int64)
-    places[used, at] = result.flow[from_pool]
-    bounds = result.bounds[: len(goals) + excess]
-    if excess:
-        bounds[0] += _excess_of_nothing(windows)
-    return Actives(_deal_actives(problem, active, places), bounds)
+    def add_windows(self, windows: Windows) -> None:
+        """Arcs from the cells to the sink whose bounds are the windows."""
+        T = self._problem.T
+        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
+        for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
+            self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
+
+    def add_soft_windows(self, windows: Windows) -> None:
+        """Arcs from the cells to the sink whose costs, in the first goal, are the excess of the windows."""
+        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
+        for tails, heads, window, most in self._list_levels(windows, any_number):
+            _add_soft_window(self._network, tails, heads, window, most)
+
+    def solve(self, reported: int) -> Actives | None:
+        """The actives, and bounds of the first so many goals; None where no flow keeps the windows."""
+        result = self._network.solve()
+        if result is None:
+            return None
+        active = np.full(self._problem.T, -1, dtype=np.int64)
+        on = result.flow[self._on_columns] > 0
+        active[self._task[on]] = self._client[on]
+        places = np.zeros((self._problem.G, self._problem.C), dtype=np.int64)
+        places[self._pool_group, self._pool_client] = result.flow[self._from_pools]
+        return Actives(_deal_actives(self._problem, active, places), result.bounds[:reported])
+
+    def _by_goal(self, cost: dict[str, IntArray]) -> dict[int, IntArray | int]:
+        """The costs by the goals' numbers instead of their names."""
+        return {number: cost[name] for number, name in enumerate(self._goals) if name in cost}
+
+    def _list_levels(self, windows: Windows, in_logged: Window) -> list[tuple[IntArray, IntArray, Window, IntArray]]:
+        """For each level of arcs: tails, heads, the window, and the greatest flow that can come.
+
+        in_logged: (C,) window of the actives of logged tasks.
+        """
+        problem, C = self._problem, self._problem.C
+        in_columns = np.bincount(self._cell, minlength=problem.G * C)
+        reach = (in_columns + np.repeat(self._in_pool, C)).reshape(problem.G, C)
+        after_cell = np.stack([self._clients, self._stateful, self._logged])[problem.kind]
+        of_cells = Window(windows.group_active.low.ravel(), windows.group_active.high.ravel())
+        return [
+            (self._cells, after_cell.ravel(), of_cells, reach.ravel()),
+            (self._logged, self._stateful, in_logged, reach[problem.kind == LOGGED].sum(axis=0)),
+            (self._stateful, self._clients, windows.stateful, reach[problem.kind != STATELESS].sum(axis=0)),
+            (self._clients, np.broadcast_to(self._sink, (C,)), windows.active, reach.sum(axis=0)),
+        ]
 
 
-def _flat(window: Window) -> Window:
-    return Window(window.low.ravel(), window.high.ravel())
-
-
-def _excess_of_nothing(windows: Windows) -> int:
-    """The soft windows' costs start from zero tasks everywhere: this is the excess there."""
+def _compute_excess_of_nothing(windows: Windows) -> int:
+    """The excess of no actives at all: the costs of soft windows are relative to it."""
     lows = (windows.active.low, windows.stateful.low, windows.group_active.low)
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
 
 
 def _add_soft_window(network: Network, tails: IntArray, heads: IntArray, window: Window, most: IntArray) -> None:
-    """Parallel arcs of rising cost: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it."""
+    """Adds parallel arcs of rising cost in the first goal: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
+
+    most: (n,) units that can come at each tail, so that no more arcs are needed.
+    """
     below = np.minimum(window.low, most)
     inside = np.minimum(window.high, most) - below
     beyond = most - below - inside
-    rows = np.repeat(np.arange(len(tails)), below)
-    step = np.arange(len(rows)) - np.repeat(np.cumsum(below) - below, below)
+    rows, step = _number_units(below)
     network.add_arcs(tails[rows], heads[rows], 1, cost={0: step - window.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
-    rows = np.repeat(np.arange(len(tails)), beyond)
-    step = np.arange(len(rows)) - np.repeat(np.cumsum(beyond) - beyond, beyond)
+    rows, step = _number_units(beyond)
     network.add_arcs(tails[rows], heads[rows], 1, cost={0: step + 1})
 
 
+def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
+    """One element for each unit of each row: the row, and how many units of the row stand before it."""
+    rows = np.repeat(np.arange(len(number)), number)
+    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
+
+
 def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntArray | None:
-    """Tasks that took their pool get its places; a client with a column of a logged task is not in that task's pool."""
+    """(T,) the actives, once tasks that took their pool (−1) have got its places (G, C); None where dealing fails.
+
+    A client with a column of a logged task is not in that task's pool.
+    """
     active = active.copy()
     waiting = np.flatnonzero(active < 0)
     for group in np.unique(problem.group[waiting]).tolist():

@@ -5,6 +5,10 @@ which knows R2, R4 and the windows of the copies but not those of the actives, i
 whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
 a / (s + 1) of each copy is a fractional choice inside all windows of the actives of logged tasks, and that network is
 integral.
+
+1. A network is built: arcs for tied clients, for columns, for pools, and arcs whose bounds are the windows.
+2. The flow is solved in the order of the goals.
+3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.flows.network import Network
+from optassign.models.flows.network import FlowResult, Network
 from optassign.models.forced import Forced
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
@@ -22,29 +26,32 @@ from optassign.models.windows import Windows
 
 @dataclass(frozen=True, eq=False)
 class BalancedCopies:
-    """Keys of the copies, and bounds.
-
-    `columns` (A,), `pools` (T,) and `places` (G, C) are what some optimum of restore work and cold copies may use: columns,
-    the pool, and places for pooled copies.
-    """
+    """Copies inside their windows, bounds, and what some optimum of restore work and cold copies may use."""
 
     keys: IntArray | None
-    """(N × (s + 1),) sorted, or None where the pool's places could not be given out: `stuck` then names the tasks."""
+    """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
     bounds: list[int]
+    """Of restore work (offsets) and cold copies, beyond what this answer forces; empty where R5 binds."""
     stuck: IntArray
+    """Tasks of the subtopologies whose pool places could not be dealt."""
     columns: BoolArray
+    """(A,) columns that some optimum may use."""
     pools: BoolArray
+    """(T,) tasks whose pool some optimum may use."""
     places: BoolArray
+    """(G, C) where some optimum may put pooled copies."""
 
-    def face(self, problem: Problem, most: int) -> IntArray | None:
-        """Keys of all pairs of logged tasks that such an optimum may use: outside of them nothing needs to be looked
-        for. None if they are more than `most`."""
+    def list_face(self, problem: Problem, most: int) -> IntArray | None:
+        """Keys of all pairs of logged tasks that some optimum may use: nothing needs to be looked for outside of them.
+
+        None if there are more than `most`.
+        """
         tasks = np.flatnonzero(self.pools)
         places = self.places.sum(axis=1)
         if int(self.columns.sum()) + int(places[problem.group[tasks]].sum()) > most:
             return None
-        open_ = [task * problem.C + np.flatnonzero(self.places[problem.group[task]]) for task in tasks.tolist()]
-        pooled = np.concatenate(open_) if open_ else np.zeros(0, dtype=np.int64)
+        of_tasks = [task * problem.C + np.flatnonzero(self.places[problem.group[task]]) for task in tasks.tolist()]
+        pooled = np.concatenate(of_tasks) if of_tasks else np.zeros(0, dtype=np.int64)
         return np.union1d(problem.col_keys[self.columns], pooled[problem.find(pooled) < 0])
 
 
@@ -57,7 +64,7 @@ def find_balanced_copies(
     required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
 ) -> BalancedCopies | None:
-    """Copies inside the windows, or None where there are none.
+    """Finds copies inside the windows; None where there are none.
 
     Args:
         now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
@@ -65,128 +72,162 @@ def find_balanced_copies(
         required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
     """
-    T, C, G = problem.T, problem.C, problem.G
-    costs = 0 if now else 2
-    network = Network(costs + len(rewards) + 1)
-    logged = np.flatnonzero(problem.logged)
-    nothing = np.zeros(0, dtype=np.int64)
-    if not len(logged):
-        empty = np.zeros(len(problem.col_task), dtype=np.bool_)
-        return BalancedCopies(
-            nothing,
-            [0] * costs,
-            nothing,
-            empty,
-            np.zeros(T, dtype=np.bool_),
-            np.zeros((G, C), dtype=np.bool_),
-        )
-    tasks, ties, cells = network.add_nodes(T), network.add_nodes(T), network.add_nodes(G * C)
-    clients, pool_nodes, sink = network.add_nodes(C), network.add_nodes(G), network.add_nodes(1)
-    size = problem.standbys + 1
-    network.add_supply(tasks[logged], size)
-    network.add_supply(sink, -size * len(logged))
-    must = forced.mandatory if now else np.zeros(len(problem.col_task), dtype=np.bool_)
-    if required is not None:
-        must = must | required
-
-    # Tied clients that cost: the first `choices` copies are forced by this answer anyway, the further ones are paid for.
-    via_tie = forced.tie_cold | now
-    tied = forced.tied & via_tie[problem.col_task]
-    tie_tasks = np.flatnonzero(problem.logged & (forced.choices > 0) & via_tie)
-    network.add_arcs(tasks[tie_tasks], ties[tie_tasks], forced.choices[tie_tasks])
-    if not now:
-        network.add_arcs(
-            tasks[tie_tasks],
-            ties[tie_tasks],
-            size,
-            cost={0: forced.tie_cost[tie_tasks], 1: forced.tie_cold[tie_tasks] * 1},
-        )
-
-    allowed = problem.logged[problem.col_task]
-    if now:
-        allowed = allowed & (forced.mandatory | forced.tied)
-        if required is not None and np.any(required & ~allowed):
-            return None
-    column = np.flatnonzero(allowed)
-    task, client = problem.col_task[column], problem.col_client[column]
-    free = forced.mandatory[column] | tied[column]
-    cost: dict[int, IntArray | int] = {}
-    if not now:
-        cost[0] = np.where(free, 0, problem.col_cost[column])
-        cost[1] = np.where(free, 0, problem.col_rank[column] > 0)
-    for i, reward in enumerate(rewards):
-        cost[costs + i] = -reward[column]
-    held = problem.col_owner[column] | problem.col_standby[column]
-    cost[costs + len(rewards)] = np.where(held, task - T, 0)
-    tails = np.where(tied[column], ties[task], tasks[task])
-    on_columns = network.add_arcs(tails, cells[problem.group[task] * C + client], 1, low=must[column] * 1, cost=cost)
-
-    pooled = np.flatnonzero(problem.logged & (problem.pool_size > 0) & (forced.pool_tied if now else True))
-    pool_tied = forced.pool_tied[pooled] & via_tie[pooled]
-    pool_cost: dict[int, IntArray | int] = {}
-    if not now:
-        pool_cost[0] = np.where(pool_tied, 0, problem.pool_cost[pooled])
-        pool_cost[1] = np.where(pool_tied, 0, problem.pool_rank[pooled] > 0)
-    tails = np.where(pool_tied, ties[pooled], tasks[pooled])
-    to_pool = network.add_arcs(
-        tails, pool_nodes[problem.group[pooled]], np.minimum(size, problem.pool_size[pooled]), cost=pool_cost
-    )
-    in_pool = np.bincount(problem.group[pooled], minlength=G)
-    used = np.repeat(np.flatnonzero(in_pool), C)
-    at = np.tile(np.arange(C), int(np.sum(in_pool > 0)))
-    from_pool = network.add_arcs(pool_nodes[used], cells[used * C + at], in_pool[used])
-
-    groups = np.flatnonzero(problem.kind == LOGGED)
-    cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
-    window = windows.group_copies
-    network.add_arcs(
-        cells[cell],
-        clients[np.tile(np.arange(C), len(groups))],
-        window.high.ravel()[cell],
-        low=window.low.ravel()[cell],
-    )
-    network.add_arcs(clients, np.broadcast_to(sink, (C,)), windows.copies.high, low=windows.copies.low)
-
-    result = network.solve(face_after=costs)
-    if result is None:
+    if not problem.logged.any():
+        return _find_no_copies(problem, costs=0 if now else 2)
+    if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
-    may = np.zeros(len(problem.col_task), dtype=np.bool_)
-    may_pool = np.zeros(T, dtype=np.bool_)
-    may[column] = result.face_high[on_columns] > 0
-    may_pool[pooled] = result.face_high[to_pool] > 0
-    may_place = np.zeros((G, C), dtype=np.bool_)
-    may_place[used, at] = result.face_high[from_pool] > 0
-    taken = column[result.flow[on_columns] > 0]
-    picks = np.zeros(T, dtype=np.int64)
-    picks[pooled] = result.flow[to_pool]
-    places = np.zeros((G, C), dtype=np.int64)
-    places[used, at] = result.flow[from_pool]
-    barred = problem.col_cost > problem.pool_cost[problem.col_task]
-    if now:
-        barred |= ~allowed
-    keys, stuck = _deal_copies(problem, problem.col_keys[taken], picks, places, problem.col_keys[barred])
-    return BalancedCopies(keys, result.bounds[:costs], stuck, may, may_pool, may_place)
+    network = _CopiesNetwork(problem, forced, rewards, now=now)
+    network.add_ties()
+    network.add_columns(required)
+    network.add_pools()
+    network.add_windows(windows)
+    return network.solve()
 
 
-def _deal_copies(
-    problem: Problem, taken: IntArray, picks: IntArray, places: IntArray, barred: IntArray
-) -> tuple[IntArray | None, IntArray]:
-    """Keys of all copies once the pool's places are given out, or the tasks of the subtopologies where that failed."""
-    C = problem.C
-    forbidden: dict[int, set[int]] = {}
-    picking = picks > 0
-    shut = np.concatenate([taken, barred])
-    for key in shut[picking[shut // C]].tolist():
-        forbidden.setdefault(key // C, set()).add(key % C)
-    dealt: list[int] = []
-    stuck: list[IntArray] = []
-    for group in np.unique(problem.group[np.flatnonzero(picking)]).tolist():
-        tasks = np.flatnonzero(picking & (problem.group == group))
-        keys = deal_pool(tasks, picks[tasks], places[group], forbidden, C)
-        if keys is None:
-            stuck.append(np.flatnonzero(problem.group == group))
-        else:
-            dealt.extend(keys)
-    if stuck:
-        return None, np.concatenate(stuck)
-    return np.sort(np.concatenate([taken, np.array(dealt, dtype=np.int64)])), np.zeros(0, dtype=np.int64)
+def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
+    """The copies of a problem without logged tasks: none."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return BalancedCopies(
+        keys=nothing,
+        bounds=[0] * costs,
+        stuck=nothing,
+        columns=np.zeros(len(problem.col_task), dtype=np.bool_),
+        pools=np.zeros(problem.T, dtype=np.bool_),
+        places=np.zeros((problem.G, problem.C), dtype=np.bool_),
+    )
+
+
+def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
+    """(A,) columns on which a copy may be."""
+    logged = problem.logged[problem.col_task]
+    return logged & (forced.mandatory | forced.tied) if now else logged
+
+
+class _CopiesNetwork:
+    """The network of the copies; see `find_balanced_copies`. Its first goals are the costs, if R5 does not bind."""
+
+    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], *, now: bool) -> None:
+        T, C, G = problem.T, problem.C, problem.G
+        self._problem, self._forced, self._rewards, self._now = problem, forced, rewards, now
+        self._costs = 0 if now else 2
+        self._network = Network(self._costs + len(rewards) + 1)
+        self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
+        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G, 1))
+        self._copies = problem.standbys + 1
+        """Of each logged task."""
+        logged = np.flatnonzero(problem.logged)
+        self._network.add_supply(self._tasks[logged], self._copies)
+        self._network.add_supply(self._sink, -self._copies * len(logged))
+        self._via_tie = forced.tie_cold | now
+        """(T,) whether copies on tied clients pass through a node of their own."""
+
+    def add_ties(self) -> None:
+        """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
+        forced = self._forced
+        tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
+        self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])
+        if not self._now:
+            cost: dict[int, IntArray | int] = {0: forced.tie_cost[tasks], 1: forced.tie_cold[tasks] * 1}
+            self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost)
+
+    def add_columns(self, required: BoolArray | None) -> None:
+        """Arcs task, or its tied clients → cell (subtopology, client), for each column that is allowed.
+
+        required: (A,) columns that must be taken besides those that are mandatory now.
+        """
+        problem, forced = self._problem, self._forced
+        must = forced.mandatory if self._now else np.zeros(len(problem.col_task), dtype=np.bool_)
+        if required is not None:
+            must = must | required
+        self._allowed = _allow_columns(problem, forced, now=self._now)
+        self._column = column = np.flatnonzero(self._allowed)
+        task, client = problem.col_task[column], problem.col_client[column]
+        tied = forced.tied[column] & self._via_tie[task]
+        cost: dict[int, IntArray | int] = {}
+        if not self._now:
+            free = forced.mandatory[column] | tied
+            cost[0] = np.where(free, 0, problem.col_cost[column])
+            cost[1] = np.where(free, 0, problem.col_rank[column] > 0)
+        for i, reward in enumerate(self._rewards):
+            cost[self._costs + i] = -reward[column]
+        held = problem.col_owner[column] | problem.col_standby[column]
+        cost[self._costs + len(self._rewards)] = np.where(held, task - problem.T, 0)
+        tails = np.where(tied, self._ties[task], self._tasks[task])
+        heads = self._cells[problem.group[task] * problem.C + client]
+        self._on_columns = self._network.add_arcs(tails, heads, 1, low=must[column] * 1, cost=cost)
+
+    def add_pools(self) -> None:
+        """Arcs task, or its tied clients → pool of its subtopology → cell, for tasks that may use their pool."""
+        problem, forced, C = self._problem, self._forced, self._problem.C
+        self._pooled = pooled = np.flatnonzero(
+            problem.logged & (problem.pool_size > 0) & (forced.pool_tied if self._now else True)
+        )
+        tied = forced.pool_tied[pooled] & self._via_tie[pooled]
+        cost: dict[int, IntArray | int] = {}
+        if not self._now:
+            cost[0] = np.where(tied, 0, problem.pool_cost[pooled])
+            cost[1] = np.where(tied, 0, problem.pool_rank[pooled] > 0)
+        tails = np.where(tied, self._ties[pooled], self._tasks[pooled])
+        most = np.minimum(self._copies, problem.pool_size[pooled])
+        self._to_pools = self._network.add_arcs(tails, self._pools[problem.group[pooled]], most, cost=cost)
+        in_pool = np.bincount(problem.group[pooled], minlength=problem.G)
+        self._pool_group = np.repeat(np.flatnonzero(in_pool), C)
+        self._pool_client = np.tile(np.arange(C), int(np.sum(in_pool > 0)))
+        heads = self._cells[self._pool_group * C + self._pool_client]
+        self._from_pools = self._network.add_arcs(self._pools[self._pool_group], heads, in_pool[self._pool_group])
+
+    def add_windows(self, windows: Windows) -> None:
+        """Arcs cell → client → sink whose bounds are the windows."""
+        C = self._problem.C
+        groups = np.flatnonzero(self._problem.kind == LOGGED)
+        cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
+        low, high = windows.group_copies.low.ravel()[cell], windows.group_copies.high.ravel()[cell]
+        self._network.add_arcs(self._cells[cell], self._clients[np.tile(np.arange(C), len(groups))], high, low=low)
+        sink = np.broadcast_to(self._sink, (C,))
+        self._network.add_arcs(self._clients, sink, windows.copies.high, low=windows.copies.low)
+
+    def solve(self) -> BalancedCopies | None:
+        """The copies; None where no flow keeps the windows."""
+        result = self._network.solve(face_after=self._costs)
+        if result is None:
+            return None
+        keys, stuck = self._deal_copies(result)
+        problem = self._problem
+        columns = np.zeros(len(problem.col_task), dtype=np.bool_)
+        columns[self._column] = result.face_high[self._on_columns] > 0
+        pools = np.zeros(problem.T, dtype=np.bool_)
+        pools[self._pooled] = result.face_high[self._to_pools] > 0
+        places = np.zeros((problem.G, problem.C), dtype=np.bool_)
+        places[self._pool_group, self._pool_client] = result.face_high[self._from_pools] > 0
+        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, places)
+
+    def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
+        """Keys of all copies once the pool's places are dealt, or None and the tasks of the subtopologies where that failed."""
+        problem, C = self._problem, self._problem.C
+        taken = problem.col_keys[self._column[result.flow[self._on_columns] > 0]]
+        picks = np.zeros(problem.T, dtype=np.int64)
+        picks[self._pooled] = result.flow[self._to_pools]
+        places = np.zeros((problem.G, C), dtype=np.int64)
+        places[self._pool_group, self._pool_client] = result.flow[self._from_pools]
+
+        # A pooled copy may also go to a column that costs no more than the pool, and that the flow has not taken.
+        barred = problem.col_cost > problem.pool_cost[problem.col_task]
+        if self._now:
+            barred |= ~self._allowed
+        picking = picks > 0
+        closed = np.concatenate([taken, problem.col_keys[barred]])
+        forbidden: dict[int, set[int]] = {}
+        for key in closed[picking[closed // C]].tolist():
+            forbidden.setdefault(key // C, set()).add(key % C)
+        pooled: list[int] = []
+        stuck: list[IntArray] = []
+        for group in np.unique(problem.group[np.flatnonzero(picking)]).tolist():
+            tasks = np.flatnonzero(picking & (problem.group == group))
+            keys = deal_pool(tasks, picks[tasks], places[group], forbidden, C)
+            if keys is None:
+                stuck.append(np.flatnonzero(problem.group == group))
+            else:
+                pooled.extend(keys)
+        if stuck:
+            return None, np.concatenate(stuck)
+        return np.sort(np.concatenate([taken, np.array(pooled, dtype=np.int64)])), np.zeros(0, dtype=np.int64)

@@ -1,8 +1,20 @@
 """Balanced assignments by two flows: actives and copies one after the other, in either order.
 
-Only R2 and "the active is one of the copies" couple the two. Copies first is exact for restore work and cold copies, actives
-first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the answer
-is valid but its later goals are open, and CP-SAT (plan.py) takes it from there.
+Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and cold copies,
+actives first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the
+answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) takes it from there.
+
+An answer for this rebalance (`find_balanced_now`):
+
+1. Actives among the most caught-up clients; without standbys that is the answer.
+2. Copies around these actives.
+3. Where there are none: copies first, then actives inside them.
+
+A plan (`find_balanced_plan`):
+
+1. Copies first, then actives inside them.
+2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
+3. The better of the two plans.
 """
 
 from __future__ import annotations
@@ -22,6 +34,7 @@ _ALL_COLUMNS = 20_000
 _SECOND_TRY = 10_000
 """Up to so many columns actives first are tried beside copies first."""
 _UNPOOL_ROUNDS = 5
+"""How often a flow is solved again after pools that broke R2 were written out as columns."""
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
@@ -43,16 +56,16 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Fou
             return Found(None, bounds=bounds)
         return Found(placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
     if relaxed.active is not None:
-        around = _copies_around(problem, windows, relaxed.active, now=True)
+        around = _find_copies_around(problem, windows, relaxed.active, now=True)
         if around is not None:
             return Found(around, bounds=bounds)
-    copies = _copies(problem, forced, windows, now=True)
+    copies = _find_copies_first(problem, forced, windows, now=True)
     if copies is None:
         return Found(None, impossible=True)
     problem, forced, chosen = copies
     if chosen.keys is None:
         return Found(None, bounds=bounds)
-    return Found(_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
+    return Found(_find_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
 
 
 def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
@@ -60,53 +73,47 @@ def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, large
 
     `largest_face`: up to so many pairs the face comes back with it.
     """
-    copies = _copies(problem, forced, windows, now=False)
+    copies = _find_copies_first(problem, forced, windows, now=False)
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
     relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
     problem, forced, chosen = copies
     names = [goal.name for goal in FLOW_ORDER]
-    bounds = dict(zip(names, [*_with_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
+    bounds = dict(zip(names, [*_add_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
     found: list[Placement] = []
     if chosen.keys is not None:
-        inside = _actives_inside(problem, windows, chosen.keys, now=False)
+        inside = _find_actives_inside(problem, windows, chosen.keys, now=False)
         if inside is not None:
             found.append(inside)
-    # Copies first has what it can in restore work and cold copies; actives first may do better in moves and ties. Where there
-    # are many pairs, the second try is only worth its time if the first had nothing.
+    # Copies first already has the least restore work and cold copies; actives first may do better in moves and ties. Where
+    # there are many pairs, the second try is only worth its time if the first had nothing.
     if not found or len(problem.col_task) <= _SECOND_TRY:
-        around = _actives_first(problem, windows, chosen)
+        around = _find_actives_first(problem, windows, chosen)
         if around is not None:
             found.append(around)
-    best = min(found, key=lambda p: (*plan_values(problem, forced, p).values(), _tie(problem, p)), default=None)
-    return Found(best, bounds=bounds, face=chosen.face(problem, largest_face))
+    best = min(found, key=lambda plan: (*plan_values(problem, forced, plan).values(), _break_tie(problem, plan)), default=None)
+    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face))
 
 
-def _tie(problem: Problem, plan: Placement) -> int:
-    """Least where clients keep their smallest tasks and give away their greatest."""
+def _break_tie(problem: Problem, plan: Placement) -> int:
+    """A number that is least where clients keep their smallest tasks and give away their greatest."""
     owned = problem.flag_of(np.arange(problem.T) * problem.C + plan.active, problem.col_owner)
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _actives_first(problem: Problem, windows: Windows, chosen: BalancedCopies) -> Placement | None:
-    """Actives on the pairs that optimal copies may use, then copies around them."""
-    loose = ~problem.logged[problem.col_task]
-    loose_pools = ~problem.logged & (problem.pool_size > 0)
-    fitting = find_balanced_actives(problem, windows, chosen.columns | loose, chosen.pools | loose_pools)
-    if fitting is None or fitting.active is None:
-        return None
-    return _copies_around(problem, windows, fitting.active)
-
-
-def _with_forced(forced: Forced, bounds: list[int]) -> list[int]:
-    """The flow counts what the plan adds; the goals count what this answer forces as well."""
+def _add_forced(forced: Forced, bounds: list[int]) -> list[int]:
+    """Bounds of restore work and cold copies with what this answer forces, which the goals count and the flow leaves out."""
     return [bounds[0] + forced.forced_work, bounds[1] + forced.forced_cold]
 
 
-def _copies(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> tuple[Problem, Forced, BalancedCopies] | None:
-    """Copies first, among the optima those that keep owners and standbys. A subtopology whose pool breaks R2 is written
-    out, and the flow solved again."""
+def _find_copies_first(
+    problem: Problem, forced: Forced, windows: Windows, *, now: bool
+) -> tuple[Problem, Forced, BalancedCopies] | None:
+    """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
+
+    A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the windows.
+    """
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
         copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards)
@@ -119,8 +126,18 @@ def _copies(problem: Problem, forced: Forced, windows: Windows, *, now: bool) ->
     return stuck
 
 
-def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool = False) -> Placement | None:
-    """Copies that contain the given actives, and among those of least cost the most standbys of before."""
+def _find_actives_first(problem: Problem, windows: Windows, chosen: BalancedCopies) -> Placement | None:
+    """Actives on the pairs that optimal copies may use, then copies around them."""
+    unlogged = ~problem.logged[problem.col_task]
+    unlogged_pools = ~problem.logged & (problem.pool_size > 0)
+    fitting = find_balanced_actives(problem, windows, chosen.columns | unlogged, chosen.pools | unlogged_pools)
+    if fitting is None or fitting.active is None:
+        return None
+    return _find_copies_around(problem, windows, fitting.active)
+
+
+def _find_copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool = False) -> Placement | None:
+    """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
     problem, forced = prepare(problem.with_columns(keys))
@@ -137,15 +154,15 @@ def _copies_around(problem: Problem, windows: Windows, active: IntArray, *, now:
     return None
 
 
-def _actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
-    """Actives chosen among the given copies (and anywhere for tasks without changelog)."""
+def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
+    """Actives chosen among the copies with the given keys, and anywhere for tasks without changelog."""
     problem, forced = prepare(problem.with_columns(copies))
     columns = ~problem.logged[problem.col_task]
     columns[problem.find(copies)] = True
     if now:
         columns &= forced.leading
     goals = ("active_moves",) if now else ("cold_actives", "active_moves")
-    prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby lost counts one more move
+    prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
     actives = find_balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
     if actives is None or actives.active is None:
         return None
