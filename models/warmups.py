@@ -1,4 +1,4 @@
-"""Which copies of the plan to warm up in this rebalance (R6, R11, rules-and-goals.md "Warm-ups").
+"""Which copies of the plan to warm up in this rebalance (R6, R11; docs/rules.md, "Warm-ups").
 
 At most `max_warmups` of the plan's copies on clients that hold no copy of the task in this answer. The order of the queue is
 strict, and a slot serves one copy, so the first in the queue are the optimum: no solver is needed.

@@ -1,4 +1,4 @@
-"""Shares and windows: how many copies each client should hold (rules-and-goals.md, "Balanced").
+"""Shares and windows: how many copies each client should hold (docs/rules.md, "Balanced").
 
 Shares are proportional to threads × capacity. A client's share of copies is capped at the number of tasks (R2) and what
 is cut off goes to the others in proportion (water filling). All arithmetic is exact.

@@ -1,4 +1,4 @@
-"""The goals of a plan as expressions of the CP-SAT model, one function each (rules-and-goals.md, "The answer").
+"""The goals of a plan as expressions of the CP-SAT model, one function each (docs/rules.md, "The plan").
 
 All are minimised. (a) `rack_traffic`, `tag_spread`, `load` where they are configured; (b) `restore_work`; (c) `cold_copies`;
 (d) `cold_actives`; (e) `active_moves`; (f) `standby_moves`.

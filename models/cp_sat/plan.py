@@ -1,7 +1,7 @@
 """The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
 
 Variables: variables.py. Constraints: R1, R2, R4, the windows, and for "now" R3 and R5. Goals: (a) where configured, then (b) to
-(f) of rules-and-goals.md, one function each. Here live the rules that are no flow: the coupling of actives and standbys,
+(f) of docs/rules.md, "The plan", one function each. Here live the rules that are no flow: the coupling of actives and standbys,
 loads that differ, excess where no balanced assignment exists.
 """
 

@@ -1,4 +1,4 @@
-"""The order of the goals and their weights, as data (rules-and-goals.md, "The answer").
+"""The order of the goals and their weights, as data (docs/rules.md, "The plan").
 
 A snapshot's `options` or a TOML file may give them; what they do not give is the preset's own. Goals (a) (rack traffic, tag
 spread, load) take part where they are configured: a rack-aware strategy, tags, or weights that differ.
