@@ -91,7 +91,7 @@ class Problem:
     col_client: IntArray
     """(A,) client of each column."""
     col_rank: IntArray
-    """(A,) rank (rules-and-goals: 0 is caught up)."""
+    """(A,) rank, 0 is caught up (docs/rules.md, "Rank")."""
     col_cost: IntArray
     """(A,) restore cost of a copy here, offsets; 0 at rank 0."""
     col_lag: IntArray

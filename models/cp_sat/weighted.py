@@ -1,4 +1,4 @@
-"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised (docs/rules.md, "Goals")."""
+"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised (docs/rules.md, "Preset weighted")."""
 
 from __future__ import annotations
 

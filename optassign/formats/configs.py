@@ -44,7 +44,7 @@ class Weights(Frozen):
 
 
 class Options(Frozen):
-    """Ours, not Kafka's: what counts as balanced and in which order goals are met (rules-and-goals, "Balanced")."""
+    """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/rules.md, "Balanced")."""
 
     balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX)] = 1
     preset: Literal["ordered", "weighted"] = "ordered"

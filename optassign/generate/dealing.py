@@ -48,7 +48,7 @@ class Dealt:
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment (rules-and-goals.md, "Balanced") of G subtopologies to C clients.
+    """A balanced assignment (docs/rules.md, "Balanced") of G subtopologies to C clients.
 
     sizes: (G,) tasks of each; stateful, logged: (G,); units: (C,) relative capacities, whole numbers > 0. Tasks are
     numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.

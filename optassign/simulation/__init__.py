@@ -1,1 +1,1 @@
-"""A simulated cluster: lags, restoration, faults, the rebalance protocols, scenarios."""
+"""The snapshot that follows an answer, and rebalance after rebalance until a group is at rest. No faults, no clock."""

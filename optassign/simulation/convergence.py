@@ -64,7 +64,7 @@ class Convergence:
     moved_active: int
     restored_offsets: int
     lower_bound: int | None
-    """The least that any convergence restores (rules-and-goals.md, "Measures"), as the first answer proved it."""
+    """The least that any convergence restores (docs/rules.md, "Measures of a convergence"), as the first answer proved it."""
     settled: bool
     rests: bool
     """Asked once more after the last answer, the assignor did not alter it (R7), and asked for no follow-up (R8)."""

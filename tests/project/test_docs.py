@@ -1,6 +1,14 @@
-"""Links between the pages lead somewhere."""
+"""Links between the pages lead somewhere, and so does every citation of a page: in code, schemas, Java and the pages themselves.
 
+A citation is the page's path from the top of the repository, and where it is about one section, its heading in quotes:
+`docs/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/rules.md, "R3"`.
+"""
+
+import json
 import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,11 +16,143 @@ import pytest
 pytestmark = pytest.mark.source
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "java").glob("**/*.md")])
+SOURCES = sorted(
+    [
+        *(file for folder in ("optassign", "models", "benchmarks", "tests", "docs") for file in (ROOT / folder).rglob("*.py")),
+        *(ROOT / "java").rglob("src/**/*.java"),
+        *(ROOT / "docs" / "schema").glob("*.json"),
+        ROOT / "Makefile",
+        ROOT / "pyproject.toml",
+        *ROOT.glob("mkdocs.yml"),
+    ]
+)
+_FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)(?: \"[^\"]*\")?\)|<img[^>]* src=\"([^\"]+)\"|srcset=\"([^\"]+)\"")
+_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_PAGE = re.compile(r"(?<![\w/.<-])((?:[\w-]+/)*[\w-]+\.md)\b(?:,[\s#*/]*\\?\"([^\"\\]+)\\?\")?")
+_PATH = re.compile(r"`((?:optassign|models|benchmarks|tests|docs|java)/[\w./-]*)`")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\((?!https?://|mailto:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
-    missing = [target for target in targets if not (page.parent / target).exists()]
-    assert not missing
+@cache
+def headings(page: Path) -> tuple[str, ...]:
+    """The headings of a page as they are read: without code marks, and of a link only its text."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    return tuple(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found).replace("`", "") for found in _HEADING.findall(text))
+
+
+def anchors(page: Path) -> set[str]:
+    """What `#…` may be, as GitHub makes it of the headings."""
+    seen: dict[str, int] = {}
+    found = set()
+    for heading in headings(page):
+        kept = "".join(c for c in heading.lower() if c in " -_" or unicodedata.category(c)[0] in "LN")
+        slug = kept.replace(" ", "-")
+        found.add(f"{slug}-{seen[slug]}" if slug in seen else slug)
+        seen[slug] = seen.get(slug, 0) + 1
+    return found
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """Links and pictures of a page whose file or anchor does not exist."""
+    for found in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
+        target = next(filter(None, found))
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            yield target
+
+
+def dead_citations(text: str) -> Iterator[str]:
+    """Citations in a text whose page or heading does not exist."""
+    for found in _PAGE.finditer(text):
+        page, heading = found.groups()
+        before, after = text[: found.start()][-1:], text[found.end() :][:1]
+        if "/" not in page and not heading and before in "\"'" and after in "\"'":
+            continue  # a file name in code, not a citation
+        file = ROOT / page
+        if not file.is_file():
+            yield f"{page}: no such page"
+        elif heading and not any(f"{known} ".startswith(f"{heading} ") for known in headings(file)):
+            yield f"{page}: no such heading: {heading}"
+
+
+def relative(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_and_anchors_lead_somewhere(page: Path) -> None:
+    assert list(dead_links(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_paths_in_pages_exist(page: Path) -> None:
+    paths = _PATH.findall(_FENCED.sub("", page.read_text(encoding="utf-8")))
+    built = [path for path in paths if "/target/" in path]
+    assert [path for path in paths if path not in built and not (ROOT / path).exists()] == []
+
+
+def test_citations_lead_somewhere() -> None:
+    texts = {source: source.read_text(encoding="utf-8") for source in SOURCES if source != Path(__file__).resolve()}
+    dead = [f"{relative(source)}: {found}" for source, text in texts.items() for found in dead_citations(text)]
+    assert dead == []
+
+
+def test_citations_in_pages_lead_somewhere() -> None:
+    cited = re.compile(r"(?<![\w/(.-])(docs/[\w/-]+\.md, \"[^\"]+\")")
+    dead = [
+        f"{relative(page)}: {found}"
+        for page in PAGES
+        for citation in cited.findall(page.read_text(encoding="utf-8"))
+        for found in dead_citations(citation)
+    ]
+    assert dead == []
+
+
+def test_schemas_ship_their_citations() -> None:
+    # The texts that users of a schema read are descriptions; the raw JSON is searched above, quotes escaped.
+    schema = json.loads((ROOT / "docs" / "schema" / "state.json").read_text(encoding="utf-8"))
+    assert 'docs/rules.md, "Balanced"' in schema["$defs"]["Options"]["description"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see formats.md",
+        "(rules-and-goals.md)",
+        'docs/rules.md, "Unheard of"',
+        'docs/rules.md, "R12"',
+        'docs/rules.md, "Bal"',
+        '# docs/rules.md,\n# "Unheard of"',
+        '"description": "(docs/rules.md, \\"Unheard of\\")"',
+        'Path("docs/no-such-page.md")',
+        "docs/decisions/0001.md",
+    ],
+)
+def test_a_dead_citation_is_found(text: str) -> None:
+    assert list(dead_citations(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'docs/rules.md, "R3"',
+        'docs/rules.md, "R3 Actives on the most caught up"',
+        'docs/rules.md,\n    "The plan"',
+        ' * docs/rules.md,\n * "The plan"',
+        'open("comparison.md")',
+        "README.md",
+    ],
+)
+def test_a_citation_is_told_from_a_file_name(text: str) -> None:
+    assert not list(dead_citations(text))
+
+
+@pytest.mark.parametrize("link", ["no-such.md", "page.md#no-such", "#no-such", "page.md#fenced"])
+def test_a_dead_link_is_found(tmp_path: Path, link: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        f"# A page, “quoted” × 2\n\n[here](#a-page-quoted--2)\n\n```\n# fenced\n```\n\n[there]({link})\n", encoding="utf-8"
+    )
+    assert list(dead_links(page)) == [link]

@@ -1,6 +1,6 @@
 """The judges once more: every task against every client, slow and plain, to be compared on small random cases.
 
-Written from rules-and-goals' sentences and shared with nothing: it reads fields of the snapshot and the answer only.
+Written from the sentences of docs/rules.md and shared with nothing: it reads fields of the snapshot and the answer only.
 """
 
 from __future__ import annotations
