@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from optassign.assignor import NEED_A_JDK, names, variants
+from optassign.assignor import names, names_without_jdk, traits, variants
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.formats.base import Count, Frozen, NotEmpty
@@ -100,8 +100,8 @@ class Sweep(Frozen):
 
     def chosen(self, kafka: bool = False) -> tuple[str, ...]:
         """The assignors, sorted; Kafka's own too, if asked for."""
-        found = self.assignors if self.assignors is not None else tuple(set(names()) - NEED_A_JDK)
-        return tuple(sorted({*found, *(NEED_A_JDK if kafka else ())}))
+        found = self.assignors if self.assignors is not None else names_without_jdk()
+        return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
 
     def specs(self) -> list[Spec]:
         """The benchmark instances."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from optassign.assignor import AssignorError
+from optassign.assignor import AssignorError, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import Measures, measure
@@ -101,12 +101,11 @@ def compare(
     ask: Callable[[str], tuple[TaskAssignment, float]],
     *,
     play: Callable[[str], Played] | None = None,
-    baselines: frozenset[str] = frozenset(),
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Ask each assignor by `ask`, which gives its answer and the seconds that took, and let it play to its end by `play`.
 
-    `baselines` may break R3 to R8. `left_out`: who could not be asked, and why.
+    `left_out`: who could not be asked, and why.
     """
     columns = [_column(state, PREVIOUS, _previous(state), None, None, False)]
     failures: dict[str, str] = {}
@@ -118,7 +117,7 @@ def compare(
         except AssignorError as error:
             failures[name] = str(error)
             continue
-        columns.append(_column(state, name, answer, seconds, played, name.partition(":")[0] in baselines))
+        columns.append(_column(state, name, answer, seconds, played, not traits(name).keeps_rules))
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from optassign import __version__
-from optassign.assignor import NEED_A_JDK, names
+from optassign.assignor import names_without_jdk
 from optassign.service.comparing import Comparing
 from optassign.service.http import openapi
 from optassign.service.http.body import read_body
@@ -98,7 +98,7 @@ def _chosen(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     chosen = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    known = sorted(set(names()) - NEED_A_JDK)
+    known = sorted(names_without_jdk())
     for name in chosen:
         if name not in known:
             raise refused(400, "unknown assignor", "assignors", name[:100], ", ".join(known))

@@ -46,7 +46,7 @@ class ForgetsAClient(AllToTheFirst):
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_factories", dict(registry._factories))
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from optassign.generate import generate
 
 @pytest.fixture(autouse=True)
 def known_assignors() -> Iterator[None]:
-    before = dict(assignors._factories)
+    before = dict(assignors._entries)
     for name, factory in {"keep": Keep, "twice": Twice, "cold": Cold, "slow": Slow}.items():
         assignors.register(name, factory, replace=True)
     yield
-    assignors._factories.clear()
-    assignors._factories.update(before)
+    assignors._entries.clear()
+    assignors._entries.update(before)
 
 
 @pytest.fixture

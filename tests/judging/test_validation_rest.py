@@ -189,7 +189,7 @@ MOVED = {"a": "0_0 1_1 | 0_1", "b": "0_1 1_0 | 0_0"}
         settled({"b": {"threads": 3}}),
         settled({"a": {"standby": ""}}),
         settled(rack_aware_assignment_tags=["zone"]),
-        settled(rack_aware_assignment_strategy="min_traffic"),
+        settled({"a": {"rack": "r1"}}, rack_aware_assignment_strategy="min_traffic"),
         settled(remembered=answer({"a": "0_0 1_0", "b": "0_1 1_1 | 0_0"})),
     ],
     ids=[

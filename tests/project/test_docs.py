@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere, and so does every citation of a page: in code, schemas, Java and the pages themselves.
+"""Links between the pages lead somewhere, and so does every citation of a page: in code, schemas, Java and the pages.
 
 A citation is the page's path from the top of the repository, and where it is about one section, its heading in quotes:
 `docs/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/rules.md, "R3"`.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign.assignor import NEED_A_JDK, names
+from optassign.assignor import names, names_without_jdk
 from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
 from optassign.cli.commands.benchmark import PRESETS as TOLD
 from optassign.formats.input_errors import InputError
@@ -67,7 +67,7 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
 
 def test_all_assignors_take_part_that_need_no_jdk(tmp_path: Path) -> None:
     sweep = read(FINE, tmp_path)
-    assert set(sweep.chosen()) == set(names()) - NEED_A_JDK
+    assert set(sweep.chosen()) == set(names_without_jdk())
     assert set(sweep.chosen(kafka=True)) == set(names())
 
 

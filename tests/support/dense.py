@@ -161,7 +161,9 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
     """What has to come back unaltered (R7), or None."""
     known = before(state)
     configs = state.configs
-    if known is None or configs.rack_aware_assignment_tags or configs.rack_aware_assignment_strategy != "none":
+    racks = configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
+    tags = bool(configs.rack_aware_assignment_tags) and configs.num_standby_replicas > 0
+    if known is None or racks or tags:
         return None
     active, standby = known
     draining = {c.process_id for c in state.clients if c.draining}

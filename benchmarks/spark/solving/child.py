@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from optassign.assignor import NEED_A_JDK, TaskAssignor, assign, create, register
+from optassign.assignor import TaskAssignor, assign, create, register, traits
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.recorded import RECORDED, read_recorded
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
@@ -96,7 +96,7 @@ def _ask(name: str, job: Job, state: ApplicationState, say: Callable[[Message], 
 
 
 def _guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
-    limit = 0 if name.partition(":")[0] in NEED_A_JDK else job.limits.memory_limit
+    limit = 0 if traits(name).needs_jdk else job.limits.memory_limit
     try:
         with _Memory(limit):
             work()

@@ -202,16 +202,16 @@ def _chosen(arguments: Namespace) -> tuple[str, ...]:
 
 
 def _all_but_kafkas() -> tuple[str, ...]:
-    from optassign.assignor import NEED_A_JDK, names
+    from optassign.assignor import names_without_jdk
 
-    return tuple(sorted(set(names()) - NEED_A_JDK))
+    return tuple(sorted(names_without_jdk()))
 
 
 def _check_kafka(assignors: tuple[str, ...]) -> None:
     """UsageError if Kafka's own classes are asked for and cannot be run here."""
-    from optassign.assignor import NEED_A_JDK
+    from optassign.assignor import traits
 
-    if NEED_A_JDK.intersection(assignors):
+    if any(traits(name).needs_jdk for name in assignors):
         from optassign.assignors.baselines.kafka import available
 
         reason = available()

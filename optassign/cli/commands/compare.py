@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.assignor import BASELINES, NEED_A_JDK, assign, create, names
+from optassign.assignor import assign, create, names, names_without_jdk, traits
 from optassign.cli.commands.common import BROKEN, DONE, give, known, size, snapshot
 from optassign.cli.show.output import as_json_text, write
 from optassign.cli.show.progress import Progress
@@ -55,7 +55,6 @@ def compare(arguments: Namespace) -> int:
             [name for name in chosen if name not in left_out],
             ask,
             play=play if arguments.converge else None,
-            baselines=BASELINES,
             left_out=left_out,
         )
     if arguments.picture is not None:
@@ -82,8 +81,9 @@ def _chosen(given: str | None, kafka: bool) -> list[str]:
     if given is not None:
         chosen = [known(name.strip(), "--assignors") for name in given.split(",")]
     else:
-        chosen = sorted(set(names()) - NEED_A_JDK, key=lambda name: (name == "cp-sat", name))
-    return list(dict.fromkeys([*(sorted(NEED_A_JDK) if kafka else ()), *chosen]))
+        chosen = list(names_without_jdk())
+    in_a_jvm = [name for name in names() if traits(name).needs_jdk]
+    return list(dict.fromkeys([*(in_a_jvm if kafka else ()), *chosen]))
 
 
 def _warm(assignor: object, state: "ApplicationState", seconds: float) -> float:
@@ -101,7 +101,7 @@ def _without_a_jdk(chosen: Iterable[str]) -> dict[str, str]:
     if reason is None:
         return {}
     print(f"optassign compare: Kafka's own classes are left out: {reason}", file=sys.stderr)
-    return {name: reason for name in chosen if name in NEED_A_JDK}
+    return {name: reason for name in chosen if traits(name).needs_jdk}
 
 
 def _played(state: "ApplicationState", name: str, arguments: Namespace) -> "Played":

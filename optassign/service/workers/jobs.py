@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from optassign.assignor import NEED_A_JDK, AssignorError, assign, create, names
+from optassign.assignor import AssignorError, assign, create, names_without_jdk
 from optassign.formats.assignment import Termination
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
@@ -122,7 +122,6 @@ def run_assign(job: AssignJob, say: Callable[[Outcome], None]) -> Details | None
 
 def run_compare(job: CompareJob, say: Callable[[Outcome], None]) -> None:
     """`optassign compare` on one snapshot, without --converge."""
-    from optassign.assignor import BASELINES
     from optassign.judging.comparison import compare
 
     try:
@@ -138,8 +137,8 @@ def run_compare(job: CompareJob, say: Callable[[Outcome], None]) -> None:
         answer = assign(state, assignor)
         return answer, time.perf_counter() - start
 
-    chosen = job.assignors or tuple(sorted(set(names()) - NEED_A_JDK, key=lambda name: (name == "cp-sat", name)))
-    comparison = compare(state, chosen, ask, baselines=BASELINES)
+    chosen = job.assignors or names_without_jdk()
+    comparison = compare(state, chosen, ask)
     content = json.dumps(comparison.as_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return say(Answer(content.encode(), state.application, ignored=tuple(shorten(name) for name in ignored[:_MOST_NAMES])))
 

@@ -88,7 +88,7 @@ def reordered(value: Any, rng: random.Random | None) -> Any:
 def test_all_baselines_are_here() -> None:
     found: list[str] = []
     for name in assignors.names():
-        if name not in {"cp-sat", "greedy", *assignors.NEED_A_JDK}:
+        if not (assignors.traits(name).keeps_rules or assignors.traits(name).needs_jdk):
             default, *others = assignors.variants(name) or (name,)
             found += [name, *(f"{name}:{other}" for other in others)]
             if default != name:
