@@ -21,7 +21,7 @@ from pathlib import Path
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.faults import Fault, FaultyFront
 from optassign.benchmarks.kafka.group import PRELOAD, Group
-from optassign.benchmarks.kafka.recorded import faults_of_recordings
+from optassign.benchmarks.kafka.recordings import faults_of_recordings
 from optassign.benchmarks.kafka.service import Service
 
 _NAMES = ("a", "b", "c", "d")

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.columns import REPLAYS, Column, spark_schema
-from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
-from optassign.benchmarks.spark.recorded import RECORDED
+from optassign.benchmarks.spark.tables.columns import REPLAYS, Column, spark_schema
+from optassign.benchmarks.spark.executors import Tell, circumstances_here, row_done, safe_table, telling
+from optassign.benchmarks.spark.recordings.decoder import RECORDED
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.solving.jobs import Job
 from optassign.benchmarks.spark.solving.solver_process import shared
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, append_each, read
+from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, REPLAYED, TABLES, append, append_each, read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

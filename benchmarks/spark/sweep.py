@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.columns import RESULTS, spark_schema
-from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
+from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
+from optassign.benchmarks.spark.executors import Tell, circumstances_here, row_done, safe_table, telling
 from optassign.benchmarks.spark.presets import Row
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.solving.jobs import Job
 from optassign.benchmarks.spark.solving.solver_process import shared
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import RESULT, append, read
+from optassign.benchmarks.spark.tables.parquet import RESULT, append, read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from optassign.benchmarks.spark.make_recordings import make
+from optassign.benchmarks.spark.recordings.generator import make
 from optassign.benchmarks.spark.replay import run_replay
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.session import session

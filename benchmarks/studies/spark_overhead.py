@@ -13,7 +13,7 @@ from optassign.assignor import assign
 from optassign.benchmarks.spark.presets import Row, Sweep
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.session import session
-from optassign.benchmarks.spark.solving.measuring import measure_columns
+from optassign.benchmarks.spark.solving.answer_columns import measure_columns
 from optassign.benchmarks.spark.storage import Storage
 from optassign.benchmarks.spark.sweep import run_sweep
 from optassign.benchmarks.tables import markdown

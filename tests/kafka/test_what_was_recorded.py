@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sound import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
-from optassign.benchmarks.kafka.recorded import faults_of_recordings
+from optassign.benchmarks.kafka.recordings import faults_of_recordings
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.recordings.files import entries

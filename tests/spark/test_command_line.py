@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_cluster import finished, on, optassign, rows_of
 
-from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_table
+from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, columns_table
 from optassign.benchmarks.spark.presets import Sweep
 from optassign.benchmarks.spark.report.report import shown
 from optassign.benchmarks.spark.solving.jobs import Limits

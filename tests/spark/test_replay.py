@@ -12,8 +12,8 @@ import pytest
 from spark_cluster import Cluster, finished, on, optassign, rows_of
 
 from optassign import assign
-from optassign.benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
-from optassign.benchmarks.spark.make_recordings import make
+from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
+from optassign.benchmarks.spark.recordings.generator import make
 from optassign.benchmarks.spark.report.report import shown
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording

@@ -4,7 +4,7 @@ import pytest
 
 from optassign import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
+from optassign.benchmarks.spark.recordings.scale import scaled_assignment, scaled_state
 from optassign.judging.metrics import measure
 
 SPECS = [

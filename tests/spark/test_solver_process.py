@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.columns import RESULTS, arrow_schema, table_of
-from optassign.benchmarks.spark.executing import safe_table
+from optassign.benchmarks.spark.tables.columns import RESULTS, arrow_schema, table_of
+from optassign.benchmarks.spark.executors import safe_table
 from optassign.benchmarks.spark.solving.jobs import Job, Limits
 from optassign.benchmarks.spark.solving.solver_process import SolverProcess
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import POISONED, Cluster, finished, kill, on, optassign, rows_of, wait_for
 
-from optassign.benchmarks.spark.columns import RESULTS, spark_schema
+from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
 from optassign.benchmarks.spark.presets import Sweep, SweepLimits
 from optassign.benchmarks.spark.sweep import key
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optassign.benchmarks.spark.recorded import RECORDED
+from optassign.benchmarks.spark.recordings.decoder import RECORDED
 from optassign.benchmarks.spark.replay import EPISODES
 from optassign.judging.balance import WINDOW_NAMES
 

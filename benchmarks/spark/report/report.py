@@ -12,7 +12,7 @@ from optassign.benchmarks.spark.report.plots import PICTURES
 from optassign.benchmarks.spark.report.queries import REPLAY, SWEEP, Query
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, RESULT, read
+from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, REPLAYED, RESULT, read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

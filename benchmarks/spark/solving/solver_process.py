@@ -137,7 +137,7 @@ class SolverProcess:
         self._errors.truncate()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "optassign.benchmarks.spark.solving.child", str(theirs.fileno())],
+                [sys.executable, "-m", "optassign.benchmarks.spark.solving.solver_main", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,

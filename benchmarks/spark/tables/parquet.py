@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optassign.benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, RESULTS, Column, spark_schema
+from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, RESULTS, Column, spark_schema
 from optassign.benchmarks.spark.storage import Storage
 
 if TYPE_CHECKING:

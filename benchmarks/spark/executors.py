@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.columns import Column, table_of
+from optassign.benchmarks.spark.tables.columns import Column, table_of
 
 __all__ = ["Tell", "circumstances_here", "row_done", "safe_table", "telling"]
 

@@ -1,4 +1,4 @@
-"""`python -m optassign.benchmarks.spark.documented`: renew the tables of columns in docs/spark.md."""
+"""`python -m optassign.benchmarks.spark.tables.column_docs`: renew the tables of columns in docs/spark.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.columns import REPLAYS, RESULTS, Column
+from optassign.benchmarks.spark.tables.columns import REPLAYS, RESULTS, Column
 from optassign.benchmarks.tables import markdown, put
 
 __all__ = ["DOCUMENT", "TABLES", "columns_table"]

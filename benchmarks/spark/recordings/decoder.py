@@ -7,7 +7,7 @@ import zlib
 from datetime import UTC, datetime
 from typing import Any
 
-from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
+from optassign.benchmarks.spark.recordings.scale import scaled_assignment, scaled_state
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError
 from optassign.formats.reading import read_value, to_model

@@ -1,4 +1,4 @@
-"""`python -m optassign.benchmarks.spark.make_recordings FOLDER`: recordings of any number, as the service writes them.
+"""`python -m optassign.benchmarks.spark.recordings.generator FOLDER`: recordings of any number, as the service writes them.
 
 Applications live through rebalance after rebalance, from seeded snapshots on: an answer, everything restored, the follow-up.
 When a group rests, something happens to it: the next snapshot. Each application has the same number of recordings.
@@ -78,7 +78,7 @@ def _life(
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.spark.make_recordings", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.spark.recordings.generator", description=__doc__)
     parser.add_argument("folder", type=Path)
     for name, default in (("number", 1000), ("tasks", 100), ("clients", 10), ("applications", 4)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help="default: %(default)s")

@@ -1,4 +1,4 @@
-"""The process that solves: `python -m optassign.benchmarks.spark.solving.child FD`, started and watched by `solver_process.py`.
+"""The process that solves: `python -m optassign.benchmarks.spark.solving.solver_main FD`, started and watched by `solver_process.py`.
 
 It takes one job after another from its connection and says what it does, so that whoever watches knows which assignor to
 blame when it is killed. It ends when the connection does, whatever it is doing: nothing is left behind by a killed executor.
@@ -21,9 +21,9 @@ from typing import Any
 
 from optassign.assignor import NEED_A_JDK, TaskAssignor, assign, create, register
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.recorded import RECORDED, read_recorded
+from optassign.benchmarks.spark.recordings.decoder import RECORDED, read_recorded
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
-from optassign.benchmarks.spark.solving.measuring import convergence_columns, measure_columns
+from optassign.benchmarks.spark.solving.answer_columns import convergence_columns, measure_columns
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
