@@ -1,77 +1,56 @@
-"""What sweeps and replays have in common on the executors and while the driver waits for them."""
+"""What the tasks of sweeps and replays do on an executor, around the solving of a row."""
 
 from __future__ import annotations
 
 import gc
 import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.tables.columns import Column, table_of
+from optassign.benchmarks.spark.tables.columns import Column, to_record_batch
 
-__all__ = ["Tell", "circumstances_here", "row_done", "safe_table", "telling"]
-
-Tell = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and of what, now and then, from a thread of its own."""
+__all__ = ["count_row", "executor_columns", "to_record_batch_or_failures"]
 
 
-@contextmanager
-def telling(done: Callable[[], int], total: int, what: str, tell: Tell | None) -> Iterator[None]:
-    """While in the context `tell` hears what `done` says."""
-    if tell is None:
-        yield
-        return
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.5):
-            tell(min(done(), total), total, what)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        tell(min(done(), total), total, what)
-
-
-def circumstances_here() -> dict[str, Any]:
-    """Columns that only the executor knows."""
+def executor_columns() -> dict[str, Any]:
+    """The columns that only the executor knows: its host, and the threads that a task may use there."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     return {"host": socket.gethostname(), "solver_threads": context.cpus() if context is not None else 1}
 
 
-def row_done(finished: Any) -> None:
-    """Count it in Spark's accumulator `finished`."""
-    global _modules
+def count_row(finished: Any) -> None:
+    """Add a row to Spark's accumulator `finished`, from which the driver reads the progress."""
+    global _frozen_modules
     finished.add(1)
-    # Spark's workers collect garbage after each task, 50 ms over all that modules consist of: leave that out.
-    if len(sys.modules) > _modules:
+    # Spark's Python worker collects garbage after each task, which takes 50 ms for all the objects that modules consist of.
+    # Those live as long as the worker: freezing keeps the collector away from them.
+    if len(sys.modules) > _frozen_modules:
         gc.freeze()
-        _modules = len(sys.modules)
+        _frozen_modules = len(sys.modules)
 
 
-_modules = 0
-"""How many were loaded when they were left out."""
+_frozen_modules = 0
+"""How many modules were loaded when their objects were frozen last."""
 
 
-def safe_table(rows: Sequence[dict[str, Any]], columns: Sequence[Column], identity: Sequence[str]) -> pa.RecordBatch:
-    """Rows as Arrow; one that does not fit its columns keeps only those named, and fails."""
+def to_record_batch_or_failures(
+    rows: Sequence[dict[str, Any]], columns: Sequence[Column], identity: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows as Arrow, whatever values they hold.
+
+    A row with a value that its column cannot hold becomes a failed one, which keeps only the columns named by `identity`.
+    """
     try:
-        return table_of(rows, columns)
+        return to_record_batch(rows, columns)
     except (pa.ArrowInvalid, OverflowError) as error:
         if len(rows) != 1:
-            return pa.concat_batches([safe_table([row], columns, identity) for row in rows])
+            return pa.concat_batches([to_record_batch_or_failures([row], columns, identity) for row in rows])
         (row,) = rows
         reason = f"a value does not fit its column: {' '.join(str(error).split())}"
         kept = {name: row[name] for name in identity if name in row}
-        return table_of([{**kept, "status": "failed", "error": reason}], columns)
+        return to_record_batch([{**kept, "status": "failed", "error": reason}], columns)

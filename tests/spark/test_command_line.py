@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_cluster import finished, on, optassign, rows_of
 
-from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, columns_table
 from optassign.benchmarks.spark.presets import Sweep
-from optassign.benchmarks.spark.report.report import shown
+from optassign.benchmarks.spark.report.report import format_value
 from optassign.benchmarks.spark.solving.jobs import Limits
+from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
 from optassign.judging.balance import WINDOW_NAMES
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
     text = (root / DOCUMENT).read_text(encoding="utf-8")
     for name, columns in TABLES.items():
         (table,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", text, re.DOTALL)
-        assert table == columns_table(columns), f"python -m {columns_table.__module__}"
+        assert table == column_table(columns), f"python -m {column_table.__module__}"
 
 
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     assert f"parquet.`{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown
     for section in report.sections:
         for line in section.rows:
-            assert f"| {' | '.join(shown(value) for value in line)} |" in markdown
-            assert all(f">{shown(value)}</td>" in html for value in line)
+            assert f"| {' | '.join(format_value(value) for value in line)} |" in markdown
+            assert all(f">{format_value(value)}</td>" in html for value in line)
     assert run.id in html
     assert html.count("<svg") >= 4
 
@@ -179,4 +179,4 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     ],
 )
 def test_numbers_are_written_for_people(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert format_value(value) == text

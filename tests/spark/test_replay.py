@@ -12,9 +12,9 @@ import pytest
 from spark_cluster import Cluster, finished, on, optassign, rows_of
 
 from optassign import assign
+from optassign.benchmarks.spark.recordings.generator import generate_recordings
+from optassign.benchmarks.spark.report.report import format_value
 from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
-from optassign.benchmarks.spark.recordings.generator import make
-from optassign.benchmarks.spark.report.report import shown
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
@@ -38,7 +38,7 @@ BAD = {
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Good ones of two applications, one of them with a name that Spark would pass by, and one bad one of each kind."""
     folder = tmp_path_factory.mktemp("recordings")
-    paths = make(folder, 16, tasks=12, clients=3, applications=2)
+    paths = generate_recordings(folder, 16, tasks=12, clients=3, applications=2)
     (folder / "application-2").rename(folder / "_application-2")
     good = json.loads(gzip.decompress(paths[0].read_bytes()))
     contents = [
@@ -131,7 +131,7 @@ def test_the_report_has_the_numbers_of_the_files(replayed: Path) -> None:
         paths = {row["path"] for row in rows if row["application"] == application}
         for name in ASSIGNORS:
             then, now = (sum(by_path[path][who] for path in paths) for who in ("recorded", name))
-            numbers = [shown(number) for number in (len(paths), then, now, then - now)]
+            numbers = [format_value(number) for number in (len(paths), then, now, then - now)]
             assert f"| {application} | {name} | {' | '.join(numbers)} |" in markdown.read_text()
             cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
             assert f"<td>{application}</td><td>{name}</td>{cells}" in html.read_text()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.tables.columns import RESULTS, arrow_schema, table_of
-from optassign.benchmarks.spark.executors import safe_table
+from optassign.benchmarks.spark.executors import to_record_batch_or_failures
 from optassign.benchmarks.spark.solving.jobs import Job, Limits
 from optassign.benchmarks.spark.solving.solver_process import SolverProcess
+from optassign.benchmarks.spark.tables.columns import RESULTS, arrow_schema, to_record_batch
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = Limits(answer_limit=3.0, convergence_limit=30.0, memory_limit=2048)
@@ -86,8 +86,8 @@ def test_a_snapshot_that_cannot_be_made_is_told(solver: SolverProcess) -> None:
 def test_a_value_that_does_not_fit_its_column_fails_its_row_alone() -> None:
     rows = [{"key": "a", "restore_work": 1 << 70}, {"key": "b", "restore_work": 7, "status": "ok"}]
     with pytest.raises(OverflowError):
-        table_of(rows, RESULTS)
-    table = safe_table(rows, RESULTS, ["key"])
+        to_record_batch(rows, RESULTS)
+    table = to_record_batch_or_failures(rows, RESULTS, ["key"])
     assert table.schema == arrow_schema(RESULTS)
     assert table.column("key").to_pylist() == ["a", "b"]
     assert table.column("status").to_pylist() == ["failed", "ok"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import POISONED, Cluster, finished, kill, on, optassign, rows_of, wait_for
 
-from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
 from optassign.benchmarks.spark.presets import Sweep, SweepLimits
-from optassign.benchmarks.spark.sweep import key
+from optassign.benchmarks.spark.sweep import row_key
+from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,7 +127,7 @@ def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_pat
     rows = rows_of(tmp_path / "out", "results")
     assert len(rows) == 6
     assert {row["key"] for row in rows} == {
-        key(spec, name) for spec in sweep_of(grid, tmp_path).specs() for name in ("waits", "sticky")
+        row_key(spec, name) for spec in sweep_of(grid, tmp_path).specs() for name in ("waits", "sticky")
     }
     assert {row["status"] for row in rows} == {"ok"}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from optassign.benchmarks.spark.tables.columns import REPLAYS, RESULTS, Column
-from optassign.benchmarks.tables import markdown, put
+from optassign.benchmarks.tables import replace_table, to_markdown
 
-__all__ = ["DOCUMENT", "TABLES", "columns_table"]
+__all__ = ["DOCUMENT", "TABLES", "column_table"]
 
 DOCUMENT = Path("docs/spark.md")
 TABLES: dict[str, Sequence[Column]] = {
@@ -21,24 +21,24 @@ TABLES: dict[str, Sequence[Column]] = {
 _SQL = {pa.string(): "string", pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean"}
 
 
-def columns_table(columns: Sequence[Column]) -> str:
-    """As Markdown, with Spark's names of types."""
-    return markdown(
+def column_table(columns: Sequence[Column]) -> str:
+    """The columns as a Markdown table, with Spark's names of types."""
+    return to_markdown(
         ("column", "type", "unit", "what it is"),
-        [(f"`{c.name}`", _type(c.type), c.unit.replace("|", "\\|"), c.meaning or "of the snapshot") for c in columns],
+        [(f"`{c.name}`", _sql_type(c.type), c.unit.replace("|", "\\|"), c.meaning or "of the snapshot") for c in columns],
     )
 
 
-def _type(kind: pa.DataType) -> str:
+def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_map(kind):
-        return f"map<{_type(kind.key_type)}, {_type(kind.item_type)}>"
+        return f"map<{_sql_type(kind.key_type)}, {_sql_type(kind.item_type)}>"
     if pa.types.is_list(kind):
-        return f"array<{_type(kind.value_type)}>"
+        return f"array<{_sql_type(kind.value_type)}>"
     if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{field.name}: {_type(field.type)}' for field in kind)}>"
+        return f"struct<{', '.join(f'{field.name}: {_sql_type(field.type)}' for field in kind)}>"
     return _SQL[kind]
 
 
 if __name__ == "__main__":
     for name, columns in TABLES.items():
-        put(name, columns_table(columns), DOCUMENT)
+        replace_table(name, column_table(columns), DOCUMENT)
