@@ -13,7 +13,7 @@ from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
-from optassign.judging.metrics import ranks
+from optassign.judging.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
 
 SIZES = ((100, 10, 2), (1000, 100, 20))
@@ -40,7 +40,7 @@ def rebalances_allowed(state: ApplicationState, first: TaskAssignment) -> int:
     """
     if first.plan is None:
         return 2
-    rank = ranks(state)
+    rank = Ranks(state)
     standby = {(task, client.process_id) for client in first.clients for task in client.standby}
     logged = {task.id for task in state.tasks if task.logged}
     cold = sum(

@@ -13,17 +13,17 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.balance import (
     WINDOW_NAMES,
     WindowName,
+    client_size,
     counts,
     excess,
     is_balanced,
     spread,
-    staying,
+    staying_clients,
     subtopology_balance,
-    unit,
     windows,
 )
-from optassign.judging.placement import Placement, listing, planned, standbys_per_task
-from optassign.judging.ranks import Ranks, ranks
+from optassign.judging.placement import Placement, clients_by_task, planned_placement, standbys_per_task
+from optassign.judging.ranks import Ranks
 from optassign.judging.validation import Rule, validate
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "is_balanced",
     "measure",
     "rack_crossings",
-    "ranks",
     "spread",
     "standby_moves",
     "subtopology_balance",
@@ -87,7 +86,7 @@ class Measures:
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
-    placement, ranked = Placement.of(state, assignment), ranks(state)
+    placement, ranked = Placement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
     cold = _cold(ranked, _pairs(state, placement))
     cold_warmups = _cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))
@@ -121,7 +120,7 @@ def goal_values(state: ApplicationState, assignment: TaskAssignment) -> dict[str
     the plan wants them in the same role; restore work where the plan wants no copy of the task; excess of the three
     active windows; active moves. An answer without a plan is its own plan.
     """
-    ranked, now, plan = ranks(state), Placement.of(state, assignment), planned(state, assignment)
+    ranked, now, plan = Ranks(state), Placement.of(state, assignment), planned_placement(state, assignment)
     pairs_now, pairs_planned = set(_pairs(state, now)), set(_pairs(state, plan))
     cold = _cold(ranked, pairs_now | pairs_planned)
     excesses = excess(state, now)
@@ -158,7 +157,7 @@ def standby_moves(state: ApplicationState, placement: Placement) -> int:
     """
     holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
     if state.remembered is None:
-        before = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+        before = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     else:
         before = dict(Placement.of(state, state.remembered).standby)
         holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
@@ -201,7 +200,7 @@ def weighted_load(state: ApplicationState, placement: Placement) -> float:
 
     1.0 where there is no active task.
     """
-    units = {client.process_id: unit(client) for client in state.clients}
+    units = {client.process_id: client_size(client) for client in state.clients}
     loads = dict.fromkeys(units, 0.0)
     for task in state.tasks:
         for client in placement.active[task.id]:
@@ -209,7 +208,7 @@ def weighted_load(state: ApplicationState, placement: Placement) -> float:
     total = sum(loads.values())
     if not total:
         return 1.0
-    mean = total / sum(unit(client) for client in staying(state))
+    mean = total / sum(client_size(client) for client in staying_clients(state))
     return max(load / units[client] for client, load in loads.items()) / mean
 
 
@@ -268,7 +267,7 @@ def _cold_actives(state: ApplicationState, ranked: Ranks, placement: Placement) 
 
 
 def _moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
-    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
+    owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
     return [
         task
         for task, before in owners.items()

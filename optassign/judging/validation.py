@@ -14,7 +14,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.judging.balance import is_balanced
 from optassign.judging.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
-from optassign.judging.ranks import Ranks, ranks
+from optassign.judging.ranks import Ranks
 
 __all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
 
@@ -44,7 +44,7 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
         state=state,
         clients=assignment.clients,
         placement=Placement.of(state, assignment),
-        ranks=ranks(state),
+        ranks=Ranks(state),
         previous=previous_assignment(state),
     )
     return [violation for rule in _RULES for violation in rule(case)]

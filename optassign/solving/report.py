@@ -18,7 +18,7 @@ from optassign.formats.assignment import (
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
 from optassign.judging.metrics import goal_values, rack_crossings, tag_values, weighted_load
-from optassign.judging.placement import planned
+from optassign.judging.placement import planned_placement
 from optassign.solving.arrays import Arrays
 from optassign.solving.stages import Solution
 
@@ -113,7 +113,7 @@ def _weighted(value: float, bound: float | None) -> GoalReport:
 
 def _configured(state: ApplicationState, answer: TaskAssignment, goals: tuple[str, ...]) -> dict[str, int | float]:
     """Goals (a) that are asked for, of the plan."""
-    where = planned(state, answer)
+    where = planned_placement(state, answer)
     found: dict[str, int | float] = {}
     for goal in goals:
         if goal == "rack_traffic":

@@ -220,6 +220,13 @@ def test_what_is_no_json(read: Callable[[bytes], Any], text: bytes, place: str, 
     check(str(error.value), "input", place, found, allowed)
 
 
+def test_a_repeated_name_is_found_among_many_in_linear_time() -> None:
+    """With 200,000 names, comparing each with all before it would take minutes."""
+    lags = ", ".join(f'"0_{partition}": 0' for partition in [*range(200_000), 199_999])
+    with pytest.raises(InputError, match=r"found field \"0_199999\" twice; allowed: each name once in an object"):
+        read_state(f'{{"format": 1, "clients": [{{"lags": {{{lags}}}}}]}}'.encode())
+
+
 def test_every_cut_of_a_good_file_is_refused_in_one_line() -> None:
     text = json.dumps(GOOD, indent=1).encode()
     for length in range(len(text) - 1):

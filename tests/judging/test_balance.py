@@ -8,7 +8,7 @@ from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.judging.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
-from optassign.judging.placement import planned
+from optassign.judging.placement import planned_placement
 
 
 def clients(*threads: int, **more: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_a_plan_is_counted_like_an_answer() -> None:
     state = logged(2, clients=clients(1, 1))
     given = answer({"a": "0_0 0_1", "b": ""}, plan={"a": "0_0", "b": "0_1"})
     assert not is_balanced(state, given)
-    assert is_balanced(state, planned(state, given))
+    assert is_balanced(state, planned_placement(state, given))
 
 
 def test_nothing_to_balance_is_balanced() -> None:

@@ -11,8 +11,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.judging.balance import excess, shares
 from optassign.judging.metrics import goal_values, measure
-from optassign.judging.placement import Placement, planned
-from optassign.judging.ranks import ranks
+from optassign.judging.placement import Placement, planned_placement
+from optassign.judging.ranks import Ranks
 from optassign.judging.validation import previous_assignment, validate
 
 SEEDS = 1500
@@ -35,7 +35,7 @@ def test_violations(seeds: range) -> None:
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"from {seeds[0]}")
 def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
     for seed, state, _ in each(seeds):
-        found = ranks(state)
+        found = Ranks(state)
         for task in state.tasks:
             for client in state.clients:
                 copy = (task.id, client.process_id)
@@ -57,7 +57,7 @@ def test_shares_and_excess(seeds: range) -> None:
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
                 assert shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
-        for placement in (Placement.of(state, given), planned(state, given)):
+        for placement in (Placement.of(state, given), planned_placement(state, given)):
             if not doubled(placement):  # a set of copies, as the dense version has it, counts doubles once
                 expected = dense.excess(state, pairs(placement, "active"), pairs(placement, "standby"))
                 assert excess(state, placement) == expected, f"seed {seed}"

@@ -17,7 +17,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import ORDERED
 from optassign.judging.metrics import goal_values, measure, rack_crossings, tag_values, weighted_load
-from optassign.judging.placement import planned
+from optassign.judging.placement import planned_placement
 from optassign.judging.validation import validate
 
 ASSIGNORS = ("cp-sat", "greedy")
@@ -159,7 +159,7 @@ def judged(state: ApplicationState, assignor: str) -> TaskAssignment:
 
 def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str, str], float | None]:
     """(stage, goal) -> value, by the measures."""
-    plan, values = planned(state, answer), goal_values(state, answer)
+    plan, values = planned_placement(state, answer), goal_values(state, answer)
     configured = {
         "rack_traffic": rack_crossings(state, plan),
         "tag_spread": tag_values(state, plan)[0],

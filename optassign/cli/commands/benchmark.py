@@ -68,7 +68,7 @@ def replay(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.solving.jobs import Limits
     from optassign.benchmarks.spark.storage import Storage
     from optassign.cli.commands.common import DONE
-    from optassign.judging.explain_text import many
+    from optassign.judging.explanation_text import pluralize
 
     registered = _registered(arguments)
     assignors = _chosen(arguments) or _all_but_kafkas()
@@ -90,7 +90,7 @@ def replay(arguments: Namespace) -> int:
         )
         run.save(storage)
         done = run_replay(spark, storage, run, progress.tell)
-        progress.say(f"{many(done.recordings, 'recording')} replayed, {total:,} are there")
+        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there")
         _write_report(spark, storage, run)
     return DONE
 
@@ -142,10 +142,10 @@ def _report(arguments: Namespace) -> int:
 
 def _go_on(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     from optassign.benchmarks.spark.sweep import list_rows, run_sweep
-    from optassign.judging.explain_text import many
+    from optassign.judging.explanation_text import pluralize
 
     solved = run_sweep(spark, storage, run, progress.tell)
-    progress.say(f"{many(solved, 'row')} solved, {len(list_rows(run)):,} are there")
+    progress.say(f"{pluralize(solved, 'row')} solved, {len(list_rows(run)):,} are there")
     print(run.id)
 
 
