@@ -180,7 +180,7 @@ def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: reading makes millions of objects and no garbage; collecting would take longer than that."""
+    """Switch garbage collection off: reading makes millions of objects and no garbage, and collecting would take longer."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
