@@ -1,4 +1,4 @@
-"""Whatever is wrong with an input is said in one line: where it is, what was found, what is allowed."""
+"""Reading: an error says in one line where an input is wrong, what was found there, and what is allowed."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""Shares, windows, excess, spread: KIP-441's example, water filling by hand, clients of all sizes."""
+"""Shares, windows, excess and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""Explanations: the reasons are the true ones, and the words say them."""
+"""Explanations: the reasons that they give are true, and the lines of text say the same."""
 
 import json
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ TWO_THREADS = snapshot(
 )
 
 
-def words(lines: Iterable[str]) -> str:
+def join_lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
@@ -39,7 +39,7 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     # Back on a, its active tasks were 5 of 4 and its logged ones 4 of 2–3; b could not spare one either.
     assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
-    text = words(task_to_lines(e))
+    text = join_lines(task_to_lines(e))
     assert "active: moves from a to b" in text
     assert "its client had more than its window allows" in text
     assert "R3 leaves 2 clients" in text
@@ -50,7 +50,7 @@ def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
     b = e.candidates[1]
     assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
     assert e.why_moved is None
-    text = words(task_to_lines(e))
+    text = join_lines(task_to_lines(e))
     assert "it is the only client that is caught up, so R3 leaves no other" in text
     assert "300 offsets to replay, so R3 keeps the active copy away" in text
 
@@ -60,7 +60,7 @@ def test_a_plan_and_what_it_waits_for() -> None:
         update={"report": Report(waiting=(Waiting(task="0_2", process_id="b", role="active", lag=300, slot=True),))}
     )
     e = explain_task(TWO_THREADS, given, "0_2")
-    text = words(task_to_lines(e))
+    text = join_lines(task_to_lines(e))
     assert "the plan wants it on b, once that is caught up: 300 offsets to replay" in text
     assert "0_2 active on b: 300 offsets to go, being restored" in text
     assert "planned: active" in text
@@ -68,7 +68,7 @@ def test_a_plan_and_what_it_waits_for() -> None:
     assert (all_.followup_by, all_.followup_ms) == ("b", 60_000)
     assert [(c.task, c.process_id, c.role, c.offsets) for c in all_.restores] == [("0_2", "b", "warmup", 300)]
     assert all_.planned_work == 300
-    assert "follow-up after 60 s, asked for by b" in words(answer_to_lines(all_))
+    assert "follow-up after 60 s, asked for by b" in join_lines(answer_to_lines(all_))
 
 
 def one_mover(**b: object) -> ApplicationState:
@@ -121,14 +121,14 @@ def test_a_client_that_has_gone() -> None:
     assert (len(e.moves), e.stay, e.new, e.gone) == (0, 1, 2, 1)
     assert explain_task(state, given, "0_1").why_moved == "gone"
     assert explain_task(state, given, "0_2").why_moved is None
-    assert "2 had no client (1 because it has gone)" in words(answer_to_lines(e))
+    assert "2 had no client (1 because it has gone)" in join_lines(answer_to_lines(e))
 
 
 def test_tasks_that_nobody_is_caught_up_on() -> None:
     state = snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
     given = answer({"a": "0_1", "b": "0_0"})
     assert explain_answer(state, given).nobody_caught_up == ("0_0", "0_1")
-    text = words(task_to_lines(explain_task(state, given, "0_0")))
+    text = join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert "no client is caught up; R3 leaves those that lag least: 1 client" in text
 
 
@@ -136,7 +136,7 @@ def test_tasks_without_a_changelog_have_no_lags() -> None:
     e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
     assert e.kind == "stateless"
     assert [c.lag for c in e.candidates] == [None, None]
-    assert "any client may run it" in words(task_to_lines(e))
+    assert "any client may run it" in join_lines(task_to_lines(e))
 
 
 def test_in_a_large_group_only_those_concerned_are_listed() -> None:
@@ -147,7 +147,7 @@ def test_in_a_large_group_only_those_concerned_are_listed() -> None:
     e = explain_task(state, given, "0_0")
     assert [c.process_id for c in e.candidates] == ["c07", "c11"]
     assert (e.others, e.others_may_be_active, e.others_cost) == (28, False, 1234567)
-    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in words(task_to_lines(e))
+    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in join_lines(task_to_lines(e))
 
 
 def test_what_a_client_gains_and_loses() -> None:
@@ -160,7 +160,7 @@ def test_what_a_client_gains_and_loses() -> None:
     count = e.windows[0]
     assert (count.window, count.low, count.high, count.before, count.after) == ("active", 2, 2, 1, 2)
     assert [(c.task, c.offsets) for c in e.restores] == [("0_2", 300)]
-    text = words(client_to_lines(e))
+    text = join_lines(client_to_lines(e))
     assert "client b (1 thread)" in text
     assert "active: 1 kept; gains 0_2" in text
     assert "standby: 0 kept; loses 0_1, 0_2 (before: what its disk lists)" in text
@@ -170,7 +170,7 @@ def test_what_a_client_gains_and_loses() -> None:
 
 def test_a_client_outside_its_window_is_said_to_be() -> None:
     e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
-    assert "active tasks: 5 → 5, window 4, outside it" in words(client_to_lines(e))
+    assert "active tasks: 5 → 5, window 4, outside it" in join_lines(client_to_lines(e))
 
 
 def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:

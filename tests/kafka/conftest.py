@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sound import RATE
+from kafka_group import RATE
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.group import PRELOAD, Group

@@ -1,4 +1,4 @@
-"""At a multiple of its size a rebalance is the same, so many times over."""
+"""A rebalance at a multiple of its size has the same measures, so many times as large."""
 
 import pytest
 
