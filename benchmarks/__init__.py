@@ -1,1 +1,1 @@
-"""Benchmarks: every assignor on a grid of snapshots and seeds, judged by the same measures."""
+"""Benchmarks: the studies behind docs/benchmarks.md, sweeps and replays on Spark, a real Kafka cluster, digests of answers."""

@@ -1,9 +1,17 @@
-"""Digests of answers: whether a change of the code alters what is answered, byte for byte but for the seconds.
+"""Digests of answers: whether a change of the code changes any answer, byte for byte but for times.
 
-`python -m optassign.benchmarks.answers` compares today's answers with the digests in benchmarks/answers.txt and names the
-snapshots whose answers differ; `--write` renews the file, where a change of the answers is intended. The snapshots: all that
-tests/data has, the grid, 2,000 generated ones of all kinds, goals (a) and presets among them; of every tenth the whole
-convergence.
+    python -m optassign.benchmarks.answers              # compare with the digests in benchmarks/answers.txt
+    python -m optassign.benchmarks.answers --every 10   # the same for every tenth snapshot: half a minute at most
+    python -m optassign.benchmarks.answers --write      # renew the file, where answers are meant to change
+
+To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file; the
+last line counts those that are; the exit code is 1 if there is a difference.
+
+The snapshots are all that tests/data holds, the grid, generated ones of every shape, and small ones with unusual goals, orders,
+presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. Where the whole convergence is
+compared (all of tests/data, every tenth generated snapshot), the digest is that of all its answers.
+
+A digest depends on the versions of OR-Tools and numpy in constraints.txt: after raising one of them, renew the file, too.
 """
 
 from __future__ import annotations
@@ -12,15 +20,16 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import GRID
-from optassign.benchmarks.studies.rules import specs
+from optassign.benchmarks.grid import GRID, small_specs
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
@@ -31,51 +40,49 @@ from optassign.recordings.recording import read_recording
 from optassign.simulation.successors import after_restoration
 
 DIGESTS = Path(__file__).with_name("answers.txt")
+"""One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""
 DATA = Path("tests/data")
-_PER_SHAPE = 324
+_GENERATED_PER_SHAPE = 324
+_WITH_GOALS = 56
 _TIME_LIMIT = 600.0
-"""Seconds; deterministic limits end each search long before."""
+"""Seconds. Deterministic limits end each search long before, so no answer depends on the speed of the machine."""
 _MOST_FOLLOW_UPS = 40
+_OURS = ("cp-sat", "greedy")
 _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability", "sticky", "weighted-shards")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One snapshot by its name; made where it is answered."""
+    """One snapshot under some assignors."""
 
     name: str
-    assignors: tuple[str, ...] = ("cp-sat", "greedy")
-    to_the_end: bool = False
-
-    def state(self) -> ApplicationState:
-        """The snapshot. NotBalancedError where there is no settled group of this kind."""
-        source, _, rest = self.name.partition(" ")
-        if source == "data":
-            path = DATA / rest
-            return read_recording(path).snapshot if path.suffix == ".gz" else read_state(str(path))
-        if source == "grid":
-            return GRID[rest].generate()
-        if source == "goals":
-            return _with_goals(int(rest))
-        shape, number = rest.split()
-        return next(spec for spec in specs(shape, int(number) + 1) if spec.seed == int(number)).generate()  # type: ignore[arg-type]
+    make: Callable[[], ApplicationState]
+    """Reads or generates the snapshot, in the process that answers it; NotBalancedError where there is no such group."""
+    assignors: tuple[str, ...] = _OURS
+    converges: bool = False
+    """cp-sat and greedy answer all rebalances until the group rests, not only the first."""
 
 
-def cases() -> Iterator[Case]:
-    """All of them, in order."""
+def list_cases() -> Iterator[Case]:
+    """All cases, in the order of the file."""
     for path in sorted(path.relative_to(DATA) for path in DATA.rglob("*.json*")):
-        yield Case(f"data {path}", ("cp-sat", "greedy", *_BASELINES), to_the_end=True)
+        yield Case(f"data {path}", partial(_read_snapshot, DATA / path), (*_OURS, *_BASELINES), converges=True)
     for number, (name, spec) in enumerate(GRID):
-        yield Case(f"grid {name}", ("cp-sat", "greedy", *(_BASELINES if number % 4 == 0 and spec.tasks <= 100 else ())))
+        baselines = _BASELINES if number % 4 == 0 and spec.tasks <= 100 else ()
+        yield Case(f"grid {name}", spec.generate, (*_OURS, *baselines))
     for shape in SHAPES:
-        for number in range(_PER_SHAPE):
-            yield Case(f"generated {shape} {number}", to_the_end=number % 10 == 0)
-    for number in range(56):
-        yield Case(f"goals {number}", ("cp-sat", "greedy", *_BASELINES))
+        for number, spec in enumerate(small_specs(shape, _GENERATED_PER_SHAPE)):
+            yield Case(f"generated {shape} {number}", spec.generate, converges=number % 10 == 0)
+    for number in range(_WITH_GOALS):
+        yield Case(f"goals {number}", partial(_generate_with_goals, number), (*_OURS, *_BASELINES))
 
 
-def _with_goals(number: int) -> ApplicationState:
-    """Small snapshots with goals (a), other orders, preset `weighted`, drains, capacities."""
+def _read_snapshot(path: Path) -> ApplicationState:
+    return read_recording(path).snapshot if path.suffix == ".gz" else read_state(path)
+
+
+def _generate_with_goals(number: int) -> ApplicationState:
+    """A small snapshot with racks, tags, load or another order as goals, preset `weighted`, draining clients, capacities."""
     rng = random.Random(f"goals {number}")
     capacities: tuple[float | tuple[float, float], ...] = (1.0, (0.5, 2.0))
     threads: tuple[int | tuple[int, int], ...] = (1, 2, (1, 3))
@@ -117,47 +124,55 @@ def _with_goals(number: int) -> ApplicationState:
     )
 
 
-def digests(case: Case) -> list[str]:
-    """A line for each assignor: the snapshot, the assignor, the digest of its answers."""
+def answer_case(case: Case) -> list[str]:
+    """The lines of the file for a case, one for each assignor."""
     try:
-        state = case.state()
+        state = case.make()
     except NotBalancedError:
         return [f"{case.name}\tno such group"]
-    return [f"{case.name}\t{assignor}\t{_digest(state, assignor, case.to_the_end)}" for assignor in case.assignors]
+    return [
+        f"{case.name}\t{assignor}\t{_digest(state, assignor, case.converges and assignor in _OURS)}"
+        for assignor in case.assignors
+    ]
 
 
-def _digest(state: ApplicationState, assignor: str, to_the_end: bool) -> str:
+def _digest(state: ApplicationState, assignor: str, converges: bool) -> str:
     answers = [assign(state, assignor, _TIME_LIMIT)]
-    if to_the_end and assignor in {"cp-sat", "greedy"}:
-        for _ in range(_MOST_FOLLOW_UPS):
-            if all(client.followup_rebalance_ms is None for client in answers[-1].clients):
-                break
-            state = after_restoration(state, answers[-1])
-            answers.append(assign(state, assignor, _TIME_LIMIT))
-    return sha256("\n".join(map(_text, answers)).encode()).hexdigest()[:12]
+    for _ in range(_MOST_FOLLOW_UPS if converges else 0):
+        if all(client.followup_rebalance_ms is None for client in answers[-1].clients):
+            break
+        state = after_restoration(state, answers[-1])
+        answers.append(assign(state, assignor, _TIME_LIMIT))
+    return sha256("\n".join(map(_to_text, answers)).encode()).hexdigest()[:12]
 
 
-def _text(answer: TaskAssignment) -> str:
+def _to_text(answer: TaskAssignment) -> str:
     data = answer.without_times().model_dump(mode="json")
-    # What an assignor does not serve is said since later than it is not served.
+    # The digests are older than the notes that name goals which an assignor does not serve: those are no part of them.
     data["report"]["notes"] = [note for note in data["report"]["notes"] if not note.startswith(UNSERVED)]
     return json.dumps(data, sort_keys=True)
 
 
 def main() -> int:
-    """1 if some answer differs from what the file has."""
-    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.answers", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="renew the digests")
+    """Answer, and compare or write; 1 if an answer differs from the one on file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m optassign.benchmarks.answers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--write", action="store_true", help="renew the digests, all of them")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th snapshot")
     arguments = parser.parse_args()
-    chosen = list(cases())[:: arguments.every]
+    if arguments.write and arguments.every != 1:
+        parser.error("found --write with --every; allowed: --write alone, since it replaces the whole file")
+    chosen = list(islice(list_cases(), 0, None, arguments.every))
     with ProcessPoolExecutor() as pool:
-        lines = [line for found in pool.map(digests, chosen, chunksize=8) for line in found]
+        lines = [line for answered in pool.map(answer_case, chosen, chunksize=8) for line in answered]
     if arguments.write:
         DIGESTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return 0
-    known = set(DIGESTS.read_text(encoding="utf-8").splitlines())
-    different = [line for line in lines if line not in known]
+    on_file = set(DIGESTS.read_text(encoding="utf-8").splitlines())
+    different = [line for line in lines if line not in on_file]
     for line in different:
         print(f"differs: {line.rpartition(chr(9))[0]}")
     print(f"{len(lines) - len(different)} of {len(lines)} as before ({len(chosen)} snapshots)")

@@ -21,18 +21,18 @@ from pathlib import Path
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.faults import Fault, FaultyFront
 from optassign.benchmarks.kafka.group import PRELOAD, Group
-from optassign.benchmarks.kafka.recorded import faults_of_recordings
+from optassign.benchmarks.kafka.recordings import check_recordings
 from optassign.benchmarks.kafka.service import Service
 
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1
 _TIMEOUT_MS = 1000
 _PAUSE_SECONDS = (1.0, 12.0)
-"""Between two actions: from in the middle of a rebalance to long after it."""
+"""Least and most seconds between two actions: from in the middle of a rebalance to long after it."""
 
 
 class Chaos:
-    """Random actions on an application and its service."""
+    """Takes random actions on an application and its service."""
 
     def __init__(self, group: Group, service: Service, front: FaultyFront, seed: int) -> None:
         self.history: list[str] = []
@@ -42,10 +42,10 @@ class Chaos:
         self._front = front
         self._random = random.Random(seed)
         self._start = time.monotonic()
-        self._ailing = False
+        self._faulty = False
 
     def act(self) -> None:
-        """Do one thing that is possible now."""
+        """Take one of the actions that are possible now."""
         running = sorted(self._group.instances)
         stopped = [name for name in _NAMES if name not in running]
         expendable = running if len(running) > _LEAST_INSTANCES else []
@@ -55,24 +55,24 @@ class Chaos:
             ("leave", expendable, self._group.leave, 2),
             ("restart", running, self._restart, 2),
             ("rebalance", running, lambda name: self._group.instances[name].rebalance(), 1),
-            ("service", [] if self._ailing else ["kill", "stop", "pause"], self._hurt_service, 2),
-            ("fault", [] if self._ailing else [each.value for each in Fault if each is not Fault.NONE], self._set_fault, 3),
-            ("heal", ["service"] if self._ailing else [], lambda _: self._heal(), 4),
+            ("service", [] if self._faulty else ["kill", "stop", "pause"], self._hurt_service, 2),
+            ("fault", [] if self._faulty else [each.value for each in Fault if each is not Fault.NONE], self._set_fault, 3),
+            ("heal", ["service"] if self._faulty else [], lambda _: self._heal(), 4),
         ]
         possible = [each for each in actions if each[1]]
         verb, targets, do, _ = self._random.choices(possible, [weight for *_, weight in possible])[0]
         target = self._random.choice(targets)
-        self._tell(f"{verb} {target}")
+        self._log(f"{verb} {target}")
         self.counts[verb] += 1
         do(target)
 
     def pause(self) -> None:
-        """Let things happen for a random time."""
+        """Wait for a random time, in which the application goes on."""
         time.sleep(self._random.uniform(*_PAUSE_SECONDS))
 
-    def end(self) -> None:
-        """Service and answers as they should be, and at least two instances."""
-        self._tell("heal service")
+    def restore(self) -> None:
+        """Make service and answers faultless again, and start instances until there are two."""
+        self._log("heal service")
         self._heal()
         for name in [name for name in _NAMES if name not in self._group.instances][: 2 - len(self._group.instances)]:
             self._group.start(name)
@@ -82,27 +82,30 @@ class Chaos:
         self._group.start(name)
 
     def _hurt_service(self, how: str) -> None:
-        self._ailing = True
+        self._faulty = True
         getattr(self._service, how)()
 
     def _set_fault(self, value: str) -> None:
-        self._ailing = True
+        self._faulty = True
         self._front.fault = Fault(value)
 
     def _heal(self) -> None:
-        self._ailing = False
+        self._faulty = False
         self._front.fault = Fault.NONE
         self._service.resume()
         self._service.start()
 
-    def _tell(self, action: str) -> None:
+    def _log(self, action: str) -> None:
         line = f"{time.monotonic() - self._start:7.1f} s  {action}"
         self.history.append(line)
         print(line, file=sys.stderr, flush=True)
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Play, let it settle, and account for everything; the summary. `problems` is empty where all is well."""
+    """Play for so many minutes, let the application settle, and check everything.
+
+    Returns the summary; its `problems` are empty if nothing was wrong.
+    """
     problems: list[str] = []
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "broker"))
@@ -124,13 +127,13 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
                 chaos.pause()
                 group.assert_nothing_died()
                 group.load.check()
-            chaos.end()
+            chaos.restore()
             group.await_complete()
             group.mark()
             probes = group.settle()
             group.await_complete().assert_balanced(standbys=1)
             group.load.await_accounted()
-            recordings, faults = faults_of_recordings(service.recordings)
+            recordings, faults = check_recordings(service.recordings)
             problems += faults
         except AssertionError as error:
             problems.append(str(error))
@@ -153,7 +156,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
 
 
 def main() -> int:
-    """The command line; 0 where nothing was lost."""
+    """Run the command; 0 if nothing was wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m optassign.benchmarks.chaos", description=(__doc__ or "").partition("\n")[0]
     )

@@ -1,7 +1,8 @@
-"""The standard grid of snapshots, fixed by seeds in this one place: what tests and benchmarks run over."""
+"""The snapshots that tests and benchmarks run over, fixed by seeds: the standard grid, large ones, many small ones."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import product
@@ -30,12 +31,12 @@ class Spec:
     dense: bool = False
 
     def generate(self) -> ApplicationState:
-        """The snapshot, the same each time."""
+        """Generate the snapshot; the same each time."""
         return generate(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     @property
     def name(self) -> str:
-        """Short, unique in a grid: the shape, tasks × clients × standbys, and what else is not a default."""
+        """A short name, unique in a grid: the shape, tasks × clients × standbys, and every other field that has no default."""
         parts = [f"{self.shape}-{self.tasks}x{self.clients}x{self.standbys}"]
         for field in fields(self)[4:]:
             value = getattr(self, field.name)
@@ -73,11 +74,12 @@ _KINDS = (  # stateless, unlogged, share of unknown lags
 _THREADS: tuple[int | tuple[int, int], ...] = (1, 2, (1, 4), 3, (1, 2), 4)
 
 
-def _standard() -> list[Spec]:
+def _standard_specs() -> list[Spec]:
     specs = []
     for n, (shape, standbys) in enumerate(product(SHAPES, (0, 1, 2, 3))):
         for i, (tasks, clients) in enumerate(_SIZES):
-            # Latin: each shape meets each kind and each number of threads, and so does each size.
+            # Shifted by one from row to row, as in a Latin square: each shape meets each kind of tasks and each number of
+            # threads, and so does each size, without a snapshot for every combination.
             stateless, unlogged, unknown = _KINDS[(n + i) % len(_KINDS)]
             specs.append(
                 Spec(
@@ -107,8 +109,8 @@ def _standard() -> list[Spec]:
     return specs
 
 
-GRID = Grid(_standard())
-"""Six shapes × 0–3 standbys × 2–100 clients, equal and mixed threads, all kinds of tasks, unknown lags; odd cases."""
+GRID = Grid(_standard_specs())
+"""Six shapes × 0–3 standbys × 2–100 clients, equal and mixed threads, all kinds of tasks, unknown lags; extreme cases."""
 
 LARGE = Grid(
     [
@@ -122,3 +124,29 @@ LARGE = Grid(
     ]
 )
 """Sizes to measure, not to test."""
+
+
+def small_specs(shape: Shape, number: int) -> Iterator[Spec]:
+    """So many small snapshots of a shape, of all kinds; the n-th has seed n and is always the same.
+
+    For some of them there is no settled group: generating those raises NotBalancedError.
+    """
+    threads: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 4), (1, 2), (2, 5))
+    for n in range(number):
+        rng = random.Random(f"{shape} {n}")
+        clients = rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 16])
+        yield Spec(
+            shape,
+            tasks=rng.randint(1, 12) * rng.choice([1, 2, 4, 8]),
+            clients=clients,
+            standbys=rng.choice([0, 1, 1, 2, 3]),
+            warmups=rng.choice([1, 2, 2, 5, 20]),
+            threads=rng.choice(threads),
+            seed=n,
+            stateless=rng.choice([0.0, 0.2, 0.5]),
+            unlogged=rng.choice([0.0, 0.0, 0.3]),
+            tiny=rng.choice([0.0, 0.0, 0.2]),
+            unknown=rng.choice([0.0, 0.0, 0.0, 0.2, 1.0]),
+            memory=rng.random() < 0.5,
+            dense=rng.random() < 0.2,
+        )

@@ -1,4 +1,4 @@
-"""One KRaft broker and controller in one JVM."""
+"""A Kafka broker: broker and controller (KRaft) in one JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from optassign.benchmarks.kafka.load import CRITICAL
-from optassign.benchmarks.kafka.processes import ChildProcess, free_ports, java
+from optassign.benchmarks.kafka.processes import ChildProcess, find_free_ports, java_command
 from optassign.benchmarks.kafka.waiting import await_condition
 
 _READY = "Kafka Server started"
@@ -20,16 +20,16 @@ _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants th
 
 
 class Broker:
-    """A broker in a folder of its own; a context manager."""
+    """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
 
     def __init__(self, folder: Path) -> None:
-        port, controller_port = free_ports(2)
+        port, controller_port = find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
         folder.mkdir(parents=True)
         properties = folder / "server.properties"
         properties.write_text(_properties(port, controller_port, folder / "logs"), encoding="utf-8")
-        # StorageTool prints to standard output only what it did; a failure is an exit code and a text.
-        formatting = java(
+        # StorageTool reports a failure by its exit code and a text.
+        formatting = java_command(
             "kafka.tools.StorageTool",
             ["format", "-t", _CLUSTER_ID, "-c", str(properties)],
             heap_mb=128,
@@ -38,17 +38,17 @@ class Broker:
         done = subprocess.run(formatting, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
-        command = java("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
+        command = java_command("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
         self.process = ChildProcess(command, folder / "broker.log")
-        await_condition("broker started", self._ready, logs=lambda: [self.log])
+        await_condition("broker started", self._has_started, logs=lambda: [self.log])
 
     @property
     def log(self) -> Path:
-        """What it wrote."""
+        """The file with the output of the broker."""
         return self.process.log
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
-        """Create topics; KafkaException if one is there already."""
+        """Create topics; KafkaException if one of them exists."""
         admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
         for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
             future.result(timeout=60)
@@ -57,9 +57,9 @@ class Broker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.process.kill()  # nothing of it is needed any more
+        self.process.kill()  # its data is not needed any more, so it need not stop cleanly
 
-    def _ready(self) -> bool:
+    def _has_started(self) -> bool:
         if not self.process.alive:
             raise RuntimeError(f"the broker ended:\n{self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}")
         return _READY in self.log.read_text(encoding="utf-8", errors="replace")

@@ -18,38 +18,38 @@ _TIMEOUT = 30.0
 
 
 class Fault(StrEnum):
-    """What the server in front does with the service's answers."""
+    """What the server in front does with the answers of the service."""
 
     NONE = "none"
-    """Hands them on."""
+    """Passes them on."""
     SLOW = "slow"
-    """Hands them on when nobody waits any more."""
+    """Passes them on when the plug-in has stopped waiting."""
     ERROR = "error"
-    """Status 500 instead."""
+    """Answers with status 500 instead."""
     CUT = "cut"
-    """Half of the body, then the connection ends."""
+    """Sends half of the body, then closes the connection."""
     GARBAGE = "garbage"
-    """Status 200, and no JSON."""
+    """Answers with status 200 and something that is no JSON."""
     EMPTY = "empty"
-    """Status 200, JSON of the right form, and no task for anyone."""
+    """Answers with status 200 and JSON of the right form, in which no client has a task."""
     TWICE = "twice"
-    """Every task active on every client, which kills the thread that takes it over."""
+    """Makes every task active on every client, which kills the threads that take them over."""
     FORGOTTEN = "forgotten"
-    """One task on no client, which Kafka does not notice."""
+    """Leaves one task out, which Kafka does not notice."""
     STRANGER = "stranger"
-    """Process ids that are not in the group."""
+    """Gives the tasks to process ids that are not in the group."""
     PROTOCOL = "protocol"
-    """Another protocol version than the plug-in speaks."""
+    """Says that it speaks another version of the protocol than the plug-in."""
 
 
 class FaultyFront:
-    """Listens on a port of its own and hands requests on to `target`; set `fault` at any time. A context manager."""
+    """Listens on a port of its own and passes requests on to `target`. Set `fault` at any time. A context manager."""
 
     def __init__(self, target: str, slow_seconds: float) -> None:
         self.target = target
         self.fault = Fault.NONE
         self.requests: Counter[Fault] = Counter()
-        """Requests that came while this fault was set."""
+        """Fault -> number of requests that came while it was set."""
         self._slow_seconds = slow_seconds
         self._closed = threading.Event()
         front = self
@@ -60,7 +60,7 @@ class FaultyFront:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                front._answer(self, body)
+                front._answer_request(self, body)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass
@@ -70,7 +70,7 @@ class FaultyFront:
             block_on_close = False
 
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # the plug-in hung up, as it should where the answer came too late
+                pass  # the plug-in closes the connection when an answer is late, as it should
 
         self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -81,7 +81,7 @@ class FaultyFront:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """End it; who waits for a slow answer gets none."""
+        """Stop listening; slow answers that are still waited for are not sent."""
         self._closed.set()
         self._server.shutdown()
         self._server.server_close()
@@ -92,13 +92,13 @@ class FaultyFront:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _answer(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    def _answer_request(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         fault = self.fault
         self.requests[fault] += 1
         try:
-            status, headers, answer = self._ask(handler, body)
+            status, headers, answer = self._ask_service(handler, body)
         except (OSError, HTTPException):
-            handler.send_error(502)  # the service is down
+            handler.send_error(502)  # the service does not run
             return
         if fault is Fault.SLOW:
             self._closed.wait(self._slow_seconds)
@@ -106,8 +106,8 @@ class FaultyFront:
             status = 500
         elif fault is Fault.PROTOCOL:
             headers["optassign-protocol"] = "99"
-        elif fault in _PERVERSIONS and status == 200:
-            answer = _PERVERSIONS[fault](answer)
+        elif fault in _CHANGES and status == 200:
+            answer = _CHANGES[fault](answer)
         handler.send_response(status)
         for name, value in headers.items():
             handler.send_header(name, value)
@@ -119,31 +119,32 @@ class FaultyFront:
         else:
             handler.wfile.write(answer)
 
-    def _ask(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """The service's status, headers and body, unpacked."""
+    def _ask_service(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and unpacked body of the service's answer to the request."""
         target = urlsplit(self.target)
         connection = HTTPConnection(target.hostname or "", target.port, timeout=_TIMEOUT)
         try:
-            sent = {name: value for name, value in handler.headers.items() if name.lower() not in _OF_A_CONNECTION}
+            sent = {name: value for name, value in handler.headers.items() if name.lower() not in _HOP_HEADERS}
             connection.request(handler.command, handler.path, body, sent)
             response = connection.getresponse()
             answer = response.read()
             headers = {name.lower(): value for name, value in response.getheaders()}
             if headers.get("content-encoding") == "gzip":
                 answer = gzip.decompress(answer)
-            kept = headers.keys() - _OF_A_CONNECTION - {"content-encoding"}
+            kept = headers.keys() - _HOP_HEADERS - {"content-encoding"}
             return response.status, {name: headers[name] for name in sorted(kept)}, answer
         finally:
             connection.close()
 
 
-_OF_A_CONNECTION = frozenset(
+# Headers that concern one connection, not the request: they are not passed on.
+_HOP_HEADERS = frozenset(
     {"connection", "content-length", "date", "host", "http2-settings", "server", "transfer-encoding", "upgrade"}
 )
 
 
-def _perverted(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[bytes], bytes]:
-    """What applies a change to the clients of an answer."""
+def _change_clients(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[bytes], bytes]:
+    """Make a function of an answer's bytes from a function that changes its list of clients."""
 
     def apply(answer: bytes) -> bytes:
         document = json.loads(answer)
@@ -153,31 +154,31 @@ def _perverted(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[byte
     return apply
 
 
-def _nothing(clients: list[dict[str, Any]]) -> None:
+def _take_all_tasks_away(clients: list[dict[str, Any]]) -> None:
     for client in clients:
         client.update(active=[], standby=[], warmup=[])
 
 
-def _twice(clients: list[dict[str, Any]]) -> None:
+def _give_every_task_to_all(clients: list[dict[str, Any]]) -> None:
     every = sorted({task for client in clients for task in client["active"]})
     for client in clients:
         client.update(active=every, standby=[], warmup=[])
 
 
-def _forgotten(clients: list[dict[str, Any]]) -> None:
+def _drop_one_task(clients: list[dict[str, Any]]) -> None:
     most = max(clients, key=lambda client: len(client["active"]))
     most["active"] = most["active"][1:]
 
 
-def _stranger(clients: list[dict[str, Any]]) -> None:
+def _rename_clients(clients: list[dict[str, Any]]) -> None:
     for number, client in enumerate(clients):
         client["process_id"] = f"00000000-0000-0000-0000-{number:012}"
 
 
-_PERVERSIONS: dict[Fault, Callable[[bytes], bytes]] = {
+_CHANGES: dict[Fault, Callable[[bytes], bytes]] = {
     Fault.GARBAGE: lambda answer: b"\x00\xff<html>no such thing" + answer[:20],
-    Fault.EMPTY: _perverted(_nothing),
-    Fault.TWICE: _perverted(_twice),
-    Fault.FORGOTTEN: _perverted(_forgotten),
-    Fault.STRANGER: _perverted(_stranger),
+    Fault.EMPTY: _change_clients(_take_all_tasks_away),
+    Fault.TWICE: _change_clients(_give_every_task_to_all),
+    Fault.FORGOTTEN: _change_clients(_drop_one_task),
+    Fault.STRANGER: _change_clients(_rename_clients),
 }

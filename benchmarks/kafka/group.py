@@ -1,4 +1,4 @@
-"""A Kafka Streams application of several processes: starting and ending them, and what must be true of all together."""
+"""A Kafka Streams application of several processes: starting and ending them, waiting for them, checking them together."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from types import TracebackType
 from typing import Self
 
 from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.instance import Assigned, Instance, Led, Status
+from optassign.benchmarks.kafka.instance import AssignedTasks, Instance, LedRebalance, Status
 from optassign.benchmarks.kafka.jars import PLUGIN_CLASS
 from optassign.benchmarks.kafka.load import KINDS, PARTITIONS, Load
 from optassign.benchmarks.kafka.placement import Placement
 from optassign.benchmarks.kafka.waiting import await_condition
 
 LAG = 100
-"""acceptable.recovery.lag: what a copy lags behind under the load used here is less, what an empty client lags behind more."""
+"""acceptable.recovery.lag: more than a copy lags under the load used here, and less than an empty client lags."""
 PRELOAD = 300
-"""Records per partition to write first, so that an empty client is not caught up."""
+"""Records per partition to write at the start, so that an empty client is not caught up."""
 MOST_PROBES = 12
+"""Follow-ups after which an application counts as one that does not settle."""
 _STORE = "logged-counts"
-_NEVER = Led(-1, False, "")
+_NEVER = LedRebalance(-1, False, "")
 
 
 class Group:
@@ -70,21 +71,21 @@ class Group:
             self.instances[name] = Instance(name, self._folder / name, self._properties)
 
     def kill(self, name: str) -> None:
-        """End it by SIGKILL."""
+        """Kill a process by SIGKILL."""
         self._end(name, Instance.kill)
 
     def stop(self, name: str) -> None:
-        """Close it by default, which does not leave the group."""
+        """Close a process as Kafka Streams does by default: it does not leave the group."""
         self._end(name, Instance.stop)
 
     def leave(self, name: str) -> None:
-        """Close it and leave the group."""
+        """Close a process, which leaves the group."""
         self._end(name, Instance.leave)
 
     @property
     def leader(self) -> str:
         """The running instance that led the last rebalance."""
-        return max(self.instances.values(), key=lambda each: max(each.led(), default=_NEVER)).name
+        return max(self.instances.values(), key=lambda each: max(each.led_rebalances(), default=_NEVER)).name
 
     @property
     def at_rest(self) -> bool:
@@ -92,23 +93,23 @@ class Group:
         return self.rebalances[-1].stable
 
     @property
-    def rebalances(self) -> list[Led]:
+    def rebalances(self) -> list[LedRebalance]:
         """All rebalances so far, in order."""
-        return sorted({each for one in self._all() for each in one.led()})
+        return sorted({each for one in self._all_instances() for each in one.led_rebalances()})
 
     @property
     def generation(self) -> int:
-        """The greatest generation of the group that an instance told of."""
-        return max((each.generation for each in self._all()), default=-1)
+        """The greatest generation of the group that an instance has reported."""
+        return max((each.generation for each in self._all_instances()), default=-1)
 
     @property
     def deaths(self) -> list[str]:
-        """Stream threads that died, of all instances ever started here."""
-        return [death for each in self._all() for death in each.deaths]
+        """Stream threads that died, in all instances ever started here, one line each."""
+        return [death for each in self._all_instances() for death in each.deaths]
 
     def restored(self) -> int:
         """Records that all instances ever started here have read from changelogs."""
-        statuses = [each.status() for each in self._all()]
+        statuses = [each.status() for each in self._all_instances()]
         return sum(status.restored_active + status.restored_standby for status in statuses)
 
     def await_complete(self, after: int = -1) -> Placement:
@@ -130,7 +131,7 @@ class Group:
             return (
                 all(status.state == "RUNNING" and set(status.threads) == {"RUNNING"} for status in last.values())
                 and active == Counter(self.tasks)
-                # All said what they said in the same generation, and it is the last.
+                # All reported in the same generation, and it is the last.
                 and before == generations()
                 and set(before.values()) == {self.generation}
                 and self.generation > after
@@ -180,39 +181,39 @@ class Group:
         history = [self.await_complete()]
         while not self.at_rest:
             if len(history) > most_probes:
-                raise AssertionError(self._story(f"follow-ups still asked for after {most_probes}", history))
+                raise AssertionError(self._describe_history(f"follow-ups still asked for after {most_probes}", history))
             self.await_caught_up()
             history.append(self.probe())
         self.await_caught_up()
         history.append(self.probe())
         if history[-1] != history[-2] or not self.at_rest:
-            raise AssertionError(self._story("at rest, and a rebalance changed something", history))
+            raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
         back = {task: owners for task, owners in self.owners().items() if len(owners) > len(set(owners))}
-        assert not back, self._story(f"tasks came back to who had given them away: {back}", history)
+        assert not back, self._describe_history(f"tasks came back to who had given them away: {back}", history)
         return len(history) - 2
 
     def owners(self) -> dict[str, list[str]]:
-        """Task -> the instances that had it active, one after the other, from the last `mark` on."""
+        """Task -> the instances that had it active since the last `mark`, one after the other."""
         owners = {task: list(self._owned.get(task, [])) for task in sorted(self.tasks)}
-        for event, name in self._events(self._all()):
+        for event, name in self._events(self._all_instances()):
             for task in event.active if event.order >= self._since else ():
                 if owners[task][-1:] != [name]:
                     owners[task].append(name)
         return owners
 
     def mark(self) -> None:
-        """From here on `owners` tells what happened. Done whenever an instance comes or goes here.
+        """Let `owners` begin anew with the present owners. Done whenever an instance is started or ended here.
 
-        One that was stopped may be missed by the group only after it has been started again, or not at all: where it may have
-        been, mark again when it is back, so that a task it owned before and owns again is no task that came back.
+        The group may miss a stopped instance only after it has been started again, or not at all. Where that may happen, mark
+        again when the instance is back: otherwise a task that it owned before and owns again would count as one that came back.
         """
         now = {(name, event.consumer): event for event, name in self._events(self.instances.values())}
         self._owned = {task: [name] for (name, _), event in now.items() for task in event.active}
-        self._since = max((event.order for event, _ in self._events(self._all())), default=-1) + 1
+        self._since = max((event.order for event, _ in self._events(self._all_instances())), default=-1) + 1
 
     def logs(self) -> list[Path]:
-        """What to read when something fails."""
-        return [*(each.log for each in self._all()), self._broker.log]
+        """The logs of all instances and of the broker, to be shown when something fails."""
+        return [*(each.log for each in self._all_instances()), self._broker.log]
 
     def close(self) -> None:
         """End all processes and the load."""
@@ -226,7 +227,7 @@ class Group:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _story(self, what: str, history: Sequence[Placement]) -> str:
+    def _describe_history(self, what: str, history: Sequence[Placement]) -> str:
         return "\n".join([f"{self.application}: {what}", *map(str, history)])
 
     def _end(self, name: str, how: Callable[[Instance], None]) -> None:
@@ -235,15 +236,15 @@ class Group:
         self._past.append(self.instances.pop(name))
 
     @staticmethod
-    def _events(instances: Iterable[Instance]) -> list[tuple[Assigned, str]]:
-        """What the instances' consumers told of their active tasks, in order, with the instance's name."""
+    def _events(instances: Iterable[Instance]) -> list[tuple[AssignedTasks, str]]:
+        """(event, name of the instance) of every report of active tasks by a consumer, in their order."""
         return sorted(((event, one.name) for one in instances for event in tuple(one.assigned)), key=lambda each: each[0].order)
 
-    def _all(self) -> Iterable[Instance]:
+    def _all_instances(self) -> Iterable[Instance]:
         return [*self._past, *self.instances.values()]
 
     def assert_nothing_died(self) -> None:
-        """AssertionError if a thread died, or a process that nobody ended."""
+        """AssertionError if a stream thread died, or a process ended that was not ended here."""
         gone = [
             f"{name}: exit code {each.process.exit_code}" for name, each in self.instances.items() if not each.process.alive
         ]

@@ -1,4 +1,4 @@
-"""One process of the test application, and what it tells."""
+"""A process of the test application: starting it, talking to it, and what it reports and logs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from optassign.benchmarks.kafka.processes import ChildProcess, java
+from optassign.benchmarks.kafka.processes import ChildProcess, java_command
 from optassign.benchmarks.kafka.waiting import await_condition
 
 _MAIN = "io.github.optassign.testapp.TestApplication"
@@ -20,58 +20,58 @@ _LOGGED = re.compile(
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
-"""What a leader logs in every rebalance, in this order: the plug-in, Kafka Streams, the consumer."""
+"""What the leader of a rebalance logs, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
 _ORDER = itertools.count()
 
 
 class Status(BaseModel, frozen=True):
-    """What an instance answers to `status`."""
+    """What an instance answers to the command `status`."""
 
     state: str = "CREATED"
     threads: tuple[str, ...] = ()
-    """Their states."""
+    """The states of its stream threads."""
     active: tuple[str, ...] = ()
     """Ids of tasks."""
     standby: tuple[str, ...] = ()
-    """Ids of tasks; standbys and warm-ups are one to Kafka."""
+    """Ids of tasks, warm-ups among them: to Kafka they are standbys."""
     lags: Mapping[str, int] = {}
     """Store/partition -> offsets still to read, of every copy here."""
     restored_active: int = 0
     """Records read from changelogs by actives before they ran, since the process started."""
     restored_standby: int = 0
-    """Likewise by standbys and warm-ups, without end while they follow."""
+    """Records read by standbys and warm-ups, which go on as long as they follow their changelogs."""
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedTasks:
     """The active tasks of one consumer, from this generation of the group on."""
 
     order: int
-    """Greater is later, among the events of all instances."""
+    """The place among the events of all instances: greater is later."""
     consumer: str
     generation: int
     active: tuple[str, ...]
 
 
 @dataclass(frozen=True, order=True)
-class Led:
-    """A rebalance that a process led: it computed the assignment."""
+class LedRebalance:
+    """A rebalance that a process led, so that it computed the assignment."""
 
     generation: int
     stable: bool
-    """No further rebalance is asked for, neither at once nor as a follow-up."""
+    """Whether no further rebalance is asked for, neither at once nor as a follow-up."""
     assignor: str
-    """Who answered, as the plug-in says: an assignor of the service, or `fallback`; empty where there is no plug-in."""
+    """The assignor of the service that answered, or `fallback`, as the plug-in logs it; empty without the plug-in."""
 
 
 class Instance:
-    """A running process. It keeps its folder, so starting another one there is a restart of the same client."""
+    """A running process. Its folder stays when it ends: another one started there is a restart of the same client."""
 
     def __init__(self, name: str, folder: Path, properties: Mapping[str, object]) -> None:
         self.name = name
         self.folder = folder
         self.state = "CREATED"
-        self.assigned: list[Assigned] = []
+        self.assigned: list[AssignedTasks] = []
         self.deaths: list[str] = []
         self._status = Status()
         self._answers = 0
@@ -81,12 +81,12 @@ class Instance:
         file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
         log = folder / f"{name}.log"
         self._log_start = log.stat().st_size if log.exists() else 0
-        command = java(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp")
+        command = java_command(_MAIN, [str(file)], heap_mb=128, temporary=folder / "tmp")
         self.process = ChildProcess(command, log, reader=self._read)
 
     @property
     def log(self) -> Path:
-        """What it logged, restarts included."""
+        """The log of the process, and of its predecessors in the same folder."""
         return self.process.log
 
     @property
@@ -101,24 +101,24 @@ class Instance:
         latest = {each.consumer: each.generation for each in tuple(self.assigned)}
         return min(latest.values(), default=-1)
 
-    def led(self) -> list[Led]:
+    def led_rebalances(self) -> list[LedRebalance]:
         """The rebalances that this process led."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
-        found: list[Led] = []
+        found: list[LedRebalance] = []
         assignor, stable = "", False
         for line in _LOGGED.finditer(text):
             if line["assignor"]:
                 assignor = line["assignor"]
             elif line["generation"]:
-                found.append(Led(int(line["generation"]), stable, assignor))
+                found.append(LedRebalance(int(line["generation"]), stable, assignor))
             else:
                 stable = not line["unstable"]
         return found
 
     def status(self) -> Status:
-        """Ask and wait for the answer; what it last said, if it ends meanwhile."""
+        """Ask the process for its status and wait for the answer; the last one, if the process ends meanwhile."""
         before = self._answers
         self.process.tell("status")
         await_condition(
@@ -131,11 +131,11 @@ class Instance:
         self.process.tell("rebalance")
 
     def kill(self) -> None:
-        """End it by SIGKILL."""
+        """Kill the process by SIGKILL."""
         self.process.kill()
 
     def stop(self) -> None:
-        """Close as Kafka Streams does by default: the group waits for it to come back until its session times out."""
+        """Close as Kafka Streams does by default: the group waits until the session times out for it to come back."""
         self.process.tell("stop")
         self.process.await_end()
 
@@ -152,7 +152,9 @@ class Instance:
             case "death":
                 self.deaths.append(f"{self.name}: {event['thread']}: {event['exception']}")
             case "assigned":
-                self.assigned.append(Assigned(next(_ORDER), event["consumer"], event["generation"], tuple(event["active"])))
+                self.assigned.append(
+                    AssignedTasks(next(_ORDER), event["consumer"], event["generation"], tuple(event["active"]))
+                )
             case "status":
                 self._status = Status.model_validate(event)
                 self._answers += 1

@@ -1,4 +1,4 @@
-"""The jars that the cluster needs, built by Maven from java/ when they are older than their sources."""
+"""The jars that the cluster needs; Maven builds those that are older than their sources in java/."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ _VERSION = "0.1.0"
 
 
 class ToolMissingError(RuntimeError):
-    """A JDK or Maven is not on the path."""
+    """There is no JDK or no Maven on the path."""
 
 
 @cache
 def classpath() -> str:
-    """Where broker, application and plug-in are; the same for every process.
+    """The class path with broker, test application and plug-in; the same for every process.
 
     Raises ToolMissingError, or RuntimeError with Maven's output if a build fails.
     """
     missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     if missing:
         raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
-    # Copies: a JVM that runs loads classes as it needs them, and breaks when its jar is built anew under it.
+    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
     copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
     atexit.register(shutil.rmtree, copies, ignore_errors=True)
-    built = [_built("testapp", "optassign-testapp"), _built("plugin", "optassign-streams")]
+    built = [_build_if_old("testapp", "optassign-testapp"), _build_if_old("plugin", "optassign-streams")]
     jars = [shutil.copy2(jar, copies) for jar in built]
     return os.pathsep.join([*map(str, jars), str(JAVA / "testapp" / "target" / "lib" / "*")])
 
 
 def test_classpath() -> str:
-    """The same with the plug-in's test classes in front, which hold its round-trip benchmark; compiled if need be."""
+    """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()
     folder = JAVA / "plugin"
     command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "package"]
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
-    # Not the shaded jar: the benchmark uses what is inside it under its own names.
+    # The benchmark uses the libraries under their own names, which the shaded jar does not have.
     libraries = (folder / "target" / "classpath").read_text(encoding="utf-8").strip()
     classes = [folder / "target" / name for name in ("classes", "test-classes")]
     return os.pathsep.join([*map(str, classes), libraries, everything])
 
 
-def _built(module: str, artifact: str) -> Path:
+def _build_if_old(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
     jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
     sources = [JAVA / "pom.xml", folder / "pom.xml", *(path for path in (folder / "src" / "main").rglob("*") if path.is_file())]
-    # Another process may be building the same module: the second waits, and finds it done.
+    # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         if not jar.exists() or jar.stat().st_mtime < max(path.stat().st_mtime for path in sources):
             _build(folder)
-            jar.touch()  # Maven leaves what did not change as old as it was
+            jar.touch()  # if nothing has changed, Maven leaves the jar as old as it was
     return jar
 
 
 def _build(folder: Path) -> None:
-    """Package one module by itself: what is wrong with others is no reason for the cluster not to start."""
+    """Package one module by itself: the cluster can start although another module does not compile."""
     _run(["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"])
 
 
 def _run(command: list[str]) -> None:
-    for mode in (["--offline"], []):
+    for mode in (["--offline"], []):  # the network is asked only for what is not there yet
         done = subprocess.run([*command, *mode], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return

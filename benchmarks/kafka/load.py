@@ -1,4 +1,4 @@
-"""Records that can be accounted for: what goes in, what comes out, and that each was counted exactly once."""
+"""Numbered records for an application's input topics, and the check that each was processed and counted exactly once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from optassign.benchmarks.kafka.waiting import await_condition
 KINDS = ("logged", "unlogged", "stateless")
 """The application's subtopologies, in the order of their numbers; CountingTopology.java says what each does."""
 PARTITIONS = 12
-"""Of every topic, so also tasks per subtopology."""
+"""Partitions of every topic, and so tasks of every subtopology."""
 _KEYS_PER_PARTITION = 4
 _TICK = 0.05
 CRITICAL = 2
-"""Log level of librdkafka, as of syslog: connections lost to a broker that ends are no news."""
+"""Log level of librdkafka, as in syslog; it keeps quiet about connections to a broker that has been ended on purpose."""
 _SHOWN_FAULTS = 20
 
 
@@ -40,7 +40,7 @@ class Load:
         self._consumer = Consumer(
             {
                 **common,
-                "group.id": f"{application}-account",  # the client wants one; it is never joined
+                "group.id": f"{application}-account",  # required by the client, though it never joins a group
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
             }
@@ -54,7 +54,7 @@ class Load:
         self._consumer.assign(
             [TopicPartition(f"{application}-{kind}-out", p, OFFSET_BEGINNING) for kind in KINDS for p in range(PARTITIONS)]
         )
-        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._check, self._flow)]
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._check_outputs, self._write_at_rate)]
         for thread in self._threads:
             thread.start()
 
@@ -76,7 +76,7 @@ class Load:
         self._producer.flush()
 
     def run(self, records_per_second: float) -> None:
-        """From now on write in the background, as many to each of the three input topics together; 0 stops."""
+        """Write in the background from now on, at this rate over all three input topics together; 0 stops."""
         with self._lock:
             self._rate = records_per_second
 
@@ -93,12 +93,12 @@ class Load:
         assert self._read == self._written
 
     def check(self) -> None:
-        """AssertionError if a record was found lost or counted twice so far."""
+        """AssertionError if a record has been lost or counted twice so far."""
         shown = "\n".join(self.faults[:_SHOWN_FAULTS])
         assert not self.faults, f"{self._application}: {len(self.faults)} records lost or counted twice, the first:\n{shown}"
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop writing and checking."""
         self._closed.set()
         for thread in self._threads:
             thread.join()
@@ -112,7 +112,7 @@ class Load:
         self.close()
 
     def _write_one(self, partition: int, kinds: Sequence[str] = KINDS) -> None:
-        """One record to this partition of each of these input topics."""
+        """Write one record to this partition of each of these input topics."""
         with self._lock:
             self._turn += 1
             key = f"{partition}-{self._turn // PARTITIONS % _KEYS_PER_PARTITION}"
@@ -122,19 +122,19 @@ class Load:
                 while True:
                     try:
                         self._producer.produce(
-                            f"{self._application}-{kind}-in", value, key, partition, on_delivery=self._delivered
+                            f"{self._application}-{kind}-in", value, key, partition, on_delivery=self._note_failure
                         )
                         break
                     except BufferError:  # the client's queue is full: let it send
                         self._producer.poll(0.1)
         self._producer.poll(0)
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _note_failure(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self.faults.append(f"not written: {message.topic()} {message.key()!r} {message.value()!r}: {error}")
 
-    def _flow(self) -> None:
-        """Write at the rate asked for."""
+    def _write_at_rate(self) -> None:
+        """Write at the rate that `run` was given, until `close`."""
         due = 0.0
         while not self._closed.wait(_TICK):
             with self._lock:
@@ -143,8 +143,8 @@ class Load:
                 self._write_one(self._turn % PARTITIONS)
                 due -= 1
 
-    def _check(self) -> None:
-        """Compare what comes out with what must come next."""
+    def _check_outputs(self) -> None:
+        """Read the output topics and compare each record with the one that must come next, until `close`."""
         while not self._closed.is_set():
             for message in self._consumer.consume(1000, timeout=0.1):
                 error = message.error()
@@ -152,18 +152,18 @@ class Load:
                     if error.fatal():
                         self.faults.append(f"cannot read the outputs: {error}")
                     continue
-                self._account(str(message.topic()), _text(message.key()), _text(message.value()))
+                self._check_record(str(message.topic()), _to_text(message.key()), _to_text(message.value()))
 
-    def _account(self, topic: str, key: str, value: str) -> None:
+    def _check_record(self, topic: str, key: str, value: str) -> None:
         kind = topic.removeprefix(f"{self._application}-").removesuffix("-out")
         number = self._read[kind][key] + 1
         expected = f"{number}:{number}" if kind == "logged" else str(number)
         if value != expected:
             moment = time.strftime("%H:%M:%S")
             self.faults.append(f"{moment} {topic} key {key}: found {value}, expected {expected}")
-            number = int(value.partition(":")[0])  # one gap is one fault
+            number = int(value.partition(":")[0])  # so that one gap counts as one fault
         self._read[kind][key] = number
 
 
-def _text(data: bytes | str | None) -> str:
+def _to_text(data: bytes | str | None) -> str:
     return data.decode() if isinstance(data, bytes) else str(data)

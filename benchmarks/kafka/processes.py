@@ -1,4 +1,4 @@
-"""A child process whose output goes to files in a folder of its own, or to a reader of its lines."""
+"""Child processes whose output goes to a log or to a reader of its lines; Java commands, and free ports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIGHT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss512k")
 
 
 class ChildProcess:
-    """A process; standard error goes to `log`, standard output there too or line by line to `reader`."""
+    """A process. Its standard error goes to `log`, its standard output there, too, or line by line to `reader`."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class ChildProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        """What it returned; None while it runs."""
+        """The exit code of the process; None while it runs."""
         return self._process.poll()
 
     def tell(self, line: str) -> None:
-        """Write a line to its standard input; nothing if it is gone."""
+        """Write a line to its standard input; does nothing if the process has ended."""
         stdin = self._process.stdin
         try:
             if stdin is not None:
@@ -64,12 +64,12 @@ class ChildProcess:
                 raise
 
     def kill(self) -> None:
-        """End it by SIGKILL."""
+        """Kill the process by SIGKILL, and wait for its end."""
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """SIGTERM; kill -9 if that does not end it."""
+        """End the process by SIGTERM; by SIGKILL if that does not end it within 20 s."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(timeout=20)
@@ -77,15 +77,15 @@ class ChildProcess:
             self.kill()
 
     def pause(self) -> None:
-        """SIGSTOP: it is there and does nothing."""
+        """Stop the process by SIGSTOP: it stays and does nothing."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Let the process go on after `pause`, by SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
     def await_end(self) -> int:
-        """Wait until it ends by itself; its exit code."""
+        """Wait until the process ends by itself; returns its exit code."""
         await_condition(f"end of {self.log.stem}", lambda: not self.alive, logs=lambda: [self.log])
         return self._process.wait()
 
@@ -95,18 +95,18 @@ class ChildProcess:
             reader(line)
 
 
-def java(main: str, arguments: Sequence[str], *, heap_mb: int, temporary: Path) -> list[str]:
-    """The command that runs a class of the classpath.
+def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary: Path) -> list[str]:
+    """The command that runs a class of the class path.
 
-    `temporary`: where it unpacks native libraries, which a killed JVM leaves behind.
+    `temporary`: the folder where the JVM unpacks native libraries, which it leaves behind when it is killed.
     """
     temporary.mkdir(parents=True, exist_ok=True)
     options = [f"-Xmx{heap_mb}m", *_LIGHT, f"-Djava.io.tmpdir={temporary}"]
     return ["java", *options, "-cp", classpath(), main, *arguments]
 
 
-def free_ports(count: int) -> list[int]:
-    """TCP ports of the loopback interface that nobody listens on now."""
+def find_free_ports(count: int) -> list[int]:
+    """TCP ports of the loopback interface on which no process listens now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

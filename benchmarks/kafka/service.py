@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.request import urlopen
 
-from optassign.benchmarks.kafka.processes import ChildProcess, free_ports
+from optassign.benchmarks.kafka.processes import ChildProcess, find_free_ports
 from optassign.benchmarks.kafka.waiting import await_condition
 
 
@@ -19,23 +20,29 @@ class Service:
         self.recordings = folder / "recordings"
         self._log_format = log_format
         self._log = folder / "service.log"
-        (port,) = free_ports(1)
+        (port,) = find_free_ports(1)
         self._port = port
         self._process: ChildProcess | None = None
         self.start()
 
     @property
     def url(self) -> str:
-        """Where the plug-in finds it."""
+        """The URL that the plug-in is given."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def log(self) -> Path:
-        """What it logged, restarts included."""
+        """The log of the service, restarts included."""
         return self._log
 
+    def solving_seconds(self) -> list[float]:
+        """Seconds of solving of each rebalance that it has logged so far; log_format has to be `json`."""
+        lines = self._log.read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line) for line in lines if line.startswith("{")]
+        return [event["seconds_solve"] for event in events if event.get("event") == "rebalance"]
+
     def start(self) -> None:
-        """Start it, if it does not run, and wait until it is ready to answer."""
+        """Start the service, if it does not run, and wait until it is ready to answer."""
         if self._process is not None and self._process.alive:
             return
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -66,22 +73,22 @@ class Service:
         await_condition("the service is ready", ready, logs=lambda: [self._log])
 
     def kill(self) -> None:
-        """End it by SIGKILL."""
+        """Kill the service by SIGKILL."""
         if self._process is not None:
             self._process.kill()
 
     def stop(self) -> None:
-        """End it by SIGTERM."""
+        """End the service by SIGTERM."""
         if self._process is not None:
             self._process.stop()
 
     def pause(self) -> None:
-        """Connections are taken, and nothing is answered."""
+        """Make the service hang: connections are accepted, and nothing is answered."""
         if self._process is not None:
             self._process.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Let the service go on after `pause`."""
         if self._process is not None:
             self._process.resume()
 

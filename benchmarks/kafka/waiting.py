@@ -1,4 +1,4 @@
-"""Waiting for conditions of other processes, and what to show if they do not come."""
+"""Waiting until something is true of other processes, and what to show if it does not come true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN_LINES = 40
 
 
 class NotReachedError(AssertionError):
-    """A condition did not come in time; the text says which, what was there instead, and ends with the logs."""
+    """A condition did not come true in time; the text says which, what was found instead, and ends with the logs."""
 
 
 def await_condition(
@@ -24,19 +24,19 @@ def await_condition(
     found: Callable[[], object] = lambda: "",
     logs: Callable[[], Iterable[Path]] = tuple,
 ) -> float:
-    """Wait until `reached()` is true; the seconds it took.
+    """Wait until `reached()` is true; returns the seconds that it took. NotReachedError, about `what`, after `timeout` seconds.
 
-    `found` tells what is there instead, and `logs` names the files whose ends are shown, if it does not come in time.
+    The text of the error has what `found` returns, and the ends of the files that `logs` returns.
     """
     start = time.monotonic()
     while not reached():
         if time.monotonic() - start > timeout:
-            raise NotReachedError("\n".join([f"not within {timeout:.0f} s: {what}", f"found: {found()}", *ends(logs())]))
+            raise NotReachedError("\n".join([f"not within {timeout:.0f} s: {what}", f"found: {found()}", *tail_logs(logs())]))
         time.sleep(_INTERVAL)
     return time.monotonic() - start
 
 
-def ends(logs: Iterable[Path]) -> list[str]:
+def tail_logs(logs: Iterable[Path]) -> list[str]:
     """The last lines of each file, under its path."""
     shown: list[str] = []
     for path in logs:

@@ -1,4 +1,4 @@
-"""What a sweep runs over: the presets, and the same as TOML files (docs/spark.md shows one)."""
+"""What a sweep runs over: the presets, and grids from TOML files (docs/spark.md shows one)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError, show_value
 from optassign.generate import SHAPES, Shape
 
-__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate", "read_sweep"]
+__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate_effort", "read_sweep"]
 
 Row = tuple[Spec, str]
 """A benchmark instance and an assignor."""
@@ -41,32 +41,32 @@ _ALLOWED = {
     "limits.memory_limit": "MiB from 0, which is no limit",
 }
 _SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0}
-"""Seconds relative to the other assignors, roughly: who starts first."""
+"""Seconds of an answer relative to those of the other assignors, roughly: the slowest start first."""
 
 
-def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _refuse_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(values)) < len(values):
         raise ValueError("a value stands twice")
     return values
 
 
-def _low_first(values: tuple[int, int]) -> tuple[int, int]:
+def _refuse_descending(values: tuple[int, int]) -> tuple[int, int]:
     if values[0] > values[1]:
         raise ValueError("the lowest stands first")
     return values
 
 
-def _list(of: Any) -> Any:
-    return Annotated[tuple[of, ...], Field(strict=False, min_length=1), AfterValidator(_each_once)]
+def _list_of(item: Any) -> Any:
+    return Annotated[tuple[item, ...], Field(strict=False, min_length=1), AfterValidator(_refuse_repeats)]
 
 
 _Range = Annotated[
-    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False), AfterValidator(_low_first)
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False), AfterValidator(_refuse_descending)
 ]
 
 
 class SweepLimits(Frozen):
-    """Limits of each answer; see `jobs.Limits`."""
+    """The limits of each answer as the file has them; `jobs.Limits` says what they mean."""
 
     time_limit: Annotated[float, Field(ge=0, le=1e6, description="seconds of solving, kept by the assignor")] = 10.0
     answer_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until an answer is given up")] = 60.0
@@ -74,21 +74,21 @@ class SweepLimits(Frozen):
     memory_limit: Annotated[int, Field(ge=0, le=1 << 40, description="MiB of address space; 0: unlimited")] = 4096
 
     def limits(self) -> Limits:
-        """As a job has them."""
+        """The limits as a job has them."""
         return Limits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
 
 
 class Sweep(Frozen):
-    """Every combination of these, with every assignor."""
+    """A grid: every combination of the values below, under every assignor."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
-    shapes: _list(Shape) = SHAPES  # type: ignore[valid-type]
-    sizes: _list(_Size)  # type: ignore[valid-type]
-    standbys: _list(Count) = (1,)  # type: ignore[valid-type]
-    warmups: _list(Annotated[int, Field(ge=1)] | _Percent) = ("10%",)  # type: ignore[valid-type]
-    threads: _list(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
-    seeds: _list(Count) = (1,)  # type: ignore[valid-type]
-    assignors: _list(NotEmpty) | None = None  # type: ignore[valid-type]
+    shapes: _list_of(Shape) = SHAPES  # type: ignore[valid-type]
+    sizes: _list_of(_Size)  # type: ignore[valid-type]
+    standbys: _list_of(Count) = (1,)  # type: ignore[valid-type]
+    warmups: _list_of(Annotated[int, Field(ge=1)] | _Percent) = ("10%",)  # type: ignore[valid-type]
+    threads: _list_of(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
+    seeds: _list_of(Count) = (1,)  # type: ignore[valid-type]
+    assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
     converge_up_to: Count = 0
     stateless: _Share = 0.2
     unlogged: _Share = 0.0
@@ -99,12 +99,12 @@ class Sweep(Frozen):
     limits: SweepLimits = SweepLimits()
 
     def chosen(self, kafka: bool = False) -> tuple[str, ...]:
-        """The assignors, sorted; Kafka's own too, if asked for."""
+        """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
         found = self.assignors if self.assignors is not None else names_without_jdk()
         return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
 
     def specs(self) -> list[Spec]:
-        """The benchmark instances."""
+        """The benchmark instances of the grid."""
         return [
             Spec(
                 shape,
@@ -130,11 +130,11 @@ class Sweep(Frozen):
         """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
         unique = {spec.name: spec for spec in self.specs()}
         rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
-        return sorted(rows, key=lambda row: (-estimate(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
+        return sorted(rows, key=lambda row: (-estimate_effort(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
 
 
 def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> InputError:
-    """The first error in terms of the file: the innermost place that is in it, what is there, what the field allows."""
+    """The first error in terms of the file: the innermost place that the file has, the value there, what the field allows."""
     first = error.errors(include_url=False)[0]
     if first["type"] == "unknown_field":
         place = ".".join(str(step) for step in (*first["loc"], first["ctx"]["name"]))
@@ -155,8 +155,8 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> I
     return InputError(source, place.removeprefix("."), found, allowed)
 
 
-def estimate(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
-    """How long a row takes, in no unit: good enough to begin with the longest."""
+def estimate_effort(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
+    """How long a row takes relative to others, roughly: it decides which rows start first."""
     rounds = 20 if spec.tasks <= converge_up_to and spec.shape in ("scale-out", "partial") else 1
     return spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200) * _SLOWNESS.get(assignor, 1.0) * rounds
 
@@ -191,7 +191,7 @@ PRESETS = {
         ),
     )
 }
-"""`smoke`: a minute. `paper`: every assignor at four sizes, five minutes on two cores. `wide`: for a cluster."""
+"""`smoke` takes a minute; `paper` has every assignor at four sizes, five minutes on two cores; `wide` is for a cluster."""
 
 
 def read_sweep(path: Path) -> Sweep:

@@ -16,14 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.columns import REPLAYS, Column, spark_schema
-from optassign.benchmarks.spark.executing import Tell, circumstances_here, row_done, safe_table, telling
-from optassign.benchmarks.spark.recorded import RECORDED
+from optassign.benchmarks.spark.executors import count_row, executor_columns, to_record_batch_or_failures
+from optassign.benchmarks.spark.progress import ProgressListener, report_progress
+from optassign.benchmarks.spark.recordings.decoder import RECORDED
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.solving.jobs import Job
-from optassign.benchmarks.spark.solving.solver_process import shared
+from optassign.benchmarks.spark.solving.solver_process import shared_process
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, TABLES, append, append_each, read
+from optassign.benchmarks.spark.tables.columns import REPLAYS, Column, spark_schema
+from optassign.benchmarks.spark.tables.parquet import (
+    CONVERGED,
+    FAILED,
+    REPLAYED,
+    TABLES,
+    append_rows,
+    append_rows_by_table,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,44 +57,45 @@ _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for col
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay has done just now."""
+    """How much a call of `run_replay` has done."""
 
     recordings: int
-    """Files that were looked at."""
+    """Files answered or found to be no recordings."""
     convergences: int
+    """Episodes played on until the group rests."""
 
 
-def run_replay(spark: SparkSession, storage: Storage, run: Run, tell: Tell | None = None) -> Replayed:
+def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> Replayed:
     """Replay the recordings that the run's tables do not have yet.
 
-    tell: hears of recordings done, first those of the replay, then those of the convergences.
+    The listener is told of the recordings that are done, first of the replay, then of the convergences.
     """
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     for name, value in _SETTINGS.items():
         spark.conf.set(name, value)
-    files = _files(spark, storage, run)
-    seen = _paths(spark, storage, REPLAYED, run).union(_paths(spark, storage, FAILED, run))
+    files = _read_files(spark, storage, run)
+    seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
     known = not seen.isEmpty()
     new = files.join(F.broadcast(seen), "path", "left_anti") if known else files
-    recordings = _answer(spark, storage, run, new, REPLAYED, tell)
-    _note_unread(spark, storage, run)
+    recordings = _answer_files(spark, storage, run, new, REPLAYED, listener)
+    _note_unread_files(spark, storage, run)
     convergences = 0
     if run.converge:
-        begins = episodes(spark, storage, run).where("begins").select("path")
-        begins = begins.join(_paths(spark, storage, CONVERGED, run), "path", "left_anti")
-        convergences = _answer(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, tell)
+        begins = read_episodes(spark, storage, run).where("begins").select("path")
+        begins = begins.join(_known_paths(spark, storage, CONVERGED, run), "path", "left_anti")
+        convergences = _answer_files(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, listener)
     return Replayed(recordings, convergences)
 
 
 def count_recordings(spark: SparkSession, storage: Storage) -> int:
     """How many files in the folder are named like recordings."""
-    return _listing(spark, storage).select("path").count()
+    return _list_files(spark, storage).select("path").count()
 
 
-def episodes(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
-    """Each recording with `begins` (no follow-up led to it) and `episode` (number, per application)."""
-    return spark.sql(EPISODES, replays=read(spark, storage, REPLAYED, run.id))
+def read_episodes(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """All recordings with `begins` (no follow-up led to it) and `episode` (its number, counted for each application)."""
+    return spark.sql(EPISODES, replays=read_rows(spark, storage, REPLAYED, run.id))
 
 
 EPISODES = f"""
@@ -97,48 +107,51 @@ FROM (
 )"""
 
 
-def _listing(spark: SparkSession, recordings: Storage) -> DataFrame:
+def _list_files(spark: SparkSession, recordings: Storage) -> DataFrame:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", _GLOB)
-    # Spark passes by folders that begin with an underscore, which names of applications may do, unless they are named.
+    # Spark skips folders whose names begin with an underscore, as names of applications may, unless they are asked for.
     named = [recordings.under(name) for name in recordings.names() if name.startswith("_")]
     return reader.load([recordings.folder, *named])
 
 
-def _files(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
-    """`path` below the folder of all recordings, and `content`."""
+def _read_files(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """All recordings: `path` below their folder, and `content`."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     recordings = Storage(spark, run.recordings)
     path = F.substring("path", len(recordings.folder.rstrip("/")) + 2, 1 << 30)
-    return _listing(spark, recordings).select(path.alias("path"), "content")
+    return _list_files(spark, recordings).select(path.alias("path"), "content")
 
 
-def _paths(spark: SparkSession, storage: Storage, name: str, run: Run) -> DataFrame:
-    return read(spark, storage, name, run.id).select("path").distinct()
+def _known_paths(spark: SparkSession, storage: Storage, name: str, run: Run) -> DataFrame:
+    return read_rows(spark, storage, name, run.id).select("path").distinct()
 
 
-def _answer(spark: SparkSession, storage: Storage, run: Run, files: DataFrame, name: str, tell: Tell | None) -> int:
-    """Answer the recordings in `files` and add the rows to a table; how many recordings those were."""
+def _answer_files(
+    spark: SparkSession, storage: Storage, run: Run, files: DataFrame, name: str, listener: ProgressListener | None
+) -> int:
+    """Answer the recordings in `files` and add their rows to the table `name`; returns how many recordings those were."""
     finished = spark.sparkContext.accumulator(0)
     columns, _ = TABLES[name]
     schema = spark_schema(columns).add("table", "string")
-    rows = files.select("path", "content").mapInArrow(_answering(run, name, finished), schema)
+    rows = files.select("path", "content").mapInArrow(_make_answerer(run, name, finished), schema)
     what = "recordings" if name == REPLAYED else "episodes"
-    with telling(lambda: finished.value, files.select("path").count(), what, tell):
-        append_each(storage, rows, run.id)
+    with report_progress(lambda: finished.value, files.select("path").count(), what, listener):
+        append_rows_by_table(storage, rows, run.id)
     return int(finished.value)
 
 
-def _note_unread(spark: SparkSession, storage: Storage, run: Run) -> None:
-    """Spark passes by what it cannot read; whatever is in no table by now is noted as an error."""
-    seen = _paths(spark, storage, REPLAYED, run).union(_paths(spark, storage, FAILED, run))
-    missed = _files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
+def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
+    """Spark skips files that it cannot read: those that are in no table by now become rows of `errors`."""
+    seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
+    missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
     if missed:
         rows = [(row.path, "failed", "the file cannot be read") for row in missed]
-        append(storage, spark.createDataFrame(rows, "path string, status string, error string"), FAILED, run.id)
+        append_rows(storage, spark.createDataFrame(rows, "path string, status string, error string"), FAILED, run.id)
 
 
-def _answering(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
     columns = (*TABLES[name][0], _TABLE)
     converge = name == CONVERGED
     asked = Job(
@@ -151,22 +164,23 @@ def _answering(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.Reco
         scale=run.scale,
         registered=run.registered,
     )
-    circumstances = run.circumstances()
+    shared_columns = run.shared_columns()
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        here = {**circumstances, **circumstances_here()}
+        here = {**shared_columns, **executor_columns()}
         for batch in batches:
             for recording in batch.to_pylist():
                 job = replace(asked, source=recording["content"], threads=here["solver_threads"])
-                rows = _rows(job, {**here, "path": recording["path"], "table": name})
-                yield safe_table(rows, columns, _IDENTITY)
-                row_done(finished)
+                rows = _answer_recording(job, {**here, "path": recording["path"], "table": name})
+                yield to_record_batch_or_failures(rows, columns, _IDENTITY)
+                count_row(finished)
 
     return answer
 
 
-def _rows(job: Job, known: dict[str, Any]) -> list[dict[str, Any]]:
-    outcome = shared().run(job)
+def _answer_recording(job: Job, known: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one recording, one for each assignor; `known`: the columns that are the same in all of them."""
+    outcome = shared_process().run(job)
     if outcome.unreadable is not None:
         return [{**known, "table": FAILED, "status": outcome.unreadable.status, "error": outcome.unreadable.reason}]
     return [{**known, **outcome.about, "assignor": name, **row} for name, row in outcome.rows.items()]

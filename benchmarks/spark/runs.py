@@ -1,4 +1,4 @@
-"""What a run is, in a file beside its results, so that it can be continued and told from others.
+"""A run: what is to be done, in a file beside its results, so that it can be continued and told from other runs.
 
     FOLDER/runs/RUN.json                        what is to be done
     FOLDER/table=results/run=RUN/*.parquet      rows of a sweep
@@ -23,7 +23,7 @@ from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.benchmarks.spark.storage import Storage
 from optassign.formats.input_errors import InputError
 
-__all__ = ["Run", "find_run", "runs_in"]
+__all__ = ["Run", "find_run", "list_runs"]
 
 Kind = Literal["sweep", "replay"]
 _FORMAT = 1
@@ -31,7 +31,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All that decides what a run's rows say, apart from times."""
+    """All that decides the rows of a run, apart from times."""
 
     kind: Kind
     name: str
@@ -49,19 +49,19 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Name and hash."""
+        """The name of the run and a hash of everything else."""
         return f"{self.name}-{sha256(self._text().encode()).hexdigest()[:8]}"
 
     def save(self, storage: Storage) -> None:
-        """Into the folder of all runs."""
+        """Write the file of the run into the folder of all runs."""
         storage.write(self._text(), "runs", f"{self.id}.json")
 
     def exists(self, storage: Storage) -> bool:
-        """Whether the folder has it."""
+        """Whether the folder of all runs has this run."""
         return storage.exists("runs", f"{self.id}.json")
 
-    def circumstances(self) -> dict[str, Any]:
-        """Columns that are the same in all rows."""
+    def shared_columns(self) -> dict[str, Any]:
+        """The columns that are the same in all rows: versions and limits."""
         return {"solver": self.solver, "optassign": self.optassign, **asdict(self.limits)}
 
     def _text(self) -> str:
@@ -75,7 +75,7 @@ class Run:
 
     @classmethod
     def load(cls, storage: Storage, run: str) -> Run:
-        """Read it back. InputError if it was written by another version of optassign or is no such file."""
+        """Read the file of a run. InputError if another version of optassign wrote it, or if it is no such file."""
         source = storage.under("runs", f"{run}.json")
         try:
             data: dict[str, Any] = json.loads(storage.read("runs", f"{run}.json"))
@@ -95,23 +95,25 @@ class Run:
         return loaded
 
 
-def runs_in(storage: Storage) -> list[str]:
+def list_runs(storage: Storage) -> list[str]:
     """The ids of all runs in the folder, sorted."""
     return [name.removesuffix(".json") for name in storage.names("runs") if name.endswith(".json") and name[0] != "."]
 
 
 def find_run(storage: Storage, wanted: str | None) -> Run:
     """The run of that id (or of a unique beginning of it); by default the only one. InputError, listing what there is."""
-    found = runs_in(storage)
+    found = list_runs(storage)
     chosen = [run for run in found if run.startswith(wanted or "")]
     if wanted in found:
         chosen = [wanted] if wanted else chosen
     if len(chosen) != 1:
         what = "no run" if not found else f"{len(chosen)} runs" if wanted is None else f"{len(chosen)} runs of {wanted!r}"
-        allowed = _listed(found) if found else "a folder that `optassign benchmark run` or `optassign replay` has written"
+        allowed = (
+            _describe_choice(found) if found else "a folder that `optassign benchmark run` or `optassign replay` has written"
+        )
         raise InputError(storage.folder, "", what, allowed)
     return Run.load(storage, chosen[0])
 
 
-def _listed(found: Sequence[str]) -> str:
+def _describe_choice(found: Sequence[str]) -> str:
     return f"--run with one of {', '.join(found)}"

@@ -1,4 +1,4 @@
-"""The Spark session of a command: one line of error where it cannot be, and no chatter from the JVM."""
+"""The Spark session of a command: starting and ending it, errors as one line, and what the JVM logs kept off the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["LEAST_JAVA", "SparkFailedError", "SparkMissingError", "check", "session"]
+__all__ = ["LEAST_JAVA", "SparkFailedError", "SparkMissingError", "check_spark", "open_session"]
 
 LEAST_JAVA = 17
 _QUIET = """\
@@ -54,15 +54,15 @@ _SETTINGS = {
 
 
 class SparkMissingError(RuntimeError):
-    """No Spark here; says in one line what is missing and what to do."""
+    """There is no Spark on this machine; one line says what is missing and what to do."""
 
 
 class SparkFailedError(RuntimeError):
-    """Spark could not do what was asked of it; says in one line what it said, and where there is more."""
+    """Spark failed to do something; one line has its first sentence and the path of its log."""
 
 
-def check() -> None:
-    """SparkMissingError unless PySpark and a JDK are there."""
+def check_spark() -> None:
+    """SparkMissingError unless PySpark and a JDK are installed."""
     try:
         import pyarrow  # noqa: F401 - whether it is there
         import pyspark  # noqa: F401
@@ -81,14 +81,14 @@ def check() -> None:
 
 
 @contextmanager
-def session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
-    """A session that ends with the context. SparkMissingError if there can be none, SparkFailedError for Spark's own errors.
+def open_session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
+    """Start a session that ends with the context. SparkMissingError if none starts, SparkFailedError for Spark's own errors.
 
     master: as Spark has it (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's, before ours. py_files: modules that
     executors need besides optassign, paths with commas between them. What Spark logs goes to a file, which is kept if
     Spark fails.
     """
-    check()
+    check_spark()
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.logger import PySparkLogger
@@ -97,9 +97,9 @@ def session(master: str, settings: Mapping[str, str] | None = None, py_files: st
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # its errors are raised as well
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    with _log_file() as (log, quiet):
+    with _open_log() as (log, quiet):
         conf = SparkConf(loadDefaults=False).setMaster(master)
-        for name, value in {**_SETTINGS, **_local(master), **(settings or {})}.items():
+        for name, value in {**_SETTINGS, **_local_settings(master), **(settings or {})}.items():
             conf.set(name, value)
         if py_files:
             conf.set("spark.submit.pyFiles", py_files)
@@ -110,8 +110,8 @@ def session(master: str, settings: Mapping[str, str] | None = None, py_files: st
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
             spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
         except Exception as error:  # py4j, PySpark and the JVM each have their own
-            _end(gateway)
-            raise SparkMissingError(f"Spark does not start with master {master!r}: {_reason(error, log)}") from None
+            _end_jvm(gateway)
+            raise SparkMissingError(f"Spark does not start with master {master!r}: {_start_failure(error, log)}") from None
         try:
             yield spark
         except Exception as error:
@@ -119,21 +119,21 @@ def session(master: str, settings: Mapping[str, str] | None = None, py_files: st
                 raise
             text = str(error)  # asks the JVM, so while there is one
             log.write(text.encode())
-            raise SparkFailedError(f"Spark: {_told(text)}; more in {log.name}") from None
+            raise SparkFailedError(f"Spark: {_first_sentence(text)}; more in {log.name}") from None
         finally:
             spark.stop()
-            _end(gateway)
+            _end_jvm(gateway)
 
 
-def _local(master: str) -> dict[str, str]:
-    """On one machine nothing has to be reached by the name of the host."""
+def _local_settings(master: str) -> dict[str, str]:
+    """Settings for a master on this machine: everything over loopback, whatever the host is called."""
     if not master.startswith("local"):
         return {}
     return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 @contextmanager
-def _log_file() -> Iterator[tuple[IO[bytes], Path]]:
+def _open_log() -> Iterator[tuple[IO[bytes], Path]]:
     """Where the JVM's errors go, and a configuration of its logger; both are removed unless Spark fails."""
     folder = Path(tempfile.mkdtemp(prefix="optassign-spark-"))
     quiet, path = folder / "log4j2.properties", folder / "spark.log"
@@ -150,14 +150,15 @@ def _log_file() -> Iterator[tuple[IO[bytes], Path]]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _told(text: str) -> str:
-    """What an error of the JVM says first; the text of py4j's begins with the name of an object."""
+def _first_sentence(text: str) -> str:
+    """The first sentence of an error of the JVM, without the lines that py4j and Python put in front of it."""
     lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
     return (said or ["nothing"])[0][:300]
 
 
-def _reason(error: Exception, log: IO[bytes]) -> str:
+def _start_failure(error: Exception, log: IO[bytes]) -> str:
+    """Why the JVM did not start: the first error that it logged, else the last exception that it printed, else Python's."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
     logged = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
@@ -165,7 +166,7 @@ def _reason(error: Exception, log: IO[bytes]) -> str:
     return (logged[:1] or thrown[-1:] or [" ".join(str(error).split())])[0][:300]
 
 
-def _end(gateway: object) -> None:
+def _end_jvm(gateway: object) -> None:
     """End the JVM, so that the next session of this process gets one of its own."""
     from pyspark import SparkContext
 

@@ -1,4 +1,4 @@
-"""Small texts on whatever file system Spark knows: what a run is to do, and the report on it."""
+"""Text files on any file system that Spark knows: the file of a run, and its report."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Storage:
         root = self._path(folder)
         self._system = root.getFileSystem(configuration)
         self.folder: str = self._system.makeQualified(root).toString()
-        """With the file system's scheme."""
+        """The path with the file system's scheme."""
         self.given = folder.rstrip("/") or folder
-        """As it was given; a relative path is one of the driver's."""
+        """The path as it was given; if relative, then to the working directory of the driver."""
 
     def under(self, *names: str) -> str:
         """The path of something in the folder."""
@@ -34,7 +34,7 @@ class Storage:
         return bool(self._system.exists(self._path(self.under(*names))))
 
     def names(self, *names: str) -> list[str]:
-        """What is in a folder in the folder, sorted; nothing if there is none."""
+        """The names of what is in a folder below the folder, sorted; none if there is no such folder."""
         if not self.exists(*names):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._path(self.under(*names))))
@@ -48,7 +48,7 @@ class Storage:
             stream.close()
 
     def write(self, text: str, *names: str) -> None:
-        """Write a file, wholly or not at all."""
+        """Write a file, wholly or not at all. OSError if that fails."""
         path, draft = self._path(self.under(*names)), self._path(self.under(*names[:-1], f".{names[-1]}.draft"))
         stream = self._system.create(draft, True)
         try:

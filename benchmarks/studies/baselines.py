@@ -16,7 +16,7 @@ from pathlib import Path
 
 from optassign.assignor import names
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.generate import Shape
 from optassign.simulation.convergence import converge
 
@@ -25,15 +25,15 @@ SIZES = ((100, 10, 2), (1_000, 100, 20))
 SHAPES: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
 STANDBYS = (0, 1, 2)
 VARIANTS = ("gap-sticky:previous-tasks",)
-"""Asked for beside the defaults."""
-FIRST = ("cp-sat", "greedy")
+"""Asked for beside the assignors' default variants."""
+OURS = ("cp-sat", "greedy")
 RESULTS = Path("build/benchmarks/baselines.jsonl")
 _MOST_REBALANCES = 300
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One assignor on one snapshot, to the end."""
+    """What came of one assignor on one snapshot, played until the group rests."""
 
     spec: str
     size: str
@@ -48,17 +48,17 @@ class Outcome:
     restored: int
     bound: int | None
     spread: float
-    """Of active tasks per thread, in the end."""
+    """Active tasks per thread in the last answer, greatest minus least."""
     excess: int
-    """Of all windows, in the end."""
+    """Of all windows, in the last answer."""
     violations: dict[str, int]
     answers: int
     seconds: float
-    """Median of a call; of Kafka's classes the time in the JVM."""
+    """Median of the seconds of a call; for Kafka's classes without starting the JVM and talking to it."""
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it is the outcome of."""
+        """(snapshot, fate of dropped state, assignor): the job."""
         return self.spec, self.dropped, self.assignor
 
 
@@ -72,12 +72,12 @@ def specs() -> Iterator[Spec]:
 
 def assignors() -> list[str]:
     """Ours first, then the baselines, Kafka's own classes last."""
-    others = sorted({*names(), *VARIANTS} - set(FIRST), key=lambda name: (name.startswith("kafka-"), name))
-    return [*FIRST, *others]
+    others = sorted({*names(), *VARIANTS} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
+    return [*OURS, *others]
 
 
 def play(spec: Spec, dropped: str, assignor: str) -> Outcome:
-    """One job."""
+    """Play one job to its end; `dropped` says whether dropped state is `deleted` at once or `kept` on its disk."""
     result = converge(spec.generate(), assignor, max_rebalances=_MOST_REBALANCES, keep_state=dropped == "kept")
     last = result.history[-1]
     return Outcome(
@@ -103,7 +103,7 @@ def play(spec: Spec, dropped: str, assignor: str) -> Outcome:
 
 def run(jobs: int = 2) -> tuple[str, list[str]]:
     """A summary per assignor, and a table per size with every snapshot."""
-    found = _known()
+    found = _read_results()
     wanted = [(spec, dropped, name) for spec in specs() for dropped in ("deleted", "kept") for name in assignors()]
     missing = [job for job in wanted if (job[0].name, job[1], job[2]) not in found]
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
@@ -123,20 +123,20 @@ def run(jobs: int = 2) -> tuple[str, list[str]]:
             file.flush()
     outcomes = [found[spec.name, dropped, name] for spec, dropped, name in wanted if (spec.name, dropped, name) in found]
     bounds = {o.spec: o.bound for o in outcomes if o.assignor == "cp-sat"}
-    parts = [_summary(outcomes, bounds)]
+    parts = [_summary_table(outcomes, bounds)]
     for size in dict.fromkeys(outcome.size for outcome in outcomes):
-        parts.append(f"**{size}**\n\n{_table([o for o in outcomes if o.size == size], bounds)}")
+        parts.append(f"**{size}**\n\n{_snapshot_table([o for o in outcomes if o.size == size], bounds)}")
     return "\n\n".join(parts), failed
 
 
-def _known() -> dict[tuple[str, str, str], Outcome]:
+def _read_results() -> dict[tuple[str, str, str], Outcome]:
     if not RESULTS.exists():
         return {}
     rows = [Outcome(**json.loads(line)) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
     return {row.key: row for row in rows}
 
 
-def _summary(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
+def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
     head = (
         "assignor",
         "tasks × clients",
@@ -168,14 +168,14 @@ def _summary(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
                         f"{statistics.median(rebalances):.0f} ({max(rebalances)})",
                         sum(o.moves for o in some),
                         f"{statistics.median(ratios):.2f} ({max(ratios):.2f})" if ratios else "–",
-                        _rules(some),
+                        _describe_violations(some),
                         statistics.median(o.seconds for o in some),
                     )
                 )
-    return markdown(head, rows)
+    return to_markdown(head, rows)
 
 
-def _table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
+def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
     head = (
         "shape",
         "standbys",
@@ -194,28 +194,28 @@ def _table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
     rows = []
     for key, some in pairs.items():
         rebalances = [f"{o.rebalances}{'' if o.settled else ' (not settled)'}" for o in some]
-        ratios = [_shown_ratio(o, bounds) for o in some]
+        ratios = [_format_ratio(o, bounds) for o in some]
         rows.append(
             (
                 *key,
-                _both(rebalances),
-                _both([f"{o.moves:,}" for o in some]),
-                _both(ratios),
-                _both([f"{o.spread:.3g}" for o in some]),
-                _both([f"{o.excess:,}" for o in some]),
-                _both([_rules([o]) for o in some]),
-                _both([f"{o.seconds:.3f}" for o in some]),
+                _join_cells(rebalances),
+                _join_cells([f"{o.moves:,}" for o in some]),
+                _join_cells(ratios),
+                _join_cells([f"{o.spread:.3g}" for o in some]),
+                _join_cells([f"{o.excess:,}" for o in some]),
+                _join_cells([_describe_violations([o]) for o in some]),
+                _join_cells([f"{o.seconds:.3f}" for o in some]),
             )
         )
-    return markdown(head, rows)
+    return to_markdown(head, rows)
 
 
-def _both(cells: list[str]) -> str:
-    """Deleted and kept; once, where they agree."""
+def _join_cells(cells: list[str]) -> str:
+    """The figures with dropped state deleted and kept; only one where they agree."""
     return cells[0] if len(set(cells)) == 1 else " / ".join(cells)
 
 
-def _rules(outcomes: list[Outcome]) -> str:
+def _describe_violations(outcomes: list[Outcome]) -> str:
     """Violations by rule, over all answers."""
     total: dict[str, int] = {}
     for outcome in outcomes:
@@ -232,6 +232,6 @@ def _ratio(outcome: Outcome, bounds: dict[str, int | None]) -> float | None:
     return outcome.restored / bound
 
 
-def _shown_ratio(outcome: Outcome, bounds: dict[str, int | None]) -> str:
+def _format_ratio(outcome: Outcome, bounds: dict[str, int | None]) -> str:
     ratio = _ratio(outcome, bounds)
     return f"{outcome.restored:,} ÷ 0" if ratio is None else f"{ratio:.2f}"

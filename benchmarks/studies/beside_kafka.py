@@ -12,7 +12,7 @@ import time
 from optassign.assignor import create
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.generate import Shape
 
 CASES: tuple[tuple[Shape, int, int, int, int, int], ...] = (
@@ -27,12 +27,12 @@ _LIMIT = 60.0
 
 
 def run() -> tuple[str, list[str]]:
-    """One row per size, shape and assignor."""
+    """A row for each size, shape and assignor; wrong: one of ours that takes longer than Kafka's default."""
     rows: list[tuple[object, ...]] = []
     missed: list[str] = []
     for shape, tasks, clients, warmups, calls, before in CASES:
         spec = Spec(shape, tasks, clients, 1, warmups, seed=1)
-        seconds = _seconds(spec, calls, before)
+        seconds = _time_calls(spec, calls, before)
         medians = {name: statistics.median(taken) for name, taken in seconds.items()}
         kafka = medians["kafka-high-availability"]
         for name, taken in seconds.items():
@@ -50,15 +50,16 @@ def run() -> tuple[str, list[str]]:
         "least–most s",
         "times faster than kafka-high-availability",
     )
-    return markdown(head, rows), missed
+    return to_markdown(head, rows), missed
 
 
-def _seconds(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:
+def _time_calls(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:
+    """Assignor -> seconds of each timed call; `before`: untimed calls of Kafka's classes that warm up the JVM."""
     state = spec.generate()
     ours = {name: create(name, time_limit=_LIMIT) for name in _OURS}
     kafka = {made.name: made for made in (KafkaHighAvailability(), KafkaSticky(), KafkaBrokerSticky())}
     for assignor in ours.values():
-        assignor.assign(state)  # what is loaded once is not the call's
+        assignor.assign(state)  # loads the solver, which is not part of a call
     for timed in kafka.values():
         timed.timed(state, warmup_calls=before, timed_calls=1)
     seconds: dict[str, list[float]] = {name: [] for name in (*ours, *kafka)}

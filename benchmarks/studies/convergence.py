@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
 
 SIZES = ((100, 10, 2), (1000, 100, 20))
 """Tasks, clients, warm-ups."""
 SETTLED = ("cold", "steady", "scale-out", "scale-in", "restart")
-"""Shapes whose group was settled before."""
+"""Shapes whose group was at rest before something happened to it: only these are held to the bound."""
 
 
 def specs() -> list[Spec]:
-    """Every shape at both sizes with 0 to 3 standbys, equal and mixed threads."""
+    """Snapshots of every shape at both sizes with 0 to 3 standbys, equal and mixed threads."""
     return [
         Spec(shape, tasks, clients, standbys, warmups, threads=threads, seed=seed)
         for tasks, clients, warmups in SIZES
@@ -34,10 +34,13 @@ def specs() -> list[Spec]:
 
 
 def rebalances_allowed(state: ApplicationState, first: TaskAssignment) -> int:
-    """2 + ceil(cold copies of the first plan that are no standbys of the first answer ÷ max_warmup_replicas)."""
+    """The rebalances that a convergence may take, from its first answer.
+
+    2 + ceil(cold copies of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
+    """
     if first.plan is None:
         return 2
-    rank = ranks(state)
+    rank = Ranks(state)
     standby = {(task, client.process_id) for client in first.clients for task in client.standby}
     logged = {task.id for task in state.tasks if task.logged}
     cold = sum(
@@ -51,20 +54,20 @@ def rebalances_allowed(state: ApplicationState, first: TaskAssignment) -> int:
 
 @dataclass
 class _Row:
-    """One size, shape and fate of dropped state: the worst over standbys and threads."""
+    """The worst over all numbers of standbys and threads, for one size, shape and fate of dropped state."""
 
     convergences: int = 0
     ratio: float = 0.0
     greedy_ratio: float = 0.0
     rebalances: int = 0
     spare: int = 1 << 30
-    """Rebalances allowed less those needed, least."""
+    """The least difference of rebalances allowed and needed."""
     greedy_rebalances: int = 0
     seconds: list[float] = field(default_factory=list)
 
 
 def run() -> tuple[str, list[str]]:
-    """The table, and what missed its mark."""
+    """The table, and each convergence that restored too much, took too long, broke a rule or did not come to rest."""
     rows: dict[tuple[str, str, str], _Row] = {}
     missed: list[str] = []
     for spec in specs():
@@ -72,23 +75,23 @@ def run() -> tuple[str, list[str]]:
         allowed = rebalances_allowed(state, assign(state, "cp-sat"))
         for keep_state in (False, True):
             start = time.perf_counter()
-            mine = converge(state, "cp-sat", keep_state=keep_state)
+            cp_sat = converge(state, "cp-sat", keep_state=keep_state)
             seconds = time.perf_counter() - start
             greedy = converge(state, "greedy", keep_state=keep_state)
-            ratio, greedy_ratio = _ratio(mine, mine), _ratio(greedy, mine)
+            ratio, greedy_ratio = _ratio(cp_sat, cp_sat), _ratio(greedy, cp_sat)
             kept = "kept" if keep_state else "deleted"
             row = rows.setdefault((f"{spec.tasks:,} × {spec.clients}", spec.shape, kept), _Row())
             row.convergences += 1
             row.ratio, row.greedy_ratio = max(row.ratio, ratio), max(row.greedy_ratio, greedy_ratio)
-            row.rebalances = max(row.rebalances, mine.rebalances)
+            row.rebalances = max(row.rebalances, cp_sat.rebalances)
             row.greedy_rebalances = max(row.greedy_rebalances, greedy.rebalances)
-            row.spare = min(row.spare, allowed - mine.rebalances)
-            row.seconds.append(seconds / (mine.rebalances + 1))
-            good = mine.stable and greedy.stable and not mine.violations and not greedy.violations
-            if not good or (spec.shape in SETTLED and (ratio > 1.01 or mine.rebalances > allowed or greedy_ratio > 1.3)):
+            row.spare = min(row.spare, allowed - cp_sat.rebalances)
+            row.seconds.append(seconds / (cp_sat.rebalances + 1))
+            good = cp_sat.stable and greedy.stable and not cp_sat.violations and not greedy.violations
+            if not good or (spec.shape in SETTLED and (ratio > 1.01 or cp_sat.rebalances > allowed or greedy_ratio > 1.3)):
                 missed.append(
-                    f"{spec.name}, dropped state {kept}: cp-sat {ratio:.3f} in {mine.rebalances} of {allowed}, greedy"
-                    f" {greedy_ratio:.3f} in {greedy.rebalances}; stable: {mine.stable}, {greedy.stable}"
+                    f"{spec.name}, dropped state {kept}: cp-sat {ratio:.3f} in {cp_sat.rebalances} of {allowed}, greedy"
+                    f" {greedy_ratio:.3f} in {greedy.rebalances}; stable: {cp_sat.stable}, {greedy.stable}"
                 )
     head = (
         "tasks × clients",
@@ -115,7 +118,7 @@ def run() -> tuple[str, list[str]]:
         )
         for key, r in rows.items()
     ]
-    return markdown(head, table), missed
+    return to_markdown(head, table), missed
 
 
 def _ratio(result: Convergence, bounded: Convergence) -> float:

@@ -12,7 +12,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from optassign.assignor import create
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.simulation.convergence import after_restoration, converge
 
@@ -24,16 +24,16 @@ _MOST_REBALANCES = 300
 
 
 def run() -> tuple[str, list[str]]:
-    """One row per size, event, number of standbys and assignor."""
+    """A row for each size, event, number of standbys and assignor."""
     rows: list[tuple[object, ...]] = []
     for tasks, fewer, more, warmups in SIZES:
         for standbys in STANDBYS:
-            few = arranged(Spec("steady", tasks, fewer, standbys, warmups, seed=1).generate())
-            many = arranged(Spec("steady", tasks, more, standbys, warmups, seed=1).generate())
+            smaller = arrange(Spec("steady", tasks, fewer, standbys, warmups, seed=1).generate())
+            larger = arrange(Spec("steady", tasks, more, standbys, warmups, seed=1).generate())
             for event, state in (
-                ("nothing", many),
-                ("scale-out", grown(few, more - fewer)),
-                ("scale-in", shrunk(many, more - fewer)),
+                ("nothing", larger),
+                ("scale-out", add_clients(smaller, more - fewer)),
+                ("scale-in", remove_clients(larger, more - fewer)),
             ):
                 bound: int | None = None
                 for name in ASSIGNORS:
@@ -54,10 +54,10 @@ def run() -> tuple[str, list[str]]:
                         )
                     )
     head = ("tasks × clients × standbys", "event", "assignor", "rebalances", "moves", "restored ÷ minimum", "excess", "seconds")
-    return markdown(head, rows), []
+    return to_markdown(head, rows), []
 
 
-def arranged(state: ApplicationState) -> ApplicationState:
+def arrange(state: ApplicationState) -> ApplicationState:
     """The same group once the high-availability class asks for no follow-up. RuntimeError if that does not happen."""
     assignor = create("high-availability")
     for _ in range(_MOST_REBALANCES):
@@ -68,24 +68,24 @@ def arranged(state: ApplicationState) -> ApplicationState:
     raise RuntimeError(f"not settled after {_MOST_REBALANCES} rebalances")
 
 
-def grown(state: ApplicationState, number: int) -> ApplicationState:
-    """With so many new clients, which have nothing on their disks."""
+def add_clients(state: ApplicationState, number: int) -> ApplicationState:
+    """The group with `number` new clients, which have nothing on their disks."""
     pattern = state.clients[0]
     nothing: dict[str, object] = {"previous_active": (), "previous_standby": (), "lags": {}, "consumers": {}}
     new = [
         pattern.model_copy(update={**nothing, "process_id": str(uuid5(NAMESPACE_OID, f"new client {n}"))})
         for n in range(number)
     ]
-    return _with(state, [*state.clients, *new])
+    return _replace_clients(state, [*state.clients, *new])
 
 
-def shrunk(state: ApplicationState, number: int) -> ApplicationState:
-    """Without so many of its clients, every third or so of them in the order of their ids."""
+def remove_clients(state: ApplicationState, number: int) -> ApplicationState:
+    """The group without `number` of its clients, evenly spaced in the order of their ids."""
     step = len(state.clients) / number
     gone = {round(step * n) for n in range(number)}
-    return _with(state, [client for n, client in enumerate(state.clients) if n not in gone])
+    return _replace_clients(state, [client for n, client in enumerate(state.clients) if n not in gone])
 
 
-def _with(state: ApplicationState, clients: list[KafkaStreamsState]) -> ApplicationState:
-    # Read again: clients have to be in their order, which a copy would not see to.
+def _replace_clients(state: ApplicationState, clients: list[KafkaStreamsState]) -> ApplicationState:
+    # Validated anew instead of copied: that puts the clients in the order of their ids.
     return ApplicationState.model_validate({**dict(state), "clients": clients})

@@ -13,7 +13,7 @@ from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 
 _RECORDS = 20_000
 """Per partition of the logged subtopology, before the third instance comes; afterwards nothing is written."""
@@ -37,8 +37,8 @@ _HEAD = (
 
 
 def run() -> tuple[str, list[str]]:
-    """A row per assignor; what was not as it should be. Takes some minutes, nearly all of them waiting for follow-ups."""
-    bad: list[str] = []
+    """A row for each assignor; wrong: a dead stream thread. Takes some minutes, nearly all of them waiting for follow-ups."""
+    wrong: list[str] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plugin-scale-out-")))
         broker = stack.enter_context(Broker(folder / "broker"))
@@ -50,13 +50,14 @@ def run() -> tuple[str, list[str]]:
         for group in groups.values():
             stack.enter_context(group)
         with ThreadPoolExecutor(len(groups)) as pool:
-            rows = list(pool.map(_row, groups, groups.values()))
+            rows = list(pool.map(_play, groups, groups.values()))
         for name, group in groups.items():
-            bad += [f"{name}: {death}" for death in group.deaths]
-    return markdown(_HEAD, rows), bad
+            wrong += [f"{name}: {death}" for death in group.deaths]
+    return to_markdown(_HEAD, rows), wrong
 
 
-def _row(name: str, group: Group) -> tuple[object, ...]:
+def _play(name: str, group: Group) -> tuple[object, ...]:
+    """Two instances with all records restored, then a third one: the row of what that took."""
     group.load.write(_RECORDS, ["logged"])
     group.start("a", "b")
     _await_rest(group)

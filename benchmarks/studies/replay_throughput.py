@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from optassign.benchmarks.spark.make_recordings import make
+from optassign.benchmarks.spark.recordings.generator import generate_recordings
 from optassign.benchmarks.spark.replay import run_replay
 from optassign.benchmarks.spark.runs import Run
-from optassign.benchmarks.spark.session import session
+from optassign.benchmarks.spark.session import open_session
 from optassign.benchmarks.spark.solving.jobs import Limits
+from optassign.benchmarks.spark.solving.solver_process import SOLVER_MODULE
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 
 __all__ = ["run"]
 
@@ -27,14 +28,14 @@ _MIB = 1 << 20
 
 
 def run(numbers: tuple[int, ...] = (1_000, 10_000), tasks: int = 100, clients: int = 10) -> tuple[str, list[str]]:
-    """The table; nothing in it can be wrong."""
+    """The table; none of its figures counts as wrong."""
     rows: list[tuple[object, ...]] = []
     for number in numbers:
         with tempfile.TemporaryDirectory() as folder:
             recordings = Path(folder, "recordings")
-            size = sum(path.stat().st_size for path in make(recordings, number, tasks, clients))
+            size = sum(path.stat().st_size for path in generate_recordings(recordings, number, tasks, clients))
             asked = Run("replay", "replay", _ASSIGNORS, Limits(), recordings=str(recordings))
-            with session(f"local[{_CORES}]") as spark, _watching() as peak:
+            with open_session(f"local[{_CORES}]") as spark, _watch_memory() as peak:
                 start = time.perf_counter()
                 done = run_replay(spark, Storage(spark, str(Path(folder, "out"))), asked)
                 seconds = time.perf_counter() - start
@@ -52,18 +53,18 @@ def run(numbers: tuple[int, ...] = (1_000, 10_000), tasks: int = 100, clients: i
         "Python workers, peak MiB",
         "solving processes, peak MiB",
     )
-    return markdown(head, rows), []
+    return to_markdown(head, rows), []
 
 
 @contextmanager
-def _watching() -> Iterator[dict[str, int]]:
+def _watch_memory() -> Iterator[dict[str, int]]:
     """Kind of process below this one -> the most resident memory that all of the kind had at once, in bytes (Linux)."""
     peak: dict[str, int] = {"jvm": 0, "workers": 0, "solvers": 0}
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(0.5):
-            for kind, size in _resident().items():
+            for kind, size in _resident_bytes().items():
                 peak[kind] = max(peak[kind], size)
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -75,7 +76,8 @@ def _watching() -> Iterator[dict[str, int]]:
         thread.join()
 
 
-def _resident() -> dict[str, int]:
+def _resident_bytes() -> dict[str, int]:
+    """Kind of process below this one -> resident memory of all of the kind now."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
@@ -88,6 +90,6 @@ def _resident() -> dict[str, int]:
         with suppress(OSError):
             command = Path(f"/proc/{process}/cmdline").read_bytes()
             pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-            kind = "solvers" if b"spark.child" in command else "workers" if b"pyspark.daemon" in command else "jvm"
+            kind = "solvers" if SOLVER_MODULE.encode() in command else "workers" if b"pyspark.daemon" in command else "jvm"
             found[kind] += pages * os.sysconf("SC_PAGE_SIZE")
     return found

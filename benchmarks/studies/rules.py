@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
-from optassign.generate import SHAPES, Shape
+from optassign.benchmarks.grid import small_specs
+from optassign.benchmarks.tables import to_markdown
+from optassign.generate import SHAPES
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 
@@ -17,7 +15,7 @@ ASSIGNORS = ("cp-sat", "greedy")
 
 @dataclass
 class Tally:
-    """Of one shape and assignor."""
+    """What was counted over all snapshots of one shape under one assignor."""
 
     snapshots: int = 0
     answers: int = 0
@@ -28,34 +26,11 @@ class Tally:
     bad: list[str] = field(default_factory=list)
 
 
-def specs(shape: Shape, number: int) -> Iterator[Spec]:
-    """Small snapshots of a shape, of all kinds, fixed by their numbers."""
-    threads: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 4), (1, 2), (2, 5))
-    for n in range(number):
-        rng = random.Random(f"{shape} {n}")
-        clients = rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 16])
-        yield Spec(
-            shape,
-            tasks=rng.randint(1, 12) * rng.choice([1, 2, 4, 8]),
-            clients=clients,
-            standbys=rng.choice([0, 1, 1, 2, 3]),
-            warmups=rng.choice([1, 2, 2, 5, 20]),
-            threads=rng.choice(threads),
-            seed=n,
-            stateless=rng.choice([0.0, 0.2, 0.5]),
-            unlogged=rng.choice([0.0, 0.0, 0.3]),
-            tiny=rng.choice([0.0, 0.0, 0.2]),
-            unknown=rng.choice([0.0, 0.0, 0.0, 0.2, 1.0]),
-            memory=rng.random() < 0.5,
-            dense=rng.random() < 0.2,
-        )
-
-
 def run(number: int = 1000) -> tuple[str, list[str]]:
-    """The table, and what was not as it should be."""
+    """The table, and each convergence that was not as it should be."""
     tallies: dict[tuple[str, str], Tally] = {}
     for shape in SHAPES:
-        for spec in specs(shape, number):
+        for spec in small_specs(shape, number):
             try:
                 state = spec.generate()
             except NotBalancedError:
@@ -77,4 +52,4 @@ def run(number: int = 1000) -> tuple[str, list[str]]:
         (shape, assignor, t.snapshots, t.answers, t.violations, t.unsettled, t.restless, t.unbalanced)
         for (shape, assignor), t in tallies.items()
     ]
-    return markdown(head, rows), [line for t in tallies.values() for line in t.bad]
+    return to_markdown(head, rows), [line for t in tallies.values() for line in t.bad]

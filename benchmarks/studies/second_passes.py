@@ -7,7 +7,7 @@ from itertools import product
 
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
@@ -17,9 +17,12 @@ _MOST_PASSES = 8
 
 
 def run(seeds: int = 3) -> tuple[str, list[str]]:
-    """Rows per shape: passes played, answers that differ with memory, further passes without."""
+    """A row for each assignor, shape and fate of state: passes played, answers that differ with memory, passes without memory.
+
+    Wrong: a second pass that does not confirm the first although memory and state are there, and passes that go on.
+    """
     rows: list[tuple[object, ...]] = []
-    bad: list[str] = []
+    wrong: list[str] = []
     for assignor, shape, survives in product(("cp-sat", "greedy"), SHAPES, (True, False)):
         different, played, further = 0, 0, Counter[int]()
         for spec in (Spec(shape, 60, 8, s, threads=(1, 3), seed=n) for s in (0, 1, 2, 3) for n in range(seeds)):
@@ -28,14 +31,14 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
                 answer = assign(state, assignor)
                 again = assign(second_pass(state, answer, state_survives=survives), assignor)
                 played += 1
-                if _copies(answer) != _copies(again):
+                if _list_copies(answer) != _list_copies(again):
                     different += 1
-                    if survives:  # else R10 ends where the old owner, a standby now, is worse than a client left out (R5)
-                        bad.append(f"{assignor} with memory: {spec.name}")
-                passes = passes_without_memory(state, assignor, survives)
+                    if survives:  # otherwise R5 may overrule R10: the old owner, a standby now, lags more than others
+                        wrong.append(f"{assignor} with memory: {spec.name}")
+                passes = count_passes_without_memory(state, assignor, survives)
                 further[passes] += 1
                 if passes > 2 and assignor == "cp-sat":
-                    bad.append(f"{assignor} without memory: {spec.name}: {passes} more; state of the old owner: {survives}")
+                    wrong.append(f"{assignor} without memory: {spec.name}: {passes} more; state of the old owner: {survives}")
                 if all(client.followup_rebalance_ms is None for client in answer.clients):
                     break
                 state = after_restoration(state, answer)
@@ -49,26 +52,26 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
         "differ with memory",
         "without memory, rebalances more: times",
     )
-    return markdown(head, rows), bad
+    return to_markdown(head, rows), wrong
 
 
-def passes_without_memory(state: ApplicationState, assignor: str, survives: bool) -> int:
-    """Rebalances after the first until nobody has to give a task away."""
+def count_passes_without_memory(state: ApplicationState, assignor: str, survives: bool) -> int:
+    """How many rebalances follow the first until no owner has to give a task away (KIP-429); at most _MOST_PASSES."""
     state = state.model_copy(update={"remembered": None})
     answer = assign(state, assignor)
     passes = 0
-    while revoked(state, answer) and passes < _MOST_PASSES:
+    while count_revoked(state, answer) and passes < _MOST_PASSES:
         state = second_pass(state, answer, memory=False, state_survives=survives)
         answer = assign(state, assignor)
         passes += 1
     return passes
 
 
-def revoked(state: ApplicationState, answer: TaskAssignment) -> int:
-    """Tasks that their owners have to give away: what makes Kafka rebalance once more."""
+def count_revoked(state: ApplicationState, answer: TaskAssignment) -> int:
+    """How many tasks their owners have to give away; if any, Kafka rebalances once more (KIP-429)."""
     given = answer.by_process_id
     return sum(len(set(c.previous_active) - set(given[c.process_id].active)) for c in state.clients)
 
 
-def _copies(answer: TaskAssignment) -> list[object]:
+def _list_copies(answer: TaskAssignment) -> list[object]:
     return [(c.process_id, c.active, c.standby, c.warmup, c.followup_rebalance_ms) for c in answer.clients]

@@ -6,7 +6,6 @@ Snapshots of a scale-out are posted over loopback to a service of its own, one a
 from __future__ import annotations
 
 import http.client
-import json
 import statistics
 import tempfile
 import time
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 
 __all__ = ["run"]
 
@@ -30,32 +29,32 @@ _BEFORE, _CALLS = 3, 20
 
 
 def run() -> tuple[str, list[str]]:
-    """Medians in milliseconds; wrong: an answer that was not given."""
+    """Medians in milliseconds; wrong: a call without an answer."""
     rows: list[tuple[object, ...]] = []
     wrong: list[str] = []
     for spec in _SPECS:
         body = spec.generate().model_dump_json(exclude_none=True).encode()
-        seconds, solving, statuses = _asked(body)
+        seconds, solving, statuses = _ask_service(body)
         wrong += [f"{spec.name}: status {status}" for status in statuses if status != 200]
         beside = [1_000 * (whole - solve) for whole, solve in zip(seconds, solving, strict=True)][_BEFORE:]
         whole, solve = 1_000 * statistics.median(seconds[_BEFORE:]), 1_000 * statistics.median(solving[_BEFORE:])
         what = f"{spec.tasks:,} × {spec.clients:,}" + (", lags of all clients" if spec.dense else "")
         rows.append((what, len(body), whole, solve, statistics.median(beside), max(beside)))
     head = ("tasks × clients", "body, bytes", "whole ms", "solving ms", "beside it ms", "most ms")
-    return f"{_CALLS} calls after {_BEFORE}\n\n{markdown(head, rows)}", wrong
+    return f"{_CALLS} calls after {_BEFORE}\n\n{to_markdown(head, rows)}", wrong
 
 
-def _asked(body: bytes) -> tuple[list[float], list[float], list[int]]:
-    """Seconds of each call, seconds of solving, status."""
+def _ask_service(body: bytes) -> tuple[list[float], list[float], list[int]]:
+    """Seconds, seconds of solving, and HTTP status of each call."""
     with tempfile.TemporaryDirectory() as folder, Service(Path(folder), log_format="json") as service:
         seconds, statuses = _post(service.url, body)
         # A rebalance is logged after its answer.
-        await_condition("all is logged", lambda: len(_solving(service.log)) == len(seconds), logs=lambda: [service.log])
-        return seconds, _solving(service.log), statuses
+        await_condition("all is logged", lambda: len(service.solving_seconds()) == len(seconds), logs=lambda: [service.log])
+        return seconds, service.solving_seconds(), statuses
 
 
 def _post(url: str, body: bytes) -> tuple[list[float], list[int]]:
-    """Seconds and status of each call, on one connection."""
+    """Seconds and HTTP status of each call, all on one connection."""
     where = urlsplit(url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=120)
     headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
@@ -69,8 +68,3 @@ def _post(url: str, body: bytes) -> tuple[list[float], list[int]]:
         statuses.append(response.status)
     connection.close()
     return seconds, statuses
-
-
-def _solving(log: Path) -> list[float]:
-    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
-    return [event["seconds_solve"] for event in events if event.get("event") == "rebalance"]

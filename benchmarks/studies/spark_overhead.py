@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from optassign.assignor import assign
 from optassign.benchmarks.spark.presets import Row, Sweep
 from optassign.benchmarks.spark.runs import Run
-from optassign.benchmarks.spark.session import session
-from optassign.benchmarks.spark.solving.measuring import measure_columns
+from optassign.benchmarks.spark.session import open_session
+from optassign.benchmarks.spark.solving.answer_columns import answer_columns
 from optassign.benchmarks.spark.storage import Storage
 from optassign.benchmarks.spark.sweep import run_sweep
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,47 +50,47 @@ _HEAD = (
 
 
 def run() -> tuple[str, list[str]]:
-    """The table; nothing in it can be wrong."""
+    """The table; none of its figures counts as wrong."""
     rows: list[tuple[object, ...]] = []
     for sweep in _SWEEPS:
         todo = sweep.rows(sweep.chosen())
         number = len(todo)
-        loop, loops = _loops(todo, 1), _loops(todo, 2)
-        one, two = _spark(sweep, 1), _spark(sweep, 2)
+        loop, loops = _time_loops(todo, 1), _time_loops(todo, 2)
+        one, two = _time_spark(sweep, 1), _time_spark(sweep, 2)
         each, overhead = 1000 * loop / number, 1000 * (one - loop) / number
         (tasks, clients), (assignor,) = sweep.sizes[0], sweep.chosen()
         what = f"{tasks:,} × {clients:,}, {assignor}"
         rows.append((what, number, loop, loops, one, two, each, overhead, loop / loops, one / two))
-    return markdown(_HEAD, rows), []
+    return to_markdown(_HEAD, rows), []
 
 
-def _loops(todo: list[Row], processes: int) -> float:
-    """Seconds to generate, solve and measure all, one after another in each of so many processes that run at once."""
-    with ProcessPoolExecutor(processes, get_context("spawn"), _warm, (todo[0][1],)) as pool:
+def _time_loops(todo: list[Row], processes: int) -> float:
+    """Seconds to generate, solve and measure all rows in plain loops, one in each of `processes` processes at once."""
+    with ProcessPoolExecutor(processes, get_context("spawn"), _warm_up, (todo[0][1],)) as pool:
         list(pool.map(time.sleep, [1.0] * processes))  # until all have been started and warmed
         start = time.perf_counter()
-        list(pool.map(_solve, (todo[i::processes] for i in range(processes))))
+        list(pool.map(_solve_rows, (todo[i::processes] for i in range(processes))))
         return time.perf_counter() - start
 
 
-def _warm(assignor: str) -> None:
+def _warm_up(assignor: str) -> None:
     assign(_WARM.specs()[0].generate(), assignor)
 
 
-def _solve(todo: list[Row]) -> None:
+def _solve_rows(todo: list[Row]) -> None:
     for spec, assignor in todo:
         state = spec.generate()
-        measure_columns(state, assign(state, assignor))
+        answer_columns(state, assign(state, assignor))
 
 
-def _spark(sweep: Sweep, cores: int) -> float:
-    """Seconds of the same as a Spark job, from asking for it to the last file in its place; its workers run already."""
-    with tempfile.TemporaryDirectory() as folder, session(f"local[{cores}]") as spark:
-        _timed(spark, folder, _WARM)
-        return _timed(spark, folder, sweep)
+def _time_spark(sweep: Sweep, cores: int) -> float:
+    """Seconds of the same rows as a Spark job, from its start to the last file in its place; Python workers run already."""
+    with tempfile.TemporaryDirectory() as folder, open_session(f"local[{cores}]") as spark:
+        _time_sweep(spark, folder, _WARM)
+        return _time_sweep(spark, folder, sweep)
 
 
-def _timed(spark: SparkSession, folder: str, sweep: Sweep) -> float:
+def _time_sweep(spark: SparkSession, folder: str, sweep: Sweep) -> float:
     asked = Run("sweep", sweep.name, sweep.chosen(), sweep.limits.limits(), sweep)
     start = time.perf_counter()
     run_sweep(spark, Storage(spark, str(Path(folder))), asked)

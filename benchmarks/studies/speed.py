@@ -12,7 +12,7 @@ from pathlib import Path
 
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.tables import markdown
+from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_assignment, read_state
 from optassign.generate import Shape
@@ -26,19 +26,19 @@ _SHAPES: tuple[Shape, ...] = ("scale-out", "scale-in", "cold")
 
 
 def run() -> tuple[str, list[str]]:
-    """Three tables in one text."""
+    """Three tables: solving, limits kept, the start of the command line. None of their figures counts as wrong."""
     with tempfile.TemporaryDirectory() as folder:
-        parts = [_solving(Path(folder)), _limits(Path(folder)), _start()]
+        parts = [_solving_table(Path(folder)), _limits_table(Path(folder)), _start_table()]
     return "\n\n".join(parts), []
 
 
-def _solving(folder: Path) -> str:
+def _solving_table(folder: Path) -> str:
     rows: list[tuple[object, ...]] = []
     for tasks, clients, warmups, runs in _SIZES:
         for shape in _SHAPES if runs > 1 else _SHAPES[:1]:
-            snapshot = _written(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))
+            snapshot = _write_snapshot(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))
             for assignor in ("cp-sat", "greedy"):
-                rows.append((f"{tasks:,} × {clients:,}", shape, assignor, *_process(snapshot, assignor, runs)))
+                rows.append((f"{tasks:,} × {clients:,}", shape, assignor, *_measure_assign(snapshot, assignor, runs)))
     head = (
         "tasks × clients × 1",
         "shape",
@@ -51,21 +51,21 @@ def _solving(folder: Path) -> str:
         "proven goals",
         "gaps of the others",
     )
-    return markdown(head, rows)
+    return to_markdown(head, rows)
 
 
-def _process(snapshot: Path, assignor: str, runs: int) -> tuple[object, ...]:
-    """Medians over whole processes, and of the call itself in this one."""
+def _measure_assign(snapshot: Path, assignor: str, runs: int) -> tuple[object, ...]:
+    """The cells of a row after its assignor: medians over whole processes, and over calls in this process."""
     walls, peak, answer = [], 0, snapshot.with_suffix(".answer")
     for _ in range(runs):
-        seconds, memory = _cli(
+        seconds, memory = _run_command(
             "assign", str(snapshot), "--assignor", assignor, "--time-limit", str(_LIMIT), "--output", str(answer)
         )
         walls.append(seconds)
         peak = max(peak, memory)
     state = read_state(str(snapshot))
     if runs > 1:
-        assign(state, assignor)  # imports and warm caches are the process's, not the call's
+        assign(state, assignor)  # imports the solver, which is part of a whole process but not of a call
     calls = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -80,12 +80,12 @@ def _process(snapshot: Path, assignor: str, runs: int) -> tuple[object, ...]:
     return solving, statistics.median(calls), statistics.median(walls), peak // 1024, ratio, proven, gaps
 
 
-def _limits(folder: Path) -> str:
-    """`--time-limit 0.2`: from after reading to before writing."""
+def _limits_table(folder: Path) -> str:
+    """How well a limit of 0.2 s is kept, from after reading the snapshot to before writing the answer."""
     rows: list[tuple[object, ...]] = []
     for tasks, clients, warmups, runs in _SIZES[:2]:
         for shape in _SHAPES:
-            state = read_state(str(_written(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))))
+            state = read_state(str(_write_snapshot(folder, Spec(shape, tasks, clients, 1, warmups, seed=1))))
             assign(state, "cp-sat")
             taken: list[float] = []
             answer: TaskAssignment | None = None
@@ -96,24 +96,25 @@ def _limits(folder: Path) -> str:
             assert answer is not None
             broken = len(validate(state, answer))
             rows.append((f"{tasks:,} × {clients:,}", shape, max(taken), max(0.0, max(taken) - 0.2), broken))
-    return markdown(("tasks × clients × 1", "shape", "most seconds", "over the limit", "rules broken"), rows)
+    return to_markdown(("tasks × clients × 1", "shape", "most seconds", "over the limit", "rules broken"), rows)
 
 
-def _start() -> str:
+def _start_table() -> str:
+    """Seconds of a command that loads no solver."""
     seconds = []
     for _ in range(11):
-        seconds.append(_cli("--help")[0])
-    return markdown(("command", "median s", "most s"), [("optassign --help", statistics.median(seconds), max(seconds))])
+        seconds.append(_run_command("--help")[0])
+    return to_markdown(("command", "median s", "most s"), [("optassign --help", statistics.median(seconds), max(seconds))])
 
 
-def _written(folder: Path, spec: Spec) -> Path:
+def _write_snapshot(folder: Path, spec: Spec) -> Path:
     path = folder / f"{spec.name}.json"
     if not path.exists():
         path.write_text(spec.generate().model_dump_json(), encoding="utf-8")
     return path
 
 
-def _cli(*arguments: str) -> tuple[float, int]:
+def _run_command(*arguments: str) -> tuple[float, int]:
     """Seconds and peak memory (KiB) of the command line as a whole process."""
     start = time.perf_counter()
     command = [str(Path(sys.executable).with_name("optassign")), *arguments]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, found_not, show
+from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, cross_check_error, quote
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
@@ -106,7 +106,7 @@ def _by_process_id(clients: tuple[_Client, ...]) -> tuple[_Client, ...]:
     seen: set[str] = set()
     for i, client in enumerate(clients):
         if client.process_id in seen:
-            raise found_not(f"{show(client.process_id)} a second time", "each process id once", f"[{i}].process_id")
+            raise cross_check_error(f"{quote(client.process_id)} a second time", "each process id once", f"[{i}].process_id")
         seen.add(client.process_id)
     return tuple(sorted(clients, key=lambda client: client.process_id))
 

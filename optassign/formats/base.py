@@ -1,4 +1,4 @@
-"""What all types of the JSON formats have in common: frozen, strict, `null` means default, `x_` fields kept."""
+"""The base of all types of the JSON formats: frozen, strict, `null` means the default, fields that begin with `x_` are kept."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -12,12 +12,12 @@ from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTER
 INT64_MAX = 2**63 - 1
 
 
-def _finite(value: JsonValue) -> JsonValue:
-    """`value`, if it can be written as JSON again; pydantic's own parser lets NaN and infinity pass."""
+def _refuse_infinite(value: JsonValue) -> JsonValue:
+    """The value, unless it holds NaN or infinity: pydantic's parser accepts them, but JSON cannot be written with them."""
     if isinstance(value, float) and not isfinite(value):
-        raise found_not(str(value), "any JSON value without NaN and infinity")
+        raise cross_check_error(str(value), "any JSON value without NaN and infinity")
     for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _finite(below)
+        _refuse_infinite(below)
     return value
 
 
@@ -29,7 +29,7 @@ class Frozen(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, Annotated[JsonValue, AfterValidator(_finite)]]
+    __pydantic_extra__: dict[str, Annotated[JsonValue, AfterValidator(_refuse_infinite)]]
     _fields: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 
@@ -42,9 +42,9 @@ class Frozen(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _known_fields_and_nulls(cls, data: Any) -> Any:
-        # One look at all keys and values instead of Python code for each field. Where a value is required, null stays
-        # and is refused.
+    def _check_fields_drop_nulls(cls, data: Any) -> Any:
+        # Two comparisons of sets for an object without faults, instead of Python code for each field: snapshots have millions
+        # of fields. A null stays where the field is required, so that it is refused.
         if not isinstance(data, dict):
             return data
         if not data.keys() <= cls._fields:
@@ -63,8 +63,8 @@ class Frozen(BaseModel):
         return type(self).model_validate({**values, **(self.__pydantic_extra__ or {}), **update})
 
 
-def found_not(found: str, allowed: str, place: str = "") -> PydanticCustomError:
-    """An error of a cross check; `place` is where below the validated value, e.g. `.lags["0_7"]` or `[3]`."""
+def cross_check_error(found: str, allowed: str, place: str = "") -> PydanticCustomError:
+    """The error of a check that no JSON Schema can express; `place` is below the validated value, such as `.lags["0_7"]`."""
     return PydanticCustomError(
         "cross_check",
         "{place}found {found}; allowed: {allowed}",
@@ -72,22 +72,22 @@ def found_not(found: str, allowed: str, place: str = "") -> PydanticCustomError:
     )
 
 
-def check_id(text: str) -> str:
-    """A task id as it stands; an error in pydantic's terms if it is none."""
+def check_task_id(text: str) -> str:
+    """The text as it is, if it is a task id; else a `cross_check_error`."""
     try:
         TaskId.parse(text)
     except ValueError:
-        raise found_not(show(text), TASK_ID_ALLOWED) from None
+        raise cross_check_error(quote(text), TASK_ID_ALLOWED) from None
     return text
 
 
-def show(text: str) -> str:
-    """A string of the input for one line of an error message: quoted, shortened."""
+def quote(text: str) -> str:
+    """A string of the input in quotes, shortened for one line of an error message."""
     quoted = text if len(text) <= 60 else text[:57] + "..."
     return '"' + quoted + '"'
 
 
-def _sorted_field(ids: tuple[str, ...]) -> tuple[str, ...]:
+def _sort_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(sorted_ids(ids))
     except ValueError:
@@ -95,7 +95,7 @@ def _sorted_field(ids: tuple[str, ...]) -> tuple[str, ...]:
             try:
                 TaskId.parse(text)
             except ValueError:
-                raise found_not(show(text), TASK_ID_ALLOWED, f"[{i}]") from None
+                raise cross_check_error(quote(text), TASK_ID_ALLOWED, f"[{i}]") from None
         raise
 
 
@@ -104,7 +104,7 @@ Format = Annotated[int, Field(ge=1, le=1, description="version of this format", 
 Count = Annotated[int, Field(ge=0, le=INT64_MAX)]
 Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 _id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})
-TaskIdText = Annotated[str, AfterValidator(check_id), _id_schema]
+TaskIdText = Annotated[str, AfterValidator(check_task_id), _id_schema]
 TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False)]
-"""Ids as they stand; who holds them checks them."""
-SortedTaskIds = Annotated[TaskIds, AfterValidator(_sorted_field)]
+"""Task ids that are not checked here: the object that has them checks all of its ids at once."""
+SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]

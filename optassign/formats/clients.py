@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
 from pydantic import Field, model_validator
 
-from optassign.formats.base import INT64_MAX, Frozen, NotEmpty, TaskIds, found_not, show
+from optassign.formats.base import INT64_MAX, Frozen, NotEmpty, TaskIds, cross_check_error, quote
 from optassign.formats.task_id import INT32_MAX, TaskId
 
 RUNNING = -2
@@ -51,16 +51,16 @@ class KafkaStreamsState(Frozen):
     def _cross_checks(self) -> Self:
         if -1 in self.lags.values():
             task = next(task for task, lag in self.lags.items() if lag == -1)
-            raise found_not("-1", LAG_ALLOWED, f".lags[{show(task)}]")
+            raise cross_check_error("-1", LAG_ALLOWED, f".lags[{quote(task)}]")
         for name in ("previous_active", "previous_standby"):
             _each_once(getattr(self, name), f".{name}")
         for consumer, tasks in self.consumers.items():
-            _each_once(tasks, f".consumers[{show(consumer)}]")
+            _each_once(tasks, f".consumers[{quote(consumer)}]")
         if not set(self.previous_active).isdisjoint(self.previous_standby):
             active = set(self.previous_active)
             i, task = next((i, task) for i, task in enumerate(self.previous_standby) if task in active)
             also = f"task {task}, which is in previous_active too"
-            raise found_not(also, "each task in one of the two lists", f".previous_standby[{i}]")
+            raise cross_check_error(also, "each task in one of the two lists", f".previous_standby[{i}]")
         return self
 
     def lag_for(self, task: str | TaskId) -> int:
@@ -99,5 +99,5 @@ def _each_once(tasks: tuple[str, ...], place: str) -> None:
         seen: set[str] = set()
         for i, task in enumerate(tasks):
             if task in seen:
-                raise found_not(f"task {task} a second time", "each task once", f"{place}[{i}]")
+                raise cross_check_error(f"task {task} a second time", "each task once", f"{place}[{i}]")
             seen.add(task)

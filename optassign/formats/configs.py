@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, found_not, show
+from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, cross_check_error, quote
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
 
@@ -13,7 +13,7 @@ def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
-            raise found_not(f"{show(name)} a second time", "each name once", f"[{i}]")
+            raise cross_check_error(f"{quote(name)} a second time", "each name once", f"[{i}]")
         seen.add(name)
     return names
 

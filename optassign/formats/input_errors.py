@@ -1,4 +1,4 @@
-"""One clear line for whatever is wrong with an input: where, what was found, what is allowed."""
+"""Errors of input as one clear line: where something is wrong, what was found there, and what is allowed."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -14,22 +14,22 @@ _SHOWN = 60
 
 
 class InputError(ValueError):
-    """Bad input. `str()` is one line; `source` is the file, `place` a JSON path or a line in it, or empty."""
+    """An input is wrong. `str()` is one line; `source` is the file, `place` a JSON path or a line in it, or empty."""
 
     def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
         self.source, self.place, self.found, self.allowed = source, place, found, allowed
         where = f"{source}: {place}" if place else source
         also = f" (and {more} more)" if more else ""
-        super().__init__(_printable(f"{where}: found {found}; allowed: {allowed}{also}"))
+        super().__init__(_escape_unprintable(f"{where}: found {found}; allowed: {allowed}{also}"))
 
 
 def from_validation(error: ValidationError, data: Any, model: type[BaseModel], source: str) -> InputError:
-    """The first of pydantic's errors about `data` in terms of the file it came from."""
-    errors = _own_errors(error)
+    """The first of pydantic's errors about `data`, in terms of the file that the data came from."""
+    errors = _independent_errors(error)
     first = errors[0]
     place, value, node = _locate(first["loc"], data, model)
     context = first.get("ctx", {})
-    allowed = describe(node, model)
+    allowed = describe_schema(node, model)
     match first["type"]:
         case "cross_check":
             place, found, allowed = place + context["below"], context["found"], context["allowed"]
@@ -48,7 +48,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
     return InputError(source, place.removeprefix(".") or _TOP, found, allowed, len(errors) - 1)
 
 
-def _own_errors(error: ValidationError) -> list[ErrorDetails]:
+def _independent_errors(error: ValidationError) -> list[ErrorDetails]:
     """Pydantic's errors without those that only follow from others: defaults not computed, lists left empty."""
     errors = error.errors(include_url=False, include_input=False)
     inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
@@ -57,7 +57,7 @@ def _own_errors(error: ValidationError) -> list[ErrorDetails]:
 
 
 def unknown_fields(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
-    """(path of the object, name) of each unknown field that `error` tells of."""
+    """(path of the object, name) of each unknown field in the error."""
     errors = error.errors(include_url=False, include_input=False)
     return [(e["loc"], name) for e in errors if e["type"] == "unknown_field" for name in e["ctx"]["names"]]
 
@@ -76,12 +76,12 @@ def show_value(value: Any) -> str:
 
 
 def shorten(text: str, length: int = _SHOWN) -> str:
-    """At most `length` characters of `text`."""
+    """The text, cut to at most `length` characters."""
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def find_path(data: Any, wanted: Callable[[Any], bool]) -> str | None:
-    """JSON path of the first value (or holder of a key) that is `wanted`; for error messages, so not fast."""
+    """JSON path of the first value (or of an object with a key) for which `wanted` is true; slow, for error messages only."""
     for path, value in _walk(data, ""):
         if wanted(value):
             return path.removeprefix(".") or _TOP
@@ -127,7 +127,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """What a reference refers to; of "X or null", X."""
+    """Follow references to the schema that they name, and take X for "X or null"."""
     while True:
         some = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
         if "$ref" in node:
@@ -138,41 +138,41 @@ def _resolve(node: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
             return node
 
 
-def describe(node: dict[str, Any], model: type[BaseModel]) -> str:
-    """What a JSON Schema allows, in words."""
+def describe_schema(node: dict[str, Any], model: type[BaseModel]) -> str:
+    """What a node of a JSON Schema allows, in words."""
     node = _resolve(node, model)
     if "const" in node:
         return json.dumps(node["const"])
     if "enum" in node:
         return ", ".join(json.dumps(value) for value in node["enum"])
     if "anyOf" in node:
-        return " or ".join(describe(option, model) for option in node["anyOf"])
+        return " or ".join(describe_schema(option, model) for option in node["anyOf"])
     if "not" in node or "pattern" in node:  # where a schema's keywords do not read well, its description does
         return str(node["description"])
     match node.get("type"):
         case "integer":
-            return "an integer" + _range(node)
+            return "an integer" + _describe_range(node)
         case "number":
-            return "a number" + _range(node)
+            return "a number" + _describe_range(node)
         case "string":
             return "a string that is not empty" if node.get("minLength") else "a string"
         case "boolean":
             return "true or false"
         case "array":
             least = "a list" if not node.get("minItems") else f"a list of at least {node['minItems']}"
-            of = describe(node["items"], model) if node.get("items") else ""
+            of = describe_schema(node["items"], model) if node.get("items") else ""
             return f"{least}, each {of}" if of else least
         case "object" if "properties" in node:
             return f"an object with the fields {', '.join(node['properties'])}"
         case "object":
             values = node.get("additionalProperties")
-            return "an object" + (f", each value {describe(values, model)}" if isinstance(values, dict) else "")
+            return "an object" + (f", each value {describe_schema(values, model)}" if isinstance(values, dict) else "")
     return "any JSON value without NaN and infinity"
 
 
-def _range(node: dict[str, Any]) -> str:
+def _describe_range(node: dict[str, Any]) -> str:
     limits = ("minimum", "exclusiveMinimum", "maximum")
-    low, above, high = (_number(node[limit]) if limit in node else None for limit in limits)
+    low, above, high = (_format_number(node[limit]) if limit in node else None for limit in limits)
     if low is not None:
         return f" from {low} to {high}" if high is not None else f" of at least {low}"
     if above is not None:
@@ -180,11 +180,11 @@ def _range(node: dict[str, Any]) -> str:
     return ""
 
 
-def _number(value: int | float) -> str:
-    """Without exponent: 0.000001 and 1000000."""
+def _format_number(value: int | float) -> str:
+    """A number without exponent: 0.000001 and 1000000."""
     return str(value) if isinstance(value, int) else f"{value:f}".rstrip("0").rstrip(".")
 
 
-def _printable(text: str) -> str:
-    """One line, whatever is in it: what cannot be printed (newlines, escapes, half of a character) is written out."""
+def _escape_unprintable(text: str) -> str:
+    """The text as one line: characters that cannot be printed (newlines, escapes, half of a surrogate pair) are escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

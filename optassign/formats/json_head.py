@@ -9,27 +9,27 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 
-def members(text: str) -> Iterator[tuple[str, Any]]:
-    """(name, value) of each member of the object that `text` begins with, in its order, decoded when asked for.
+def read_members(text: str) -> Iterator[tuple[str, Any]]:
+    """(name, value) of each member of the object that `text` begins with, in their order, each decoded when it is asked for.
 
-    Ends without an error where the text ends or is no JSON: who needs all of it reads it by other means.
+    Ends without an error where the text ends or is no JSON: a whole object is read by `reading.py`, with its errors.
     """
-    at = _after_space(text, 0)
+    at = _skip_space(text, 0)
     separator = "{"
     try:
         while text.startswith(separator, at):
-            name, at = _DECODER.raw_decode(text, _after_space(text, at + 1))
-            at = _after_space(text, at)
+            name, at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
+            at = _skip_space(text, at)
             if not isinstance(name, str) or not text.startswith(":", at):
                 return
-            value, at = _DECODER.raw_decode(text, _after_space(text, at + 1))
+            value, at = _DECODER.raw_decode(text, _skip_space(text, at + 1))
             yield name, value
-            at = _after_space(text, at)
+            at = _skip_space(text, at)
             separator = ","
     except (ValueError, RecursionError):
         return
 
 
-def _after_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from optassign.formats.assignment import Dropped, TaskAssignment
-from optassign.formats.base import INT64_MAX, found_not, show
+from optassign.formats.base import INT64_MAX, cross_check_error, quote
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
@@ -66,13 +66,13 @@ def normalise(
     capacity = 0.0
     for i, client in enumerate(given_clients):
         if client.process_id in seen:
-            again = f"{show(client.process_id)} a second time"
-            raise found_not(again, "each process id once", f"clients[{i}].process_id")
+            again = f"{quote(client.process_id)} a second time"
+            raise cross_check_error(again, "each process id once", f"clients[{i}].process_id")
         seen.add(client.process_id)
         capacity += client.threads * client.capacity
         if capacity > _MOST_CAPACITY:
             found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
-            raise found_not(found, f"at most {_MOST_CAPACITY} for all clients together", f"clients[{i}]")
+            raise cross_check_error(found, f"at most {_MOST_CAPACITY} for all clients together", f"clients[{i}]")
         clients.append(_client(client, f"clients[{i}]", index, logged, counts))
     clients.sort(key=lambda client: client.process_id)
     remembered = given_memory and _remembered(given_memory, index, counts)
@@ -86,7 +86,7 @@ def _tasks(tasks: tuple[TaskInfo, ...]) -> tuple[TaskInfo, ...]:
     seen: set[str] = set()
     for i, task in enumerate(tasks):
         if task.id in seen:
-            raise found_not(f"task {task.id} a second time", "each task id once", f"tasks[{i}].id")
+            raise cross_check_error(f"task {task.id} a second time", "each task id once", f"tasks[{i}].id")
         seen.add(task.id)
     return tuple(sorted(tasks, key=lambda task: TaskId.parse(task.id)))
 
@@ -96,7 +96,7 @@ def _one_kind_per_subtopology(tasks: tuple[TaskInfo, ...]) -> None:
     for i, task in enumerate(tasks):
         other = first.setdefault(task.task_id.subtopology_key, task)
         if other.stateful != task.stateful or other.logged != task.logged:
-            raise found_not(
+            raise cross_check_error(
                 f"{task.kind} task {task.id} and {other.kind} task {other.id} in one subtopology",
                 "one kind (stateless, unlogged or logged) per subtopology",
                 f"tasks[{i}]",
@@ -122,7 +122,7 @@ def _client(
         counts["lags_not_logged"] += len(lags) - len(kept) - unknown
         lags = kept
     fields: dict[str, Any] = {
-        "consumers": {name: known(client.consumers[name], f".consumers[{show(name)}]") for name in sorted(client.consumers)},
+        "consumers": {name: known(client.consumers[name], f".consumers[{quote(name)}]") for name in sorted(client.consumers)},
         "previous_active": known(client.previous_active, ".previous_active"),
         "previous_standby": known(client.previous_standby, ".previous_standby"),
         "lags": {task: lags[task] for task in sorted(lags, key=logged.__getitem__)},
@@ -142,8 +142,8 @@ def _unknown(tasks: Iterable[str], index: dict[str, int], place: str) -> int:
             try:
                 TaskId.parse(task)
             except ValueError:
-                below = f"[{show(task)}]" if place.endswith(".lags") else f"[{i}]"
-                raise found_not(show(task), TASK_ID_ALLOWED, place + below) from None
+                below = f"[{quote(task)}]" if place.endswith(".lags") else f"[{i}]"
+                raise cross_check_error(quote(task), TASK_ID_ALLOWED, place + below) from None
     return unknown
 
 

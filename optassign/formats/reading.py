@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
@@ -23,8 +23,8 @@ Source = str | os.PathLike[str] | bytes
 
 _FILE = "a file with JSON in UTF-8, or - for standard input"
 _JSON = "JSON in UTF-8"
-_HALF = re.compile("[\ud800-\udfff]")
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _log = logging.getLogger(__name__)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -43,7 +43,7 @@ def read_assignment(source: Source, *, unknown: Literal["refuse", "ignore"] = "r
 
 
 def read_value(content: bytes, name: str = "input") -> Any:
-    """The JSON value in `content`, its fields not looked at yet. InputError, about `name`, if it is no JSON."""
+    """The JSON value in `content`, without a check of its fields. InputError if it is no JSON; it calls the source `name`."""
     with _no_garbage_collection():
         return _parse(content, name)
 
@@ -56,7 +56,7 @@ def to_model(
     With `unknown="ignore"` these are deleted from `data`. InputError for everything else that is wrong with it.
     """
     if isinstance(data, dict) and ("format" not in data or type(data["format"]) is not int or data["format"] != 1):
-        # First of all: under another format everything else may be different.
+        # This comes first: in another version of the format everything else may be different.
         found = show_value(data["format"]) if "format" in data else "nothing"
         raise InputError(name, "format", found, "1, the only version of the format there is")
     ignored: set[str] = set()
@@ -68,7 +68,8 @@ def to_model(
                 fields = [] if unknown == "refuse" else unknown_fields(error)
                 if not fields:
                     raise from_validation(error, data, model, name) from None
-            for path, field in fields:  # what is in an object is looked at when its own fields are known
+            # An object that had unknown fields is validated anew, which may show unknown fields inside of it: hence the loop.
+            for path, field in fields:
                 holder = data
                 for step in path:
                     holder = holder[step]
@@ -77,14 +78,14 @@ def to_model(
 
 
 def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
-    name, content = _content(source)
+    name, content = _read_content(source)
     result, ignored = to_model(read_value(content, name), model, name, unknown=unknown)
     if ignored:
         _log.warning("%s: unknown fields ignored: %s", name, ", ".join(ignored))
     return result
 
 
-def _content(source: Source) -> tuple[str, bytes]:
+def _read_content(source: Source) -> tuple[str, bytes]:
     if isinstance(source, bytes):
         return "input", source
     path = os.fspath(source)
@@ -107,14 +108,15 @@ def _content(source: Source) -> tuple[str, bytes]:
     raise InputError(name, "", found, _FILE)
 
 
-class _Repeats(dict[str, Any]):
-    """An object in which a name occurs twice."""
+class _RepeatedName(dict[str, Any]):
+    """A JSON object that has a name twice."""
 
     name: str
+    """The first name that comes a second time."""
 
 
 def _parse(content: bytes, source: str) -> Any:
-    """The JSON value in `content`, refusing what Python's parser lets pass: repeated names, half characters."""
+    """The JSON value in `content`. Unlike Python's parser, refuses a name twice in an object, and half of a surrogate pair."""
     try:
         text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except UnicodeDecodeError as error:
@@ -122,15 +124,14 @@ def _parse(content: bytes, source: str) -> Any:
         raise InputError(source, f"byte {error.start}", found, _JSON) from None
     if not text.strip():
         raise InputError(source, "", "nothing: it is empty", _JSON)
-    repeats: list[_Repeats] = []
+    repeats: list[_RepeatedName] = []
 
     def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) == len(pairs):
             return result
-        names = [name for name, _ in pairs]
-        marked = _Repeats(result)
-        marked.name = next(name for i, name in enumerate(names) if name in names[:i])
+        marked = _RepeatedName(result)
+        marked.name = _first_repeat(name for name, _ in pairs)
         repeats.append(marked)
         return marked
 
@@ -147,11 +148,22 @@ def _parse(content: bytes, source: str) -> Any:
     if repeats:
         place = find_path(data, lambda value: value is repeats[0]) or ""
         raise InputError(source, place, f"field {show_value(repeats[0].name)} twice", "each name once in an object")
-    if "\\u" in text and _ESCAPED_HALF.search(text):  # most likely whole pairs, which json.loads has put together
-        half = find_path(data, lambda value: isinstance(value, str) and _HALF.search(value) is not None)
+    if "\\u" in text and _ESCAPED_SURROGATE.search(text):
+        # json.loads has joined whole pairs, so that most texts with such escapes hold no half of one.
+        half = find_path(data, lambda value: isinstance(value, str) and _SURROGATE.search(value) is not None)
         if half is not None:
             raise InputError(source, half, "half of a surrogate pair", "whole characters")
     return data
+
+
+def _first_repeat(names: Iterable[str]) -> str:
+    """The first name that comes a second time; some name has to."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise ValueError("found each name once; allowed: a name twice")
 
 
 def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
@@ -168,7 +180,7 @@ def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Reading makes millions of objects and no garbage: looking for some would take longer than the reading."""
+    """Switch garbage collection off: reading makes millions of objects and no garbage, and collecting would take longer."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from optassign.formats.assignment import Dropped, TaskAssignment
-from optassign.formats.base import Format, Frozen, found_not, show
+from optassign.formats.base import Format, Frozen, cross_check_error, quote
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
 from optassign.formats.normalise import Normalised, normalise
@@ -38,7 +38,7 @@ def _is_time(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise found_not(show(text), "a time as in ISO 8601, such as 2026-11-20T15:20:01.123Z") from None
+        raise cross_check_error(quote(text), "a time as in ISO 8601, such as 2026-11-20T15:20:01.123Z") from None
     return text
 
 

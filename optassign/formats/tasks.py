@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from optassign.formats.base import Count, Frozen, Int32, NotEmpty, TaskIdText, found_not
+from optassign.formats.base import Count, Frozen, Int32, NotEmpty, TaskIdText, cross_check_error
 from optassign.formats.task_id import TaskId
 
 
@@ -42,7 +42,7 @@ class TaskInfo(Frozen):
     @model_validator(mode="after")
     def _logged_is_stateful(self) -> Self:
         if self.logged and not self.stateful:
-            raise found_not(f"true, and task {self.id} is not stateful", "false unless stateful is true", ".logged")
+            raise cross_check_error(f"true, and task {self.id} is not stateful", "false unless stateful is true", ".logged")
         return self
 
     @property

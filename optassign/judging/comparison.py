@@ -14,36 +14,36 @@ from optassign.measuring.placement import previous_assignment
 __all__ = ["PREVIOUS", "Column", "Comparison", "Played", "compare"]
 
 PREVIOUS = "previous"
-"""What was assigned before, as if it were an answer: not an assignor, and not judged."""
+"""The name under which the previous assignment stands beside the answers; it is no assignor, and is not judged."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
-"""A baseline may break the others: it never promised them."""
+"""The rules of a baseline; it may break the others, which it never promised to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of an assignor's own answers to the end (`optassign converge`)."""
+    """What came of an assignor whose answers were followed until the group rests (`optassign converge`)."""
 
     rebalances: int
     settled: bool
-    """In the end no follow-up was asked for."""
+    """Whether the last answer asks for no follow-up."""
     rests: bool
-    """Asked once more, it altered nothing."""
+    """Whether the assignor, asked once more, changed nothing."""
     moved_active: int
     restored_offsets: int
     violations: Mapping[str, int]
-    """By rule, over all answers."""
+    """Rule -> how often it was broken, over all answers."""
     answers: int
-    """How many were judged: one more than rebalances where it was asked whether it rests."""
+    """How many answers were judged: one more than rebalances, where the assignor was asked whether the group rests."""
     balanced: bool
-    """Whether the last answer is."""
+    """Whether the last answer is balanced."""
     final: TaskAssignment
     seconds: float
-    """Median of a call."""
+    """Median of the seconds of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One answer."""
+    """One answer in the comparison."""
 
     name: str
     answer: TaskAssignment
@@ -58,22 +58,23 @@ class Column:
 
     @property
     def broken(self) -> frozenset[str]:
-        """The rules that it broke and had promised to keep."""
+        """The rules that the assignor had promised to keep and broke."""
         found: set[str] = {*self.measures.violations, *(self.played.violations if self.played else ())}
         return frozenset(found & _ALL_MUST_KEEP) if self.is_baseline else frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All answers, what was before them first."""
+    """All answers side by side."""
 
     columns: tuple[Column, ...]
+    """The previous assignment first, then the answers."""
     failures: Mapping[str, str]
-    """Assignor -> why there is no answer of it."""
+    """Assignor -> why it gave no answer."""
     bound: int | None
-    """The greatest proven lower bound of goal (b), for answers that keep the rules and become balanced,"""
+    """The greatest proven lower bound of goal (b), for answers that keep the rules and become balanced; None: none proven."""
     bound_by: str | None
-    """and whose it is."""
+    """The assignor that proved the bound."""
     left_out: Mapping[str, str]
     """Assignor -> why it was not asked."""
 
@@ -85,11 +86,11 @@ class Comparison:
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
 
     def as_json(self) -> dict[str, Any]:
-        """As `optassign compare` prints it."""
+        """The comparison in the form that `optassign compare` prints."""
         return {
             "restore_work_bound": self.bound,
             "restore_work_bound_by": self.bound_by,
-            "assignors": {column.name: _as_json(column) for column in self.columns},
+            "assignors": {column.name: _column_as_json(column) for column in self.columns},
             "failures": dict(self.failures),
             "left_out": dict(self.left_out),
         }
@@ -103,11 +104,11 @@ def compare(
     play: Callable[[str], Played] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Ask each assignor by `ask`, which gives its answer and the seconds that took, and let it play to its end by `play`.
+    """Ask each assignor, and judge the answers side by side.
 
     `left_out`: who could not be asked, and why.
     """
-    columns = [_column(state, PREVIOUS, _previous(state), None, None, False)]
+    columns = [_make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)]
     failures: dict[str, str] = {}
     bound, bound_by = None, None
     for name in assignors:
@@ -117,14 +118,14 @@ def compare(
         except AssignorError as error:
             failures[name] = str(error)
             continue
-        columns.append(_column(state, name, answer, seconds, played, not traits(name).keeps_rules))
+        columns.append(_make_column(state, name, answer, seconds, played, not traits(name).keeps_rules))
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name
     return Comparison(tuple(columns), failures, bound, bound_by, left_out or {})
 
 
-def _as_json(column: Column) -> dict[str, Any]:
+def _column_as_json(column: Column) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seconds": column.seconds,
         "followup": column.followup,
@@ -141,7 +142,7 @@ def _as_json(column: Column) -> dict[str, Any]:
     return found
 
 
-def _column(
+def _make_column(
     state: ApplicationState, name: str, answer: TaskAssignment, seconds: float | None, played: Played | None, baseline: bool
 ) -> Column:
     return Column(
@@ -157,8 +158,8 @@ def _column(
     )
 
 
-def _previous(state: ApplicationState) -> TaskAssignment:
-    """Who had what; where only disks tell of standbys, what they list."""
+def _previous_as_answer(state: ApplicationState) -> TaskAssignment:
+    """The previous assignment as an answer; where the standbys are not known, with those that the clients list."""
     previous = previous_assignment(state)
     active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}

@@ -1,8 +1,8 @@
-"""Why an answer is as it is: for one task, for one client, as a whole; as data, which `explain_text.py` puts into words.
+"""Why an answer is as it is: for a task, for a client, and as a whole. `explanation_text.py` turns the result into lines.
 
-Made from the snapshot, the answer and the measures alone, by no solver: what the rules left, which windows bind, what
-other ways would have cost; not what a solver thought. Lags and costs are offsets. Meant for answers that keep the rules: of
-others `validate` speaks.
+An explanation is made from snapshot, answer and measures alone, without a solver: it says what the rules allowed, which windows
+bind and what other places would have cost, not how a solver came to its answer. Lags and costs are offsets. It is meant for
+answers that keep the rules; `validate` says what is wrong with others.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ from optassign.judging.explanation import (
 )
 from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, PreviousAssignment, listing, planned, previous_assignment
-from optassign.measuring.ranks import ranks
+from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
+from optassign.measuring.ranks import Ranks
 
 __all__ = [
     "Candidate",
@@ -39,13 +39,13 @@ __all__ = [
     "TaskExplanation",
     "Why",
     "WindowCount",
-    "explain",
+    "explain_answer",
     "explain_client",
     "explain_task",
 ]
 
-_LISTED_ALL = 20
-"""With no more clients than this, all are candidates for a task, not only those that have to do with it."""
+_MOST_LISTED = 20
+"""Up to so many clients, an explanation lists all of them; of a larger group only those that have to do with the task."""
 _ROLES: tuple[Role, ...] = ("active", "standby", "warmup")
 
 
@@ -53,44 +53,44 @@ def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str)
     """Why the copies of `task` are where they are. LookupError if there is no such task."""
     if task not in state.all_tasks:
         raise LookupError(f"no task {task} in the snapshot")
-    return _Case(state, assignment).task(task)
+    return _Case(state, assignment).explain_task(task)
 
 
 def explain_client(state: ApplicationState, assignment: TaskAssignment, process_id: str) -> ClientExplanation:
     """What this client gains and loses. LookupError if there is no such client."""
     if process_id not in state.kafka_streams_states:
         raise LookupError(f"no client {process_id} in the snapshot")
-    return _Case(state, assignment).client(process_id)
+    return _Case(state, assignment).explain_client(process_id)
 
 
-def explain(state: ApplicationState, assignment: TaskAssignment) -> Explanation:
-    """What changes and why, and what the follow-up waits for."""
-    return _Case(state, assignment).overall()
+def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Explanation:
+    """What the answer changes and why, and what its follow-up waits for."""
+    return _Case(state, assignment).explain_all()
 
 
 class _Case:
-    """One answer, what was before, and where it is going."""
+    """An answer with the placements before it, in it and in its plan, and what each explanation needs of them."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
         self.state, self.answer = state, answer
-        self.ranks = ranks(state)
+        self.ranks = Ranks(state)
         self.previous: PreviousAssignment = previous_assignment(state)
-        self.before = _before(state, self.previous)
-        self.now, self.plan = Placement.of(state, answer), planned(state, answer)
+        self.before = _previous_placement(state, self.previous)
+        self.now, self.plan = Placement.of(state, answer), planned_placement(state, answer)
         self.windows: Windows = windows(state)
 
     @cached_property
     def counts(self) -> tuple[Counts, Counts, Counts]:
-        """Before, now, planned."""
+        """The counts before this rebalance, in the answer, and in the plan."""
         before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
         return before, now, plan
 
-    def task(self, task: str) -> TaskExplanation:
+    def explain_task(self, task: str) -> TaskExplanation:
         state, logged = self.state, self.state.all_tasks[task].logged
-        known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= _LISTED_ALL else self._concerned(task)
+        known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= _MOST_LISTED else self._list_concerned(task)
         least = self.ranks.least(task) or 0
         candidates = sorted(
-            (self._candidate(task, process_id, least) for process_id in known),
+            (self._make_candidate(task, process_id, least) for process_id in known),
             key=lambda c: (c.rank, c.lag or 0, c.process_id),
         )
         strangers = self.ranks.whole_changelog(task) if logged else 0
@@ -106,14 +106,14 @@ class _Case:
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
         )
 
-    def _concerned(self, task: str) -> dict[str, None]:
-        """The clients that report something of a task, hold it, had it, have it or are to have it."""
+    def _list_concerned(self, task: str) -> dict[str, None]:
+        """The clients that report a lag of the task, are its holders, or have a copy before, now or in the plan."""
         reporting = [c.process_id for c in self.state.clients if task in c.lags or self.ranks.is_holder(task, c.process_id)]
         return dict.fromkeys(
             [*reporting, *(c for p in (self.before, self.now, self.plan) for c in (*p.copies(task), *p.warmup[task]))]
         )
 
-    def _candidate(self, task: str, process_id: str, least: int) -> Candidate:
+    def _make_candidate(self, task: str, process_id: str, least: int) -> Candidate:
         logged, rank = self.state.all_tasks[task].logged, self.ranks.of(task, process_id)
         return Candidate(
             process_id=process_id,
@@ -121,21 +121,22 @@ class _Case:
             lag=self.ranks.lag(task, process_id) if logged else None,
             cost=self.ranks.restore_cost(task, process_id) if logged else 0,
             may_be_active=rank == least,
-            before=_role(self.before, task, process_id),
-            now=_role(self.now, task, process_id),
-            planned=_role(self.plan, task, process_id),
-            binds=tuple(self._binds(task, process_id)),
+            before=_find_role(self.before, task, process_id),
+            now=_find_role(self.now, task, process_id),
+            planned=_find_role(self.plan, task, process_id),
+            binds=tuple(self._find_binding_windows(task, process_id)),
         )
 
-    def _binds(self, task: str, process_id: str) -> Iterable[WindowCount]:
-        """The windows that would be left if the planned active went to this client, where the rest of the plan stays."""
+    def _find_binding_windows(self, task: str, process_id: str) -> Iterable[WindowCount]:
+        """The windows that counts would leave if the planned active moved to this client and the rest of the plan stayed."""
         if len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
             return
         info, (owner,) = self.state.all_tasks[task], self.plan.active[task]
         concerned: list[WindowName] = ["active", "subtopology_active"]
         if info.stateful:
             concerned.insert(1, "stateful_active")
-        if info.logged and process_id not in self.plan.standby[task]:  # else the two change roles
+        if info.logged and process_id not in self.plan.standby[task]:
+            # With a standby of the task on this client the two would swap roles, and have as many copies as before.
             concerned += ["copies", "subtopology_copies"]
         for client, change in ((owner, -1), (process_id, 1)):
             for window in concerned:
@@ -172,7 +173,7 @@ class _Case:
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
-        # Where the count did not change after all, two tasks changed places, and the window was not the reason.
+        # Where the client's count is the same as before, it got another task instead: then the window is not the reason.
         if any((n := self._count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
             return "above its window"
         if any((n := self._count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
@@ -181,15 +182,15 @@ class _Case:
 
     @cached_property
     def _orphans(self) -> frozenset[str]:
-        """Tasks whose remembered client is not there any more."""
+        """Tasks whose remembered client is not in the snapshot any more."""
         remembered, known = self.state.remembered, self.state.kafka_streams_states
         gone = () if remembered is None else (c for c in remembered.clients if c.process_id not in known)
         return frozenset(task for client in gone for task in client.active)
 
-    def client(self, process_id: str) -> ClientExplanation:
+    def explain_client(self, process_id: str) -> ClientExplanation:
         client = self.state.kafka_streams_states[process_id]
-        had = {role: _tasks(getattr(self.before, role), process_id) for role in _ROLES}
-        has = {role: _tasks(getattr(self.now, role), process_id) for role in _ROLES}
+        had = {role: _tasks_of(getattr(self.before, role), process_id) for role in _ROLES}
+        has = {role: _tasks_of(getattr(self.now, role), process_id) for role in _ROLES}
         return ClientExplanation(
             process_id=process_id,
             threads=client.threads,
@@ -205,12 +206,12 @@ class _Case:
                 for role in _ROLES
             ),
             standbys_known=self.previous.standby is not None,
-            windows=tuple(self._counts_of(process_id)),
-            restores=tuple(copy for copy in self._restores() if copy.process_id == process_id),
+            windows=tuple(self._list_counts(process_id)),
+            restores=tuple(copy for copy in self._list_restores() if copy.process_id == process_id),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
         )
 
-    def _counts_of(self, process_id: str) -> Iterable[WindowCount]:
+    def _list_counts(self, process_id: str) -> Iterable[WindowCount]:
         subtopologies = list(self.windows.subtopology_active)
         if not subtopologies:
             return
@@ -221,14 +222,14 @@ class _Case:
             if subtopology in self.windows.subtopology_copies:
                 yield self._count(process_id, "subtopology_copies", subtopology)
 
-    def _restores(self) -> Iterable[NewCopy]:
+    def _list_restores(self) -> Iterable[NewCopy]:
         for role in _ROLES:
             for task, clients in getattr(self.now, role).items():
                 for process_id in clients:
                     if self.ranks.of(task, process_id):
                         yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
 
-    def overall(self) -> Explanation:
+    def explain_all(self) -> Explanation:
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():
             owner, why = self.previous.active.get(task), self._why_moved(task)
@@ -245,7 +246,7 @@ class _Case:
             new=new,
             gone=len(self._orphans - self.previous.active.keys()),
             nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
-            restores=tuple(self._restores()),
+            restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
@@ -257,11 +258,11 @@ class _Case:
         )
 
 
-def _before(state: ApplicationState, previous: PreviousAssignment) -> Placement:
-    """What was assigned before as far as it is known; without memory a standby is whoever has a directory of the task."""
+def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> Placement:
+    """The previous assignment as far as it is known; where standbys are not, every client that lists the task counts as one."""
     standby = previous.standby
     if standby is None:
-        standby = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+        standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     warmup = {} if state.remembered is None else Placement.of(state, state.remembered).warmup
     return Placement(
         active={task: (previous.active[task],) if task in previous.active else () for task in state.all_tasks},
@@ -270,9 +271,9 @@ def _before(state: ApplicationState, previous: PreviousAssignment) -> Placement:
     )
 
 
-def _role(placement: Placement, task: str, process_id: str) -> Role | None:
+def _find_role(placement: Placement, task: str, process_id: str) -> Role | None:
     return next((role for role in _ROLES if process_id in getattr(placement, role)[task]), None)
 
 
-def _tasks(role: Mapping[str, tuple[str, ...]], process_id: str) -> set[str]:
+def _tasks_of(role: Mapping[str, tuple[str, ...]], process_id: str) -> set[str]:
     return {task for task, clients in role.items() if process_id in clients}

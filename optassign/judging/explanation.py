@@ -1,4 +1,4 @@
-"""What an explanation says, as data. `explain.py` makes it, `explain_text.py` puts it into words.
+"""Explanations as data: `explain.py` makes them, `explanation_text.py` turns them into lines of text.
 
 Costs and lags are offsets.
 """
@@ -17,7 +17,7 @@ window allows; the new one had less. Or none of these: the goals, or other tasks
 
 @dataclass(frozen=True, slots=True)
 class WindowCount:
-    """One client's count of one window: before this rebalance, in the answer, and in its plan."""
+    """A client's window, and its count before this rebalance, in the answer, and in the plan."""
 
     process_id: str
     window: WindowName
@@ -31,22 +31,24 @@ class WindowCount:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One client, as a place for one task."""
+    """A client as a place for a task."""
 
     process_id: str
     rank: int
     lag: int | None
     """None for a task without a changelog."""
     cost: int
-    """What a copy here has to replay first."""
+    """Offsets that a copy on this client has to replay first."""
     may_be_active: bool
-    """Whether R3 leaves it: it is among the most caught up."""
+    """Whether R3 allows the active copy here, since the client is among the most caught up."""
     before: Role | None
-    """What it had of the task, as far as that is known."""
+    """Its role before this rebalance, as far as that is known."""
     now: Role | None
+    """Its role in the answer."""
     planned: Role | None
+    """Its role in the plan."""
     binds: tuple[WindowCount, ...]
-    """The windows that would be left with the planned active copy here instead, other things being equal."""
+    """The windows that counts would leave if the planned active copy were here instead, all else being equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,15 @@ class TaskExplanation:
 
     task: str
     kind: str
-    """stateless, unlogged or logged"""
+    """`stateless`, `unlogged` or `logged`."""
     candidates: tuple[Candidate, ...]
     """By rank, then lag, then id: all clients, or in a large group those that have to do with the task."""
     others: int
-    """How many clients are no candidates. They have nothing of the task,"""
+    """How many clients are not among the candidates; they have nothing of the task."""
     others_may_be_active: bool
-    """R3 leaves them or not,"""
+    """Whether R3 allows the active copy on the others."""
     others_cost: int
-    """and this is what a copy there has to replay."""
+    """Offsets that a copy on one of the others has to replay first."""
     why_moved: Why | None
     waiting: tuple[Waiting, ...]
 
@@ -120,20 +122,21 @@ class Explanation:
 
     moves: tuple[Move, ...]
     stay: int
-    """Active tasks that stay,"""
+    """How many active tasks stay on their clients."""
     new: int
-    """that nobody of the snapshot had before,"""
+    """How many active tasks no client of the snapshot had before."""
     gone: int
-    """and those among them whose client is remembered, and has gone."""
+    """How many of the new ones a remembered client had that has gone."""
     nobody_caught_up: tuple[str, ...]
-    """Tasks on which no client is caught up: the active copy is where the lag is least (R3), wherever that is."""
+    """Tasks on which no client is caught up, so that R3 puts the active copy where the lag is least."""
     restores: tuple[NewCopy, ...]
-    """What is replayed now, warm-ups included."""
+    """The copies that have to replay offsets now, warm-ups included."""
     planned_work: int
-    """What is replayed until the plan is reached (goal (b)): what is replayed now is part of it."""
+    """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
     excess_now: int
-    """Of all windows; 0: balanced."""
+    """Excess of all windows in the answer; 0: balanced."""
     excess_planned: int
+    """Excess of all windows in the plan."""
     followup_by: str | None
     followup_ms: int | None
     waiting: tuple[Waiting, ...]

@@ -20,7 +20,7 @@ from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import WINDOW_NAMES, WindowName, counts, excess, spread, subtopology_balance
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.placement import Placement
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 
 __all__ = ["ConvergenceMeasures", "Measures", "measure"]
 
@@ -67,7 +67,7 @@ class Measures:
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
-    placement, ranked = Placement.of(state, assignment), ranks(state)
+    placement, ranked = Placement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
     cold = find_cold(ranked, list_pairs(state, placement))
     cold_warmups = find_cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))

@@ -15,7 +15,7 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
-from optassign.measuring.ranks import Ranks, ranks
+from optassign.measuring.ranks import Ranks
 
 __all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
 
@@ -45,7 +45,7 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
         state=state,
         clients=assignment.clients,
         placement=Placement.of(state, assignment),
-        ranks=ranks(state),
+        ranks=Ranks(state),
         previous=previous_assignment(state),
     )
     return [violation for rule in _RULES for violation in rule(case)]

@@ -3,7 +3,7 @@
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
 balanced inside the *window* from the floor to the ceiling of its share. Five windows, in order of importance: per
 client all active tasks, the stateful active tasks, the copies (active and standby) of logged tasks; per client and
-subtopology the active tasks, the copies. Warm-ups count nowhere. Shares are exact. No solver, no arrays.
+subtopology the active tasks, the copies. Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
 """
 
 from collections import Counter
@@ -22,26 +22,26 @@ WindowName = Literal["active", "stateful_active", "copies", "subtopology_active"
 WINDOW_NAMES: tuple[WindowName, ...] = get_args(WindowName)
 """The five windows in order of importance."""
 Subtopology = tuple[str, int]
-"""(name of the topology, number): a subtopology."""
+"""A subtopology as (name of the topology, number)."""
 
 _MICRO = 10**6
 
 
 class Window(NamedTuple):
-    """Least and greatest balanced count, both included."""
+    """The least and the greatest balanced count of one client, both included."""
 
     low: int
     high: int
 
     def excess(self, count: int) -> int:
-        """Half of e (e + 1) at distance e from the window: 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
+        """E (e + 1) / 2 at distance e from the window: so 8/2/0/0/0 is worse than 5/5/0/0/0 where 2 each is right."""
         distance = max(self.low - count, count - self.high, 0)
         return distance * (distance + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of a snapshot, each for every client; of the copies only for the subtopologies that are logged."""
+    """The windows of a snapshot, by process id; `subtopology_copies` has the logged subtopologies only."""
 
     active: Mapping[str, Window]
     stateful_active: Mapping[str, Window]
@@ -52,7 +52,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What `Windows` are about, as counted in a placement; a client that is missing has 0."""
+    """What a placement has of each quantity that has a window, by process id; a client that is missing has 0."""
 
     active: Mapping[str, int]
     stateful_active: Mapping[str, int]
@@ -61,19 +61,19 @@ class Counts:
     subtopology_copies: Mapping[Subtopology, Mapping[str, int]]
 
 
-def unit(client: KafkaStreamsState) -> int:
+def client_size(client: KafkaStreamsState) -> int:
     """What the client's shares are proportional to: threads × capacity in millionths, an exact integer."""
     return client.threads * round(client.capacity * _MICRO)
 
 
 def shares(state: ApplicationState, tasks: int, copies_per_task: int = 1) -> dict[str, Fraction]:
-    """Process id -> the client's exact share of the copies of `tasks` tasks.
+    """Process id -> the client's exact share of `copies_per_task` copies of each of `tasks` tasks.
 
     No client can have more than `tasks` of them (R2); what that cuts off is shared among the others in proportion,
     repeatedly. Draining clients get only what the others cannot hold, in the same way; if all drain, none does.
     """
-    per_class = _shares_per_class(_classes(state), tasks, copies_per_task)
-    return {client.process_id: per_class[_class(state, client)] for client in state.clients}
+    per_class = _shares_per_class(_count_classes(state), tasks, copies_per_task)
+    return {client.process_id: per_class[_class_of(state, client)] for client in state.clients}
 
 
 def windows(state: ApplicationState) -> Windows:
@@ -82,12 +82,12 @@ def windows(state: ApplicationState) -> Windows:
     `balance_factor` f widens the three per client by floor((f - 1) / 2) below and ceil((f - 1) / 2) above (KIP-441's
     first draft), never below 0. Clients of one size share their windows, subtopologies of one size their mapping.
     """
-    classes, clients = _classes(state), [(client.process_id, _class(state, client)) for client in state.clients]
+    classes, clients = _count_classes(state), [(client.process_id, _class_of(state, client)) for client in state.clients]
     copies_per_task = standbys_per_task(state) + 1
     extra = state.options.balance_factor - 1
     made: dict[tuple[int, int, int], Mapping[str, Window]] = {}
 
-    def made_once(tasks: int, copies_per_task: int, extra: int) -> Mapping[str, Window]:
+    def make_once(tasks: int, copies_per_task: int, extra: int) -> Mapping[str, Window]:
         key = (tasks, copies_per_task, extra)
         if key not in made:
             per_class = {
@@ -100,20 +100,20 @@ def windows(state: ApplicationState) -> Windows:
     tasks_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks)
     logged_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks if task.logged)
     return Windows(
-        active=made_once(len(state.tasks), 1, extra),
-        stateful_active=made_once(sum(task.stateful for task in state.tasks), 1, extra),
-        copies=made_once(logged_in.total(), copies_per_task, extra),
-        subtopology_active={key: made_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
-        subtopology_copies={key: made_once(tasks, copies_per_task, 0) for key, tasks in logged_in.items()},
+        active=make_once(len(state.tasks), 1, extra),
+        stateful_active=make_once(sum(task.stateful for task in state.tasks), 1, extra),
+        copies=make_once(logged_in.total(), copies_per_task, extra),
+        subtopology_active={key: make_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
+        subtopology_copies={key: make_once(tasks, copies_per_task, 0) for key, tasks in logged_in.items()},
     )
 
 
 Where = TaskAssignment | Placement | Counts
-"""An answer; a placement, for instance of its plan; or what was counted in one already."""
+"""An answer, a placement (for instance that of a plan), or the counts of either, if they are at hand already."""
 
 
 def counts(state: ApplicationState, where: Where) -> Counts:
-    """Count the active tasks and copies as the windows do."""
+    """The active tasks and copies of each client, counted as the windows count them."""
     if isinstance(where, Counts):
         return where
     placement = where if isinstance(where, Placement) else Placement.of(state, where)
@@ -124,14 +124,14 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     for task in state.tasks:
         tasks_in.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task.id)
     for subtopology, tasks in tasks_in.items():
-        one = state.all_tasks[tasks[0]]  # a subtopology is of one kind
-        here = Counter(client for task in tasks for client in placement.active[task])
-        subtopology_active[subtopology] = here
-        active.update(here)
+        one = state.all_tasks[tasks[0]]  # all tasks of a subtopology are of one kind
+        actives = Counter(client for task in tasks for client in placement.active[task])
+        subtopology_active[subtopology] = actives
+        active.update(actives)
         if one.stateful:
-            stateful_active.update(here)
+            stateful_active.update(actives)
         if one.logged:
-            all_copies = here + Counter(client for task in tasks for client in placement.standby[task])
+            all_copies = actives + Counter(client for task in tasks for client in placement.standby[task])
             subtopology_copies[subtopology] = all_copies
             copies.update(all_copies)
     return Counts(active, stateful_active, copies, subtopology_active, subtopology_copies)
@@ -159,12 +159,12 @@ def is_balanced(state: ApplicationState, where: Where) -> bool:
 
 
 def spread(state: ApplicationState, where: Where) -> dict[WindowName, float]:
-    """Greatest minus least count per thread × capacity of each window; of those per subtopology the greatest of all.
+    """Greatest minus least count per thread × capacity, for each window; per subtopology, the greatest of all subtopologies.
 
-    Over the clients that are to have a share, so that a draining client without tasks is not called uneven.
+    Only clients that do not drain count, so that a draining client without tasks does not make a group uneven.
     """
     counted = counts(state, where)
-    units = {client.process_id: unit(client) for client in staying(state)}
+    units = {client.process_id: client_size(client) for client in staying_clients(state)}
     per_subtopology = {
         name: max((_spread(units, clients) for clients in found.values()), default=0.0)
         for name, found in (("active", counted.subtopology_active), ("copies", counted.subtopology_copies))
@@ -179,27 +179,27 @@ def spread(state: ApplicationState, where: Where) -> dict[WindowName, float]:
 
 
 def subtopology_balance(state: ApplicationState, where: Where) -> int:
-    """KIP-441's literal subtopology balance: the clients executing a subtopology, the most of any minus the least."""
+    """Subtopology balance as KIP-441 defines it: clients executing a subtopology, the most of any minus the least of any."""
     executing = [len(clients) for clients in counts(state, where).subtopology_active.values()]
     return max(executing, default=0) - min(executing, default=0)
 
 
 _Class = tuple[int, bool]
-"""(unit, draining): clients of one class have equal shares."""
+"""(size, draining): clients of one class have equal shares."""
 
 
-def staying(state: ApplicationState) -> Sequence[KafkaStreamsState]:
-    """The clients that do not drain; all, if all drain: somebody must do the work."""
+def staying_clients(state: ApplicationState) -> Sequence[KafkaStreamsState]:
+    """The clients that do not drain; if all drain, all of them, since the tasks must run somewhere."""
     return [client for client in state.clients if not client.draining] or state.clients
 
 
-def _class(state: ApplicationState, client: KafkaStreamsState) -> _Class:
-    return unit(client), client.draining
+def _class_of(state: ApplicationState, client: KafkaStreamsState) -> _Class:
+    return client_size(client), client.draining
 
 
-def _classes(state: ApplicationState) -> dict[_Class, int]:
-    """Class -> how many clients are in it."""
-    return Counter(_class(state, client) for client in state.clients)
+def _count_classes(state: ApplicationState) -> dict[_Class, int]:
+    """Class -> how many clients it has."""
+    return Counter(_class_of(state, client) for client in state.clients)
 
 
 def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task: int) -> dict[_Class, Fraction]:
@@ -213,9 +213,9 @@ def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task
 
 
 def _water_filling(clients: Mapping[int, int], cap: int, total: int) -> Iterable[tuple[int, Fraction]]:
-    """(unit, share) for `clients` of each unit that share `total` in proportion, each at most `cap`.
+    """(size, share) for the `clients` of each size, which share `total` in proportion to their sizes, each at most `cap`.
 
-    From the greatest unit down: whoever would have more than the cap gets the cap and leaves the rest to the others.
+    From the greatest size down: a client that would have more than the cap gets the cap, and the others share the rest.
     """
     units = sum(size * number for size, number in clients.items())
     for size in sorted(clients, reverse=True):
@@ -246,13 +246,16 @@ def _excess_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int
     beyond = 0
     for process_id, count in counted.items():
         window = within[process_id]
-        if window.low or count > window.high:  # else it is none either way, as of most in a large group
+        if window.low or count > window.high:  # otherwise both are 0, as they are for most clients of a large group
             beyond += window.excess(count) - window.excess(0)
     return beyond
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:
-    """`units`: of the clients concerned. One division of integers each, so that equal loads give equal numbers."""
+    """Greatest minus least count per size, over the clients in `units`.
+
+    One division of integers for each client, so that clients of equal load have equal numbers.
+    """
     loads = [count * _MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
     least = min(loads, default=0.0) if len(loads) == len(units) else 0.0
     return max(loads, default=0.0) - least

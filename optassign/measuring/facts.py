@@ -7,8 +7,8 @@ from functools import cached_property
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import WindowName, excess
-from optassign.measuring.placement import Placement, planned
-from optassign.measuring.ranks import Ranks, ranks
+from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.ranks import Ranks
 
 Pair = tuple[str, str]
 """(task id, process id) of a copy."""
@@ -29,12 +29,12 @@ class Facts:
     @cached_property
     def plan(self) -> Placement:
         """Who shall have which copy in the end."""
-        return planned(self.state, self.answer)
+        return planned_placement(self.state, self.answer)
 
     @cached_property
     def ranks(self) -> Ranks:
         """How far each client is from having each task's state."""
-        return ranks(self.state)
+        return Ranks(self.state)
 
     @cached_property
     def cold(self) -> Mapping[Pair, int]:

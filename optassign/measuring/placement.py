@@ -1,4 +1,4 @@
-"""Who has which copy: an answer, its plan, or what was assigned before, turned from "per client" to "per task"."""
+"""The clients that have a copy of each task: in an answer, in its plan, and in what was assigned before."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, ApplicationState
 
-__all__ = ["Placement", "PreviousAssignment", "listing", "planned", "previous_assignment", "standbys_per_task"]
+__all__ = [
+    "Placement",
+    "PreviousAssignment",
+    "clients_by_task",
+    "planned_placement",
+    "previous_assignment",
+    "standbys_per_task",
+]
 
 _Clients = Mapping[str, tuple[str, ...]]
 
@@ -29,7 +36,7 @@ class Placement:
         """The placement of an answer, or of the clients of a plan (which has no warm-ups)."""
         if isinstance(clients, TaskAssignment):
             clients = clients.clients
-        active, standby, warmup = (_nobody(state) for _ in range(3))
+        active, standby, warmup = (_no_clients(state) for _ in range(3))
         known = state.kafka_streams_states
         for client in clients:
             process_id = client.process_id
@@ -46,15 +53,15 @@ class Placement:
         return self.active[task] + self.standby[task]
 
 
-def listing(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
-    """Task id -> the clients that list it, from (process id, task ids)."""
-    clients = _nobody(state)
+def clients_by_task(state: ApplicationState, lists: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """Task id -> the clients that list it; `lists` has (process id, task ids) for each client."""
+    clients = _no_clients(state)
     for process_id, tasks in lists:
         _add(clients, tasks, process_id)
     return clients
 
 
-def _nobody(state: ApplicationState) -> dict[str, tuple[str, ...]]:
+def _no_clients(state: ApplicationState) -> dict[str, tuple[str, ...]]:
     return dict.fromkeys(state.all_tasks, ())
 
 
@@ -64,8 +71,8 @@ def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str
             role[task] += (process_id,)
 
 
-def planned(state: ApplicationState, answer: TaskAssignment) -> Placement:
-    """Where the answer wants all copies in the end: its plan, or where there is none the answer itself."""
+def planned_placement(state: ApplicationState, answer: TaskAssignment) -> Placement:
+    """The copies that the answer wants in the end: those of its plan, or its own if it has no plan."""
     return Placement.of(state, answer if answer.plan is None else answer.plan)
 
 
@@ -76,7 +83,7 @@ class PreviousAssignment:
     active: Mapping[str, str]
     """Task id -> process id. A task that nobody is known to have run is missing."""
     standby: Mapping[str, tuple[str, ...]] | None
-    """Logged task id -> process ids in their order. None: directories alone do not tell who was assigned."""
+    """Logged task id -> process ids in their order. None where the clients list directories that may be of dropped copies."""
     in_transit_copies: Mapping[str, frozenset[str]]
     """Task in transit -> clients of the snapshot that the remembered answer gave its active or a standby."""
     complete: bool
@@ -88,7 +95,7 @@ class PreviousAssignment:
         return self.in_transit_copies.keys()
 
     def placement(self, state: ApplicationState) -> Placement:
-        """As a placement without warm-ups. ValueError if it is not complete."""
+        """The previous assignment as a placement without warm-ups. ValueError if it is not complete."""
         if self.standby is None or not self.complete:
             raise ValueError("found a snapshot that does not tell who was assigned; allowed: one that is `complete`")
         return Placement(
@@ -110,14 +117,14 @@ def previous_assignment(state: ApplicationState) -> PreviousAssignment:
     memory those clients are believed only if each logged task has exactly as many as it must (`standbys_per_task`).
     """
     remembered = None if state.remembered is None else Placement.of(state, state.remembered)
-    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
+    owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
     active: dict[str, str] = {}
     in_transit: dict[str, frozenset[str]] = {}
     for task, claimants in owners.items():
         if len(claimants) == 1:
             active[task] = claimants[0]
         elif claimants:
-            active[task] = _believed(state, task, claimants, () if remembered is None else remembered.active[task])
+            active[task] = _believe_one(state, task, claimants, () if remembered is None else remembered.active[task])
         elif remembered is not None and remembered.active[task]:
             active[task] = min(remembered.active[task])  # one, in any answer that keeps R1
             in_transit[task] = frozenset((active[task], *remembered.standby[task]))
@@ -131,7 +138,8 @@ def standbys_per_task(state: ApplicationState) -> int:
     return min(state.configs.num_standby_replicas, len(state.clients) - 1)
 
 
-def _believed(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
+def _believe_one(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
+    """The client that counts as the owner of a task that several claim; `previous_assignment` has the rule."""
     clients = state.kafka_streams_states
     running = [process_id for process_id in claimants if clients[process_id].lags.get(task) == RUNNING]
     return min(set(claimants).intersection(remembered) or running or claimants)
@@ -143,6 +151,6 @@ def _previous_standbys(
     logged = [task.id for task in state.tasks if task.logged]
     if remembered is not None:
         return {task: tuple(sorted(set(remembered.standby[task]) - {active.get(task)})) for task in logged}
-    listed = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+    listed = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     wanted = standbys_per_task(state)
     return {task: listed[task] for task in logged} if all(len(listed[task]) == wanted for task in logged) else None

@@ -1,9 +1,9 @@
 """How far each client is from having each task's state: ranks and restore costs, for the judges of an answer.
 
-Rank as in KIP-441, "Computing the most-caught-up instances", with what the KIP leaves open settled: a lag that is not
-known, and state nobody reports. Lags are offsets. Sparse: a client that reports nothing of a task has no state of it,
-and all such clients share one rank, so work and memory follow the lags at hand, not tasks × clients. No solver, no
-arrays.
+Ranks are those of KIP-441, "Computing the most-caught-up instances". What the KIP leaves open is decided here: the rank of a
+client whose lag is not known, and of one that reports nothing. Lags are offsets. A client that reports nothing of a task has
+no state of it, and all such clients share one rank, so work and memory grow with the reported lags, not with tasks × clients.
+No solver, no arrays.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,10 @@ _UNKNOWN = 2
 
 
 class Ranks:
-    """Ranks, lags and restore costs of one snapshot, looked up by task id and process id, both of the snapshot."""
+    """Ranks, lags and restore costs of one snapshot, by task id and process id; both have to be in the snapshot.
+
+    Making it takes work in proportion to the tasks and the reported lags.
+    """
 
     def __init__(self, state: ApplicationState) -> None:
         self._acceptable = state.configs.acceptable_recovery_lag
@@ -44,7 +47,7 @@ class Ranks:
         return 0  # caught up, or running here (-2)
 
     def least(self, task: str, without: Collection[str] = ()) -> int | None:
-        """The least rank of a client that is not in `without`, the most caught up; None if every client is."""
+        """The rank of the most caught up client that is not in `without`; None if every client is in it."""
         reported = self._reported.get(task)
         if reported is None:
             return 0 if len(set(without)) < len(self._clients) else None
@@ -66,7 +69,7 @@ class Ranks:
         return max(lag, 0)
 
     def least_lag(self, task: str, without: Collection[str] = ()) -> int | None:
-        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is."""
+        """The least `lag` of a logged task over the clients that are not in `without`; None if every client is in it."""
         reported = self._reported[task]
         lags = [self._offsets(task, client, lag) for client, lag in reported.items() if client not in without]
         if self._some_without_state(reported, without):
@@ -74,7 +77,7 @@ class Ranks:
         return min(lags, default=None)
 
     def _some_without_state(self, reported: Mapping[str, int], without: Collection[str]) -> bool:
-        """Whether there is a client that reports nothing and is not in `without`."""
+        """Whether some client outside `without` reports nothing, so that it has no state."""
         return len(self._clients) > len(reported) + sum(client not in reported for client in set(without))
 
     def restore_cost(self, task: str, process_id: str) -> int:
@@ -99,8 +102,3 @@ class Ranks:
             client = self._clients[process_id]
             held = self._held[process_id] = frozenset((*client.previous_active, *client.previous_standby))
         return task in held
-
-
-def ranks(state: ApplicationState) -> Ranks:
-    """The ranks of a snapshot; work in proportion to its tasks and reported lags."""
-    return Ranks(state)

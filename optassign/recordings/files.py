@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from optassign.formats.input_errors import InputError
-from optassign.formats.json_head import members
+from optassign.formats.json_head import read_members
 from optassign.formats.reading import to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 
@@ -119,7 +119,7 @@ def read_head(path: Path) -> RecordingHead:
     except zlib.error:
         raise InputError(str(path), "", "no gzip", "a recording: JSON compressed by gzip") from None
     data = {}
-    for name, value in members(content.decode("utf-8", "replace")):
+    for name, value in read_members(content.decode("utf-8", "replace")):
         data[name] = value
         if name == "summary":
             break

@@ -12,7 +12,7 @@ from typing import Any
 
 from optassign import __version__
 from optassign.formats.assignment import Termination
-from optassign.formats.json_head import members
+from optassign.formats.json_head import read_members
 from optassign.recordings.recording import RecordingHead
 from optassign.service.deadlines import Schedule, schedule
 from optassign.service.http.headers import RequestHead
@@ -268,7 +268,7 @@ def application_of(body: bytes) -> str | None:
 
     None where there is none; whether the rest is right is found out where it is read.
     """
-    for name, value in members(body.decode("utf-8-sig", "replace")):
+    for name, value in read_members(body.decode("utf-8-sig", "replace")):
         if name == "application":
             return value if isinstance(value, str) else None
     return None

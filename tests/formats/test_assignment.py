@@ -1,4 +1,4 @@
-"""The types of the answer: normal order, what is written, what is refused."""
+"""The types of the answer: their order, the JSON that is written, and the values that are refused."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from optassign.formats.assignment import GoalReport, KafkaStreamsAssignment, PlannedAssignment, Report, TaskAssignment
 
 
-def test_is_sorted_and_written_as_formats_says() -> None:
+def test_is_sorted_and_written_with_all_fields() -> None:
     answer = TaskAssignment(
         assignor="cp-sat",
         clients=(

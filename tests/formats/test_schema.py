@@ -1,4 +1,4 @@
-"""The JSON Schemas say what reading does, and the committed copies are current."""
+"""The JSON Schemas accept and refuse what reading does, and the committed copies are current."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from optassign.schema import Which, json_schema, text, write
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDINGS = sorted((DATA / "kafka-4.3.1").glob("*.json"))
-SNAPSHOT: dict[str, Any] = {  # as the page on formats shows it
+SNAPSHOT: dict[str, Any] = {  # every field that a snapshot may have, some with their defaults
     "format": 1,
     "application": "orders",
     "taken_at": "2026-11-20T15:20:01.123Z",

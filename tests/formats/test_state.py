@@ -1,4 +1,4 @@
-"""The types of the snapshot: defaults, limits, normal order, what is dropped, KIP-924's methods."""
+"""The types of the snapshot: defaults, limits, their order, entries that are dropped, KIP-924's methods."""
 
 import copy
 import json
@@ -91,7 +91,7 @@ class TestDefaults:
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
         }
 
-    def test_only_what_formats_says_is_required(self) -> None:
+    def test_only_what_has_no_default_is_required(self) -> None:
         least = {
             "format": 1,
             "configs": {},

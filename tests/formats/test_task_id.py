@@ -1,4 +1,4 @@
-"""Task ids: what is one, what is not, and their order."""
+"""Task ids: texts that are one, texts that are refused, and their order."""
 
 import random
 

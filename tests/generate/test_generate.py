@@ -13,7 +13,7 @@ from optassign.generate.dealing import deal_assignment
 from optassign.judging.validation import validate
 from optassign.measuring.balance import excess, is_balanced
 from optassign.measuring.placement import Placement, previous_assignment
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 from optassign.utilities import identity_assignment
 
 SETTLED = [spec for _, spec in GRID if spec.shape == "steady" and spec.clients <= 25]
@@ -161,7 +161,7 @@ def test_partial_state_is_uneven() -> None:
     state = generate("partial", 200, 10, standbys=2, seed=4)
     counts = sorted(len(c.previous_active) for c in state.clients)
     assert counts[-1] > 2 * (counts[0] + 1)
-    ranked = ranks(state)
+    ranked = Ranks(state)
     lags = [ranked.of(task, c.process_id) for c in state.clients for task in c.lags]
     assert any(lags)
     assert not all(lags)
@@ -235,7 +235,7 @@ def test_the_acceptable_lag_may_be_at_either_limit() -> None:
     none = generate("steady", 20, 4, acceptable_recovery_lag=0)
     assert {lag for c in none.clients for lag in c.lags.values()} == {RUNNING, 0}
     everything = generate("partial", 20, 4, acceptable_recovery_lag=2**63 - 1)
-    ranked = ranks(everything)
+    ranked = Ranks(everything)
     assert not any(ranked.of(task.id, c.process_id) for task in everything.tasks for c in everything.clients)
 
 

@@ -20,7 +20,7 @@ from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, planned
+from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
 
 
@@ -101,7 +101,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
         best = min(every)
         looked += best < max(every)
         given = assign(state)
-        assert value(state, planned(state, given)) <= best + spare, f"seed {seed}"
+        assert value(state, planned_placement(state, given)) <= best + spare, f"seed {seed}"
         result = converge(state)
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
         final = Placement.of(state, result.final)
@@ -140,7 +140,7 @@ def test_only_what_is_configured_is_looked_at() -> None:
     state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=3, seed=5)
     aware = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     without, given = assign(state), assign(aware)
-    assert crossings(state, planned(state, given)) < crossings(state, planned(state, without))
+    assert crossings(state, planned_placement(state, given)) < crossings(state, planned_placement(state, without))
     assert measure(state, without).restore_work <= measure(state, given).restore_work
     assert "rack_traffic" in [goal.name for goal in given.report.goals]
     assert "rack_traffic" not in [goal.name for goal in without.report.goals]

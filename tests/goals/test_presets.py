@@ -21,7 +21,7 @@ from optassign.goals.order import goal_order
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.placement import Placement, planned
+from optassign.measuring.placement import Placement, planned_placement
 from optassign.models.values import FLOW_ORDER
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import after_restoration
@@ -70,7 +70,7 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
         tiny = Tiny(state)
         at = [DEFAULT.index(goal) for goal in order]
         best = min(tuple(tiny.plan_values(plan)[i] for i in at) for plan in plans(tiny))
-        values = tiny.plan_values(copies_of(state, planned(state, given)))
+        values = tiny.plan_values(copies_of(state, planned_placement(state, given)))
         assert tuple(values[i] for i in at) == best, f"seed {seed}"
         assert [goal.name for goal in given.report.goals if goal.stage == "plan"][: len(order)] == list(order)
         looked += 1
@@ -150,7 +150,7 @@ def test_weights_decide_between_balance_and_staying() -> None:
     assert ordered.plan is not None
     moves = [count_active_moves(state, Placement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
     assert moves[0] > 0
-    assert Tiny(state).balanced(copies_of(state, planned(state, balances)))
+    assert Tiny(state).balanced(copies_of(state, planned_placement(state, balances)))
 
 
 @pytest.mark.parametrize("shape", ["cold", "steady", "scale-out", "scale-in", "restart", "partial"])

@@ -1,4 +1,4 @@
-"""Shares, windows, excess, spread: KIP-441's example, water filling by hand, clients of all sizes."""
+"""Shares, windows, excess and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
 
 from fractions import Fraction
 from typing import Any
@@ -8,7 +8,7 @@ from judging import answer, snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import Window, excess, is_balanced, shares, spread, subtopology_balance, windows
-from optassign.measuring.placement import planned
+from optassign.measuring.placement import planned_placement
 
 
 def clients(*threads: int, **more: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_a_plan_is_counted_like_an_answer() -> None:
     state = logged(2, clients=clients(1, 1))
     given = answer({"a": "0_0 0_1", "b": ""}, plan={"a": "0_0", "b": "0_1"})
     assert not is_balanced(state, given)
-    assert is_balanced(state, planned(state, given))
+    assert is_balanced(state, planned_placement(state, given))
 
 
 def test_nothing_to_balance_is_balanced() -> None:

@@ -1,4 +1,4 @@
-"""Explanations: the reasons are the true ones, and the words say them."""
+"""Explanations: the reasons that they give are true, and the lines of text say the same."""
 
 import json
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from judging import answer, random_case, snapshot
 from optassign.benchmarks.grid import GRID
 from optassign.formats.assignment import Report, TaskAssignment, Waiting
 from optassign.formats.state import ApplicationState
-from optassign.judging.explain import explain, explain_client, explain_task
-from optassign.judging.explain_text import lines_of_all, lines_of_client, lines_of_task
+from optassign.judging.explain import explain_answer, explain_client, explain_task
 from optassign.judging.explanation import Why
+from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
 from optassign.judging.metrics import measure
 from optassign.utilities import identity_assignment
 
@@ -26,7 +26,7 @@ TWO_THREADS = snapshot(
 )
 
 
-def words(lines: Iterable[str]) -> str:
+def join_lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
@@ -39,7 +39,7 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     # Back on a, its active tasks were 5 of 4 and its logged ones 4 of 2–3; b could not spare one either.
     assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
-    text = words(lines_of_task(e))
+    text = join_lines(task_to_lines(e))
     assert "active: moves from a to b" in text
     assert "its client had more than its window allows" in text
     assert "R3 leaves 2 clients" in text
@@ -50,7 +50,7 @@ def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
     b = e.candidates[1]
     assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
     assert e.why_moved is None
-    text = words(lines_of_task(e))
+    text = join_lines(task_to_lines(e))
     assert "it is the only client that is caught up, so R3 leaves no other" in text
     assert "300 offsets to replay, so R3 keeps the active copy away" in text
 
@@ -60,15 +60,15 @@ def test_a_plan_and_what_it_waits_for() -> None:
         update={"report": Report(waiting=(Waiting(task="0_2", process_id="b", role="active", lag=300, slot=True),))}
     )
     e = explain_task(TWO_THREADS, given, "0_2")
-    text = words(lines_of_task(e))
+    text = join_lines(task_to_lines(e))
     assert "the plan wants it on b, once that is caught up: 300 offsets to replay" in text
     assert "0_2 active on b: 300 offsets to go, being restored" in text
     assert "planned: active" in text
-    all_ = explain(TWO_THREADS, given)
+    all_ = explain_answer(TWO_THREADS, given)
     assert (all_.followup_by, all_.followup_ms) == ("b", 60_000)
     assert [(c.task, c.process_id, c.role, c.offsets) for c in all_.restores] == [("0_2", "b", "warmup", 300)]
     assert all_.planned_work == 300
-    assert "follow-up after 60 s, asked for by b" in words(lines_of_all(all_))
+    assert "follow-up after 60 s, asked for by b" in join_lines(answer_to_lines(all_))
 
 
 def one_mover(**b: object) -> ApplicationState:
@@ -104,7 +104,7 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
     task = state.tasks[0].id
     others = {c.process_id: " ".join(t for t in c.previous_active if t != task) for c in state.clients}
     others["b"] += f" {task}"
-    e = explain(state, answer(others))
+    e = explain_answer(state, answer(others))
     assert [(move.task, move.from_client, move.to_client, move.why) for move in e.moves] == [(task, "a", "b", why)]
     assert explain_task(state, answer(others), task).why_moved == why
 
@@ -117,18 +117,18 @@ def test_a_client_that_has_gone() -> None:
         remembered=remembered,
     )
     given = answer({"a": "0_0", "b": "0_1 0_2"})
-    e = explain(state, given)
+    e = explain_answer(state, given)
     assert (len(e.moves), e.stay, e.new, e.gone) == (0, 1, 2, 1)
     assert explain_task(state, given, "0_1").why_moved == "gone"
     assert explain_task(state, given, "0_2").why_moved is None
-    assert "2 had no client (1 because it has gone)" in words(lines_of_all(e))
+    assert "2 had no client (1 because it has gone)" in join_lines(answer_to_lines(e))
 
 
 def test_tasks_that_nobody_is_caught_up_on() -> None:
     state = snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
     given = answer({"a": "0_1", "b": "0_0"})
-    assert explain(state, given).nobody_caught_up == ("0_0", "0_1")
-    text = words(lines_of_task(explain_task(state, given, "0_0")))
+    assert explain_answer(state, given).nobody_caught_up == ("0_0", "0_1")
+    text = join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert "no client is caught up; R3 leaves those that lag least: 1 client" in text
 
 
@@ -136,7 +136,7 @@ def test_tasks_without_a_changelog_have_no_lags() -> None:
     e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
     assert e.kind == "stateless"
     assert [c.lag for c in e.candidates] == [None, None]
-    assert "any client may run it" in words(lines_of_task(e))
+    assert "any client may run it" in join_lines(task_to_lines(e))
 
 
 def test_in_a_large_group_only_those_concerned_are_listed() -> None:
@@ -147,7 +147,7 @@ def test_in_a_large_group_only_those_concerned_are_listed() -> None:
     e = explain_task(state, given, "0_0")
     assert [c.process_id for c in e.candidates] == ["c07", "c11"]
     assert (e.others, e.others_may_be_active, e.others_cost) == (28, False, 1234567)
-    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in words(lines_of_task(e))
+    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in join_lines(task_to_lines(e))
 
 
 def test_what_a_client_gains_and_loses() -> None:
@@ -160,7 +160,7 @@ def test_what_a_client_gains_and_loses() -> None:
     count = e.windows[0]
     assert (count.window, count.low, count.high, count.before, count.after) == ("active", 2, 2, 1, 2)
     assert [(c.task, c.offsets) for c in e.restores] == [("0_2", 300)]
-    text = words(lines_of_client(e))
+    text = join_lines(client_to_lines(e))
     assert "client b (1 thread)" in text
     assert "active: 1 kept; gains 0_2" in text
     assert "standby: 0 kept; loses 0_1, 0_2 (before: what its disk lists)" in text
@@ -170,7 +170,7 @@ def test_what_a_client_gains_and_loses() -> None:
 
 def test_a_client_outside_its_window_is_said_to_be() -> None:
     e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
-    assert "active tasks: 5 → 5, window 4, outside it" in words(lines_of_client(e))
+    assert "active tasks: 5 → 5, window 4, outside it" in join_lines(client_to_lines(e))
 
 
 def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
@@ -184,13 +184,13 @@ def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
     state, given = random_case(seed)
-    e = explain(state, given)
+    e = explain_answer(state, given)
     assert e.excess_now == sum(measure(state, given).excess.values())
-    text = list(lines_of_all(e))
+    text = list(answer_to_lines(e))
     for task in state.all_tasks:
-        text += lines_of_task(explain_task(state, given, task))
+        text += task_to_lines(explain_task(state, given, task))
     for client in state.kafka_streams_states:
-        text += lines_of_client(explain_client(state, given, client))
+        text += client_to_lines(explain_client(state, given, client))
     assert all(line and "\n" not in line for line in text)
     json.dumps(asdict(e), default=lambda model: model.model_dump())
 
@@ -199,7 +199,7 @@ def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
 def test_numbers_are_those_of_the_measures(name: str) -> None:
     state = GRID[name].generate()
     given = TaskAssignment(assignor="identity", clients=tuple(identity_assignment(state).values()))
-    e, measures = explain(state, given), measure(state, given)
+    e, measures = explain_answer(state, given), measure(state, given)
     assert (len(e.moves), e.stay) == (measures.active_moves, len(state.tasks) - e.new)
     assert sum(copy.offsets for copy in e.restores) == measures.restore_work + measures.warmup_work
     assert e.excess_planned == e.excess_now == sum(measures.excess.values())

@@ -1,4 +1,4 @@
-"""The judges against a second, dense and slow version of them, on random snapshots and answers of every kind."""
+"""The judges against a second version of them, dense and slow (support/dense.py), on random snapshots and answers."""
 
 import time
 from collections import Counter
@@ -13,30 +13,30 @@ from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
 from optassign.measuring.balance import excess, shares
-from optassign.measuring.placement import Placement, planned
-from optassign.measuring.ranks import ranks
+from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.ranks import Ranks
 
 SEEDS = 1500
 BATCH = 50
 BATCHES = [range(start, start + BATCH) for start in range(0, SEEDS, BATCH)]
 
 
-def each(seeds: range) -> list[tuple[int, ApplicationState, TaskAssignment]]:
+def make_cases(seeds: range) -> list[tuple[int, ApplicationState, TaskAssignment]]:
     return [(seed, *random_case(seed)) for seed in seeds]
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"from {seeds[0]}")
 def test_violations(seeds: range) -> None:
-    for seed, state, given in each(seeds):
+    for seed, state, given in make_cases(seeds):
         found = Counter((v.rule, v.task) for v in validate(state, given) if v.rule != "format")
         found = Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
-        assert found == dense.broken(state, given), f"seed {seed}"
+        assert found == dense.count_violations(state, given), f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"from {seeds[0]}")
 def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
-    for seed, state, _ in each(seeds):
-        found = ranks(state)
+    for seed, state, _ in make_cases(seeds):
+        found = Ranks(state)
         for task in state.tasks:
             for client in state.clients:
                 copy = (task.id, client.process_id)
@@ -44,30 +44,30 @@ def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
                 if task.logged:
                     assert found.lag(*copy) == dense.lag(state, task, client), f"seed {seed}"
                 assert found.restore_cost(*copy) == (dense.cost(state, task, client) if task.logged else 0), f"seed {seed}"
-        known, before = dense.before(state), previous_assignment(state)
+        known, before = dense.previous_copies(state), previous_assignment(state)
         assert before.complete == (known is not None), f"seed {seed}"
         if known is not None:
             placement = before.placement(state)
-            assert pairs(placement, "active") == known[0], f"seed {seed}"
-            assert pairs(placement, "standby") == known[1], f"seed {seed}"
+            assert to_pairs(placement, "active") == known[0], f"seed {seed}"
+            assert to_pairs(placement, "standby") == known[1], f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"from {seeds[0]}")
 def test_shares_and_excess(seeds: range) -> None:
-    for seed, state, given in each(seeds):
+    for seed, state, given in make_cases(seeds):
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
                 assert shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
-        for placement in (Placement.of(state, given), planned(state, given)):
-            if not doubled(placement):  # a set of copies, as the dense version has it, counts doubles once
-                expected = dense.excess(state, pairs(placement, "active"), pairs(placement, "standby"))
+        for placement in (Placement.of(state, given), planned_placement(state, given)):
+            if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
+                expected = dense.excess(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
                 assert excess(state, placement) == expected, f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"from {seeds[0]}")
 def test_measures_and_goals(seeds: range) -> None:
-    for seed, state, given in each(seeds):
-        if doubled(Placement.of(state, given)):
+    for seed, state, given in make_cases(seeds):
+        if has_doubles(Placement.of(state, given)):
             continue
         costs = {
             (task.id, client.process_id): dense.cost(state, task, client)
@@ -76,49 +76,49 @@ def test_measures_and_goals(seeds: range) -> None:
             if dense.rank(state, task, client)
         }
         plan = given.plan or given.clients
-        active, standby = dense.has(given.clients, "active"), dense.has(given.clients, "standby")
-        planned_active, planned_standby = dense.has(plan, "active"), dense.has(plan, "standby")
+        active, standby = dense.copies_in_role(given.clients, "active"), dense.copies_in_role(given.clients, "standby")
+        planned_active, planned_standby = dense.copies_in_role(plan, "active"), dense.copies_in_role(plan, "standby")
         now, wanted = active | standby, planned_active | planned_standby
         found, goals = measure(state, given), measure_goals(state, given)
-        assert (found.restore_work, found.cold_copies) == worth(costs, now), f"seed {seed}"
-        assert found.cold_actives == worth(costs, active)[1], f"seed {seed}"
-        assert found.warmup_work == worth(costs, dense.has(given.clients, "warmup"))[0], f"seed {seed}"
-        assert found.active_moves == moved(state, active), f"seed {seed}"
-        assert found.standby_moves == standbys_moved(state, standby), f"seed {seed}"
+        assert (found.restore_work, found.cold_copies) == sum_costs(costs, now), f"seed {seed}"
+        assert found.cold_actives == sum_costs(costs, active)[1], f"seed {seed}"
+        assert found.warmup_work == sum_costs(costs, dense.copies_in_role(given.clients, "warmup"))[0], f"seed {seed}"
+        assert found.active_moves == count_active_moves(state, active), f"seed {seed}"
+        assert found.standby_moves == count_standby_moves(state, standby), f"seed {seed}"
         over = dense.excess(state, active, standby)
         assert goals == {
             "plan": {
-                "restore_work": worth(costs, now | wanted)[0],
-                "cold_copies": worth(costs, now | wanted)[1],
-                "cold_actives": worth(costs, planned_active)[1],
-                "active_moves": moved(state, planned_active),
-                "standby_moves": standbys_moved(state, planned_standby),
+                "restore_work": sum_costs(costs, now | wanted)[0],
+                "cold_copies": sum_costs(costs, now | wanted)[1],
+                "cold_actives": sum_costs(costs, planned_active)[1],
+                "active_moves": count_active_moves(state, planned_active),
+                "standby_moves": count_standby_moves(state, planned_standby),
             },
             "rebalance": {
                 "planned_copies": len(active & planned_active) + len(standby & planned_standby),
-                "off_plan_restore_work": worth(costs, now - wanted)[0],
+                "off_plan_restore_work": sum_costs(costs, now - wanted)[0],
                 "active_excess": over["active"] + over["stateful_active"] + over["subtopology_active"],
-                "active_moves": moved(state, active),
+                "active_moves": count_active_moves(state, active),
             },
         }, f"seed {seed}"
 
 
 def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
-    """Otherwise the comparison above would show little."""
+    """Cases without violations, or without exemptions, would make the comparisons above show little."""
     rules: Counter[str] = Counter()
     met: Counter[str] = Counter()
-    for _, state, given in each(range(SEEDS)):
+    for _, state, given in make_cases(range(SEEDS)):
         violations = validate(state, given)
         rules.update({violation.rule for violation in violations})
         rules["none"] += not violations
         rest = dense.at_rest(state)
         met["rest"] += rest is not None
         met["rest, kept"] += rest is not None and not violations
-        active, standby = dense.has(given.clients, "active"), dense.has(given.clients, "standby")
+        active, standby = dense.copies_in_role(given.clients, "active"), dense.copies_in_role(given.clients, "standby")
         strict = Counter(
-            rule for rule, _ in dense.broken_copies(state.model_copy(update={"remembered": None}), active, standby)
+            rule for rule, _ in dense.violations_of_copies(state.model_copy(update={"remembered": None}), active, standby)
         )
-        forgiving = Counter(rule for rule, _ in dense.broken_copies(state, active, standby))
+        forgiving = Counter(rule for rule, _ in dense.violations_of_copies(state, active, standby))
         met.update(f"{rule} forgiven" for rule in strict if strict[rule] > forgiving[rule])
         met.update(f"{rule} not forgiven" for rule in forgiving if rule in strict and state.remembered)
     assert min(rules[rule] for rule in ("none", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")) >= 20, rules
@@ -154,11 +154,11 @@ def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None
     assert found.restore_work == tasks * max(lag, 0)
 
 
-def pairs(placement: Placement, role: str) -> dense.Copies:
+def to_pairs(placement: Placement, role: str) -> dense.Copies:
     return {(task, client) for task, clients in getattr(placement, role).items() for client in clients}
 
 
-def doubled(placement: Placement) -> bool:
+def has_doubles(placement: Placement) -> bool:
     return any(
         len(set(copies)) < len(copies)
         for task in placement.active
@@ -166,12 +166,12 @@ def doubled(placement: Placement) -> bool:
     )
 
 
-def worth(costs: dict[tuple[str, str], int], copies: dense.Copies) -> tuple[int, int]:
+def sum_costs(costs: dict[tuple[str, str], int], copies: dense.Copies) -> tuple[int, int]:
     cold = copies & costs.keys()
     return sum(costs[copy] for copy in cold), len(cold)
 
 
-def moved(state: ApplicationState, active: dense.Copies) -> int:
+def count_active_moves(state: ApplicationState, active: dense.Copies) -> int:
     moves = 0
     for task in state.tasks:
         owners = {client.process_id for client in state.clients if task.id in client.previous_active}
@@ -180,10 +180,10 @@ def moved(state: ApplicationState, active: dense.Copies) -> int:
     return moves
 
 
-def standbys_moved(state: ApplicationState, standby: dense.Copies) -> int:
+def count_standby_moves(state: ApplicationState, standby: dense.Copies) -> int:
     memory = state.remembered
-    was = dense.has(memory.clients, "standby") if memory else set()
-    known = {task for task, _ in was | (dense.has(memory.clients, "active") if memory else set())}
+    was = dense.copies_in_role(memory.clients, "standby") if memory else set()
+    known = {task for task, _ in was | (dense.copies_in_role(memory.clients, "active") if memory else set())}
     for client in state.clients:
         known |= {*client.previous_active, *client.previous_standby}
         if memory is None:

@@ -1,4 +1,4 @@
-"""The measures, by hand on a few tasks."""
+"""Every measure of an answer, its goals and a convergence, by hand on a few tasks."""
 
 import json
 from dataclasses import asdict

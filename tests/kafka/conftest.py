@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sound import RATE
+from kafka_group import RATE
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.group import PRELOAD, Group
 from optassign.benchmarks.kafka.jars import ToolMissingError, classpath
 from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import ends
+from optassign.benchmarks.kafka.waiting import tail_logs
 
 NewGroup = Callable[..., Group]
 _SHOWN = pytest.StashKey[list[Callable[[], list[Path]]]]()
@@ -64,5 +64,5 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed:
         for logs in item.stash.get(_SHOWN, []):
-            report.sections.append(("logs", "\n".join(ends(logs()))))
+            report.sections.append(("logs", "\n".join(tail_logs(logs()))))
     return report

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sound import RATE, assert_sound
+from kafka_group import RATE, assert_sound
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.faults import Fault, FaultyFront

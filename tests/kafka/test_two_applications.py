@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sound import assert_sound
+from kafka_group import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.waiting import await_condition

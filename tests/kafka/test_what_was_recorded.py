@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sound import assert_sound
+from kafka_group import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
-from optassign.benchmarks.kafka.recorded import faults_of_recordings
+from optassign.benchmarks.kafka.recordings import check_recordings
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.recordings.files import entries
@@ -24,6 +24,6 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
         lambda: len(list(entries(service.recordings, "recorded"))) == len(group.rebalances),
         found=lambda: f"{list(entries(service.recordings, 'recorded'))} for {group.rebalances}",
     )
-    number, faults = faults_of_recordings(service.recordings)  # of the other tests too
+    number, faults = check_recordings(service.recordings)  # of the other tests too
     assert number >= len(group.rebalances)
     assert not faults, "\n".join(faults)

@@ -13,7 +13,7 @@ from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import previous_assignment
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, Step, after_restoration, converge, second_pass
 from optassign.utilities import AssignmentError, identity_assignment
 
@@ -47,7 +47,7 @@ def towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssig
     """Without standbys: active where the target is, once it is caught up; one warm-up after the other until then."""
 
     def answered(state: ApplicationState) -> TaskAssignment:
-        ranked, clients = ranks(state), [c.process_id for c in state.clients]
+        ranked, clients = Ranks(state), [c.process_id for c in state.clients]
         cold = [task for task, client in target.items() if ranked.of(task, client)]
         best = {task: min(clients, key=lambda c: (ranked.of(task, c), c)) for task in cold}
         active = {**target, **best}

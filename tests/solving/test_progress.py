@@ -14,7 +14,7 @@ from optassign.formats.assignment import PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.validation import validate
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge, restore_work_bound
 from optassign.simulation.successors import after_restoration
 
@@ -234,7 +234,7 @@ def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
 
 def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
     """Cold copies of the plan that the answer does not hold as standbys: each needs a slot."""
-    ranked = ranks(state)
+    ranked = Ranks(state)
     standbys = {(task, client.process_id) for client in given.clients for task in client.standby}
     plan: tuple[PlannedAssignment, ...] = given.plan or ()
     pairs = {(task, client.process_id) for client in plan for task in (*client.active, *client.standby)}

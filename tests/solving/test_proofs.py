@@ -18,7 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.goals.registry import measure_goals
-from optassign.measuring.placement import planned
+from optassign.measuring.placement import planned_placement
 from optassign.models.cp_sat import lexicographic
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline, Outcome
@@ -141,7 +141,7 @@ def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
     given = assign(state)
     if given.plan is None:
         return
-    where = planned(state, given)
+    where = planned_placement(state, given)
     plan = {task.id: (where.active[task.id][0], frozenset(where.standby[task.id])) for task in state.tasks}
     best = Tiny(state).best_rebalance(plan)
     rows = [goal for goal in given.report.goals if goal.stage == "rebalance"]

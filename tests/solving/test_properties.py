@@ -21,7 +21,6 @@ from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.placement import planned
 from optassign.models.values import FLOW_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
@@ -163,7 +162,7 @@ def judged(state: ApplicationState, assignor: str) -> TaskAssignment:
 
 def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str, str], float | None]:
     """(stage, goal) -> value, by the measures."""
-    plan, values = planned(state, answer), measure_goals(state, answer)
+    plan, values = planned_placement(state, answer), measure_goals(state, answer)
     configured = {
         "rack_traffic": count_rack_crossings(state, plan),
         "tag_spread": count_tag_values(state, plan)[0],

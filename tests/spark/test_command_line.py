@@ -1,4 +1,4 @@
-"""What the commands refuse, what they load, and what a report says."""
+"""The commands `benchmark` and `replay`: what they refuse, what they load, which runs they find, what a report says."""
 
 import os
 import re
@@ -10,12 +10,12 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import finished, on, optassign, rows_of
+from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
-from optassign.benchmarks.spark.documented import DOCUMENT, TABLES, columns_table
 from optassign.benchmarks.spark.presets import Sweep
-from optassign.benchmarks.spark.report.report import shown
+from optassign.benchmarks.spark.report.report import format_value
 from optassign.benchmarks.spark.solving.jobs import Limits
+from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
 from optassign.measuring.balance import WINDOW_NAMES
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_help_loads_neither_spark_nor_pandas() -> None:
     ],
 )
 def test_what_is_wrong_is_one_line_before_spark_is_started(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
-    _, err = finished(optassign(*arguments, "--output", str(tmp_path / "out")), code=2)
+    _, err = wait_for_end(start_optassign(*arguments, "--output", str(tmp_path / "out")), code=2)
     assert told in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_one_line_before_spark_is_started(arguments: tuple[str,
 def test_without_a_jdk_one_line_says_so(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": str(tmp_path)}
     environment.pop("JAVA_HOME", None)
-    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
+    _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
     assert err == ("optassign benchmark: error: found no java by PATH; needed: a JDK 17 or later (Spark runs in a JVM)\n")
 
 
@@ -61,7 +61,7 @@ def test_an_old_jdk_is_told(tmp_path: Path) -> None:
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     java.chmod(0o755)
     environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
-    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
+    _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
     assert "found Java 11 by JAVA_HOME; needed: a JDK 17 or later" in err
 
 
@@ -75,13 +75,15 @@ def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> Non
 
 
 def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
-    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "out"), *on("nonsense")), code=2)
+    _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), *master_options("nonsense")), code=2)
     assert "Spark does not start with master 'nonsense'" in err
 
 
 def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    _, err = finished(optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *on("local[1]")), code=2)
+    _, err = wait_for_end(
+        start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *master_options("local[1]")), code=2
+    )
     said = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
     assert said is not None, err
     assert "Traceback" not in err
@@ -91,7 +93,9 @@ def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
 
 
 def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None:
-    _, err = finished(optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *on("local[1]")), code=2)
+    _, err = wait_for_end(
+        start_optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *master_options("local[1]")), code=2
+    )
     assert "RECORDINGS: found no recording in" in err
 
 
@@ -100,7 +104,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
     text = (root / DOCUMENT).read_text(encoding="utf-8")
     for name, columns in TABLES.items():
         (table,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", text, re.DOTALL)
-        assert table == columns_table(columns), f"python -m {columns_table.__module__}"
+        assert table == column_table(columns), f"python -m {column_table.__module__}"
 
 
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
@@ -126,7 +130,7 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     assert run_sweep(spark, storage, run) == 8
     assert run_sweep(spark, storage, run) == 0
 
-    rows = rows_of(tmp_path, "results")
+    rows = read_rows(tmp_path, "results")
     report = make_report(spark, storage, run)
     tables = {section.query.title: section for section in report.sections}
     bounds = {row["instance"]: row["restore_bound"] for row in rows if row["assignor"] == "cp-sat"}
@@ -160,8 +164,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     assert f"parquet.`{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown
     for section in report.sections:
         for line in section.rows:
-            assert f"| {' | '.join(shown(value) for value in line)} |" in markdown
-            assert all(f">{shown(value)}</td>" in html for value in line)
+            assert f"| {' | '.join(format_value(value) for value in line)} |" in markdown
+            assert all(f">{format_value(value)}</td>" in html for value in line)
     assert run.id in html
     assert html.count("<svg") >= 4
 
@@ -179,4 +183,4 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     ],
 )
 def test_numbers_are_written_for_people(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert format_value(value) == text

@@ -1,4 +1,4 @@
-"""Grids: what a file may say, and what comes of it."""
+"""Grids: what is refused in a TOML file, and which rows a grid has, in which order."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from optassign.assignor import names, names_without_jdk
 from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
-from optassign.cli.commands.benchmark import PRESETS as TOLD
+from optassign.cli.commands.benchmark import PRESETS as OFFERED
 from optassign.formats.input_errors import InputError
 
 FINE = 'name = "mine"\nsizes = [[10, 2]]\n'
@@ -84,4 +84,4 @@ def test_the_longest_begin_first() -> None:
 
 
 def test_the_command_line_tells_all_presets() -> None:
-    assert tuple(PRESETS) == TOLD
+    assert tuple(PRESETS) == OFFERED

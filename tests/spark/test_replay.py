@@ -1,4 +1,4 @@
-"""The replay of recordings on a real cluster, bad files among them, and the commands that write tables and report."""
+"""The replay of recordings on a real cluster, bad files among them: the rows of each table, and the report."""
 
 import gzip
 import json
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import Cluster, finished, on, optassign, rows_of
+from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
 
 from optassign import assign
-from optassign.benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
-from optassign.benchmarks.spark.make_recordings import make
-from optassign.benchmarks.spark.report.report import shown
+from optassign.benchmarks.spark.recordings.generator import generate_recordings
+from optassign.benchmarks.spark.report.report import format_value
+from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
@@ -38,7 +38,7 @@ BAD = {
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Good ones of two applications, one of them with a name that Spark would pass by, and one bad one of each kind."""
     folder = tmp_path_factory.mktemp("recordings")
-    paths = make(folder, 16, tasks=12, clients=3, applications=2)
+    paths = generate_recordings(folder, 16, tasks=12, clients=3, applications=2)
     (folder / "application-2").rename(folder / "_application-2")
     good = json.loads(gzip.decompress(paths[0].read_bytes()))
     contents = [
@@ -63,21 +63,21 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replayed(cluster: Cluster, recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("replayed")
     options = ("--output", str(folder), "--assignors", ",".join(ASSIGNORS), "--converge")
-    out, err = finished(optassign("replay", str(recordings), *options, *on(cluster.master)))
+    out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *master_options(cluster.master)))
     assert "22 recordings replayed, 23 are there" in err
     assert [Path(line).suffix for line in out.split()] == [".html", ".md"]
     return folder
 
 
-def good(recordings: Path) -> dict[str, Recording]:
+def read_good_recordings(recordings: Path) -> dict[str, Recording]:
     paths = sorted(path for path in recordings.glob("*application-*/*/*.json.gz"))
     return {str(path.relative_to(recordings)): read_recording(path) for path in paths}
 
 
 def test_every_recording_is_measured_under_every_assignor_and_as_it_was(replayed: Path, recordings: Path) -> None:
-    rows = {(row["path"], row["assignor"]): row for row in rows_of(replayed, "replays")}
-    assert len(rows) == len(rows_of(replayed, "replays")) == 16 * 3
-    for path, recording in good(recordings).items():
+    rows = {(row["path"], row["assignor"]): row for row in read_rows(replayed, "replays")}
+    assert len(rows) == len(read_rows(replayed, "replays")) == 16 * 3
+    for path, recording in read_good_recordings(recordings).items():
         for name in (*ASSIGNORS, "recorded"):
             answer = recording.assignment if name == "recorded" else assign(recording.snapshot, name)
             measures, row = measure(recording.snapshot, answer), rows[path, name]
@@ -88,7 +88,7 @@ def test_every_recording_is_measured_under_every_assignor_and_as_it_was(replayed
 
 
 def test_bad_files_are_rows_of_their_own(replayed: Path) -> None:
-    errors = {row["path"]: row["error"] for row in rows_of(replayed, "errors")}
+    errors = {row["path"]: row["error"] for row in read_rows(replayed, "errors")}
     assert set(errors) == set(BAD)
     for path, reason in BAD.items():
         assert reason in errors[path], path
@@ -97,11 +97,11 @@ def test_bad_files_are_rows_of_their_own(replayed: Path) -> None:
 def test_episodes_are_played_from_their_beginning(replayed: Path, recordings: Path) -> None:
     begins: dict[str, Recording] = {}
     followup: dict[str | None, bool] = defaultdict(bool)
-    for path, recording in sorted(good(recordings).items(), key=lambda pair: pair[1].recorded_at):
+    for path, recording in sorted(read_good_recordings(recordings).items(), key=lambda pair: pair[1].recorded_at):
         if not followup[recording.application]:
             begins[path] = recording
         followup[recording.application] = any(c.followup_rebalance_ms is not None for c in recording.assignment.clients)
-    rows = rows_of(replayed, "convergences")
+    rows = read_rows(replayed, "convergences")
     assert {(row["path"], row["assignor"]) for row in rows} == {(path, name) for path in begins for name in ASSIGNORS}
     assert 2 < len(begins) < 16
     for row in rows:
@@ -122,7 +122,7 @@ def test_files_have_the_documented_columns(replayed: Path, spark: "SparkSession"
 
 
 def test_the_report_has_the_numbers_of_the_files(replayed: Path) -> None:
-    rows = rows_of(replayed, "replays")
+    rows = read_rows(replayed, "replays")
     by_path: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         by_path[row["path"]][row["assignor"]] = row["restore_work"] + row["warmup_work"]
@@ -131,7 +131,7 @@ def test_the_report_has_the_numbers_of_the_files(replayed: Path) -> None:
         paths = {row["path"] for row in rows if row["application"] == application}
         for name in ASSIGNORS:
             then, now = (sum(by_path[path][who] for path in paths) for who in ("recorded", name))
-            numbers = [shown(number) for number in (len(paths), then, now, then - now)]
+            numbers = [format_value(number) for number in (len(paths), then, now, then - now)]
             assert f"| {application} | {name} | {' | '.join(numbers)} |" in markdown.read_text()
             cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
             assert f"<td>{application}</td><td>{name}</td>{cells}" in html.read_text()
@@ -157,8 +157,8 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
     done = run_replay(spark, storage, find_run(storage, None))
     assert (done.recordings, done.convergences) == (0, 0)
     assert before <= set(replayed.glob("table=*/run=*/*.parquet"))
-    assert len(rows_of(replayed, "replays")) == 16 * 3
-    assert {row["path"] for row in rows_of(replayed, "errors")} == set(BAD)
+    assert len(read_rows(replayed, "replays")) == 16 * 3
+    assert {row["path"] for row in read_rows(replayed, "errors")} == set(BAD)
 
 
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: P
     folder = recordings / "_application-2"
     run = Run("replay", "replay", ("greedy",), Limits(), recordings=f"file:{folder}", scale=10)
     run_replay(spark, Storage(spark, str(tmp_path)), run)
-    rows = {(row["path"], row["assignor"]): row for row in rows_of(tmp_path, "replays")}
-    for path, recording in good(recordings).items():
+    rows = {(row["path"], row["assignor"]): row for row in read_rows(tmp_path, "replays")}
+    for path, recording in read_good_recordings(recordings).items():
         if path.startswith("_application-2/"):
             then = measure(recording.snapshot, recording.assignment)
             row = rows[path.removeprefix("_application-2/"), "recorded"]

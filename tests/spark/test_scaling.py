@@ -1,10 +1,10 @@
-"""At a multiple of its size a rebalance is the same, so many times over."""
+"""A rebalance at a multiple of its size has the same measures, so many times as large."""
 
 import pytest
 
 from optassign import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.scaling import scaled_assignment, scaled_state
+from optassign.benchmarks.spark.recordings.scale import scale_assignment, scale_state
 from optassign.judging.metrics import measure
 
 SPECS = [
@@ -19,7 +19,7 @@ SPECS = [
 def test_sums_are_multiples(spec: Spec, assignor: str) -> None:
     state = spec.generate()
     answer = assign(state, assignor)
-    large, answers = scaled_state(state, 3), scaled_assignment(answer, state, 3)
+    large, answers = scale_state(state, 3), scale_assignment(answer, state, 3)
     small_measures, large_measures = measure(state, answer), measure(large, answers)
     for name in ("active_moves", "standby_moves", "restore_work", "cold_copies", "cold_actives", "warmups", "warmup_work"):
         assert getattr(large_measures, name) == 3 * getattr(small_measures, name), name
@@ -32,7 +32,7 @@ def test_sums_are_multiples(spec: Spec, assignor: str) -> None:
 
 def test_subtopologies_grow_and_do_not_become_more() -> None:
     state = SPECS[0].generate()
-    large = scaled_state(state, 2)
+    large = scale_state(state, 2)
     assert {task.task_id.subtopology for task in large.tasks} == {task.task_id.subtopology for task in state.tasks}
 
 
@@ -40,7 +40,7 @@ def test_consumers_and_memory_grow_too() -> None:
     from optassign.generate import generate
 
     state = generate("steady", 20, 4, seed=1, memory=True, consumers=True)
-    large = scaled_state(state, 2)
+    large = scale_state(state, 2)
     assert large.remembered is not None
     assert state.remembered is not None
     assert len(large.remembered.clients) == 2 * len(state.remembered.clients)
@@ -51,4 +51,4 @@ def test_consumers_and_memory_grow_too() -> None:
 @pytest.mark.parametrize("factor", [0, -1])
 def test_a_factor_below_one_is_refused(factor: int) -> None:
     with pytest.raises(ValueError, match="allowed: 1 or more"):
-        scaled_state(SPECS[0].generate(), factor)
+        scale_state(SPECS[0].generate(), factor)

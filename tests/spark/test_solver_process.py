@@ -1,30 +1,27 @@
-"""A solve that goes wrong costs one row, whatever it does."""
+"""The process that solves: whatever goes wrong in it costs one row, and the next one is solved."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.columns import RESULTS, arrow_schema, table_of
-from optassign.benchmarks.spark.executing import safe_table
+from optassign.benchmarks.spark.executors import to_record_batch_or_failures
 from optassign.benchmarks.spark.solving.jobs import Job, Limits
 from optassign.benchmarks.spark.solving.solver_process import SolverProcess
+from optassign.benchmarks.spark.tables.columns import RESULTS, arrow_schema, to_record_batch
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = Limits(answer_limit=3.0, convergence_limit=30.0, memory_limit=2048)
 NAMES = ("raises", "eats", "hangs", "crashes")
-JOB = Job(SPEC, ("greedy",), LIMITS, registered=tuple((name, f"poisoned:{name.capitalize()}") for name in NAMES))
+JOB = Job(SPEC, ("greedy",), LIMITS, registered=tuple((name, f"failing_assignors:{name.capitalize()}") for name in NAMES))
 
 
 @pytest.fixture(scope="module")
 def solver() -> Iterator[SolverProcess]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parent))
-        process = SolverProcess()
-        yield process
-        process.close()
+    process = SolverProcess()
+    yield process
+    process.close()
 
 
 def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
@@ -48,7 +45,7 @@ def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "error"),
     [
-        ("raises", "failed", "answering: RuntimeError: poisoned: by intent"),
+        ("raises", "failed", "answering: RuntimeError: fails: by intent"),
         ("eats", "out-of-memory", "answering: more than 2048 MiB of address space"),
         ("hangs", "timeout", "answering: no end within 3 s"),
         ("crashes", "failed", "answering: the process ended by SIGABRT"),
@@ -87,8 +84,8 @@ def test_a_snapshot_that_cannot_be_made_is_told(solver: SolverProcess) -> None:
 def test_a_value_that_does_not_fit_its_column_fails_its_row_alone() -> None:
     rows = [{"key": "a", "restore_work": 1 << 70}, {"key": "b", "restore_work": 7, "status": "ok"}]
     with pytest.raises(OverflowError):
-        table_of(rows, RESULTS)
-    table = safe_table(rows, RESULTS, ["key"])
+        to_record_batch(rows, RESULTS)
+    table = to_record_batch_or_failures(rows, RESULTS, ["key"])
     assert table.schema == arrow_schema(RESULTS)
     assert table.column("key").to_pylist() == ["a", "b"]
     assert table.column("status").to_pylist() == ["failed", "ok"]

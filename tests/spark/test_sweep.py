@@ -1,4 +1,4 @@
-"""Sweeps on a real cluster: the same results as on one core, and no row lost or doubled whoever dies."""
+"""Sweeps on a real cluster: the same results as on one core; no row lost or doubled when a worker or the driver is killed."""
 
 import os
 from collections import Counter
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spark_cluster import POISONED, Cluster, finished, kill, on, optassign, rows_of, wait_for
+from spark_cluster import FAILING_ASSIGNORS, Cluster, kill, master_options, read_rows, start_optassign, wait_for, wait_for_end
 
-from optassign.benchmarks.spark.columns import RESULTS, spark_schema
 from optassign.benchmarks.spark.presets import Sweep, SweepLimits
-from optassign.benchmarks.spark.sweep import key
+from optassign.benchmarks.spark.sweep import row_key
+from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,25 +37,25 @@ memory_limit = 2048
 """
 PATIENT = GRID.replace("answer_limit = 10.0", "answer_limit = 600.0").replace("converge_up_to = 12", "converge_up_to = 0")
 FOLDER = "OPTASSIGN_TEST_FOLDER"
-"""Where the assignor that waits looks."""
+"""The variable with the folder in which the assignor that waits makes its files."""
 TIMES = {"seconds", "converged_seconds", "host"}
 
 
-def registered(*names: str) -> list[str]:
-    return [option for name in names for option in ("--register", f"{name}=poisoned:{name.capitalize()}")]
+def register_options(*names: str) -> list[str]:
+    return [option for name in names for option in ("--register", f"{name}=failing_assignors:{name.capitalize()}")]
 
 
 def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
     path = folder / "grid.toml"
     path.write_text(grid)
     poisons = [name for name in assignors if name in (*POISONS, "waits")]
-    environment = dict(env or os.environ, PYTHONPATH=str(Path(POISONED).parent))
-    return optassign(
+    environment = dict(env or os.environ, PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
+    return start_optassign(
         "benchmark",
         "run",
         *("--grid", str(path), "--output", str(folder / "out"), "--assignors", ",".join(assignors)),
-        *registered(*poisons),
-        *on(master, "--py-files", POISONED),
+        *register_options(*poisons),
+        *master_options(master, "--py-files", FAILING_ASSIGNORS),
         *("--conf", f"spark.executorEnv.{FOLDER}={folder}"),  # executors have the environment of their worker
         env=environment,
     )
@@ -64,7 +64,7 @@ def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[
 @pytest.fixture(scope="module")
 def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("swept")
-    out, err = finished(run(folder, cluster.master, *SWEEP.chosen()))
+    out, err = wait_for_end(run(folder, cluster.master, *SWEEP.chosen()))
     assert "7 rows solved, 7 are there" in err
     assert out.startswith("tiny-")
     return folder / "out"
@@ -75,19 +75,19 @@ def test_results_are_those_of_one_core(on_the_cluster: Path, spark: "SparkSessio
     from optassign.benchmarks.spark.storage import Storage
     from optassign.benchmarks.spark.sweep import run_sweep
 
-    spark.sparkContext.addPyFile(POISONED)
+    spark.sparkContext.addPyFile(FAILING_ASSIGNORS)
     there = find_run(Storage(spark, str(on_the_cluster)), None)
     here = Run("sweep", "tiny", there.assignors, there.limits, there.sweep, registered=there.registered)
     assert run_sweep(spark, Storage(spark, str(tmp_path)), here) == 7
-    assert comparable(rows_of(on_the_cluster, "results")) == comparable(rows_of(tmp_path, "results"))
+    assert drop_times(read_rows(on_the_cluster, "results")) == drop_times(read_rows(tmp_path, "results"))
 
 
-def comparable(rows: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def drop_times(rows: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return sorted((row["key"], {name: value for name, value in row.items() if name not in TIMES}) for row in rows)
 
 
 def test_what_went_wrong_is_a_row(on_the_cluster: Path) -> None:
-    rows = rows_of(on_the_cluster, "results")
+    rows = read_rows(on_the_cluster, "results")
     assert Counter((row["assignor"], row["status"]) for row in rows) == {
         ("cp-sat", "ok"): 1,
         ("greedy", "ok"): 1,
@@ -109,56 +109,62 @@ def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSe
 
 
 def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
-    _, err = finished(run(on_the_cluster.parent, "local[1]", *SWEEP.chosen()), code=2)
+    _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.chosen()), code=2)
     assert "allowed: `optassign benchmark resume" in err
 
 
 def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_path: Path) -> None:
     grid = PATIENT.replace("[[12, 3]]", "[[12, 3], [15, 3], [18, 3]]")
-    process = run(tmp_path, cluster.master, "waits", "sticky", grid=grid, env=waiting(tmp_path))
-    wait_for(lambda: len(begun(tmp_path)) == 2, "a row is being solved on each worker", process)
+    process = run(tmp_path, cluster.master, "waits", "sticky", grid=grid, env=waiting_environment(tmp_path))
+    wait_for(lambda: len(list_begun(tmp_path)) == 2, "a row is being solved on each worker", process)
     cluster.kill_worker()
     try:
         (tmp_path / "go").touch()
-        finished(process)
+        wait_for_end(process)
     finally:
         cluster.add_worker()
-    assert len(begun(tmp_path)) == 4  # three rows, one of them twice
-    rows = rows_of(tmp_path / "out", "results")
+    assert len(list_begun(tmp_path)) == 4  # three rows, one of them twice
+    rows = read_rows(tmp_path / "out", "results")
     assert len(rows) == 6
     assert {row["key"] for row in rows} == {
-        key(spec, name) for spec in sweep_of(grid, tmp_path).specs() for name in ("waits", "sticky")
+        row_key(spec, name) for spec in parse_grid(grid, tmp_path).specs() for name in ("waits", "sticky")
     }
     assert {row["status"] for row in rows} == {"ok"}
 
 
 def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     # The longest first: cp-sat and greedy are through when the assignor that waits begins.
-    process = run(tmp_path, "local[1]", "cp-sat", "greedy", "waits", grid=PATIENT, env=waiting(tmp_path))
-    wait_for(lambda: begun(tmp_path), "the row is being solved", process)
+    process = run(tmp_path, "local[1]", "cp-sat", "greedy", "waits", grid=PATIENT, env=waiting_environment(tmp_path))
+    wait_for(lambda: list_begun(tmp_path), "the row is being solved", process)
     kill(process)
     parts = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/table=results/run=*/*.parquet")}
-    assert {row["assignor"] for row in rows_of(tmp_path / "out", "results")} == {"cp-sat", "greedy"}
+    assert {row["assignor"] for row in read_rows(tmp_path / "out", "results")} == {"cp-sat", "greedy"}
     (tmp_path / "go").touch()
-    environment = dict(waiting(tmp_path), PYTHONPATH=str(Path(POISONED).parent))
-    resumed = optassign("benchmark", "resume", str(tmp_path / "out"), *on("local[1]", "--py-files", POISONED), env=environment)
-    _, err = finished(resumed)
+    environment = dict(waiting_environment(tmp_path), PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
+    resumed = start_optassign(
+        "benchmark",
+        "resume",
+        str(tmp_path / "out"),
+        *master_options("local[1]", "--py-files", FAILING_ASSIGNORS),
+        env=environment,
+    )
+    _, err = wait_for_end(resumed)
     assert "1 row solved, 3 are there" in err
-    rows = rows_of(tmp_path / "out", "results")
+    rows = read_rows(tmp_path / "out", "results")
     assert Counter(row["assignor"] for row in rows) == {"cp-sat": 1, "greedy": 1, "waits": 1}
     assert {path: path.stat().st_mtime_ns for path in parts} == parts
     assert not list(tmp_path.glob("out/_temporary"))
 
 
-def waiting(folder: Path) -> dict[str, str]:
+def waiting_environment(folder: Path) -> dict[str, str]:
     return dict(os.environ, **{FOLDER: str(folder)})
 
 
-def begun(folder: Path) -> list[Path]:
+def list_begun(folder: Path) -> list[Path]:
     return list(folder.glob("begun-*"))
 
 
-def sweep_of(grid: str, folder: Path) -> Sweep:
+def parse_grid(grid: str, folder: Path) -> Sweep:
     from optassign.benchmarks.spark.presets import read_sweep
 
     path = folder / "again.toml"

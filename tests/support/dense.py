@@ -19,27 +19,27 @@ Copies = set[tuple[str, str]]
 Clients = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 
 
-def has(clients: Clients, role: str) -> Copies:
+def copies_in_role(clients: Clients, role: str) -> Copies:
     return {(task, client.process_id) for client in clients for task in getattr(client, role, ())}
 
 
-def whole(state: ApplicationState, task: TaskInfo) -> int:
+def whole_changelog(state: ApplicationState, task: TaskInfo) -> int:
     if task.changelog_end_offset is not None:
         return task.changelog_end_offset
     largest = max([c.lags[task.id] for c in state.clients if task.id in c.lags], default=-1)
     return min(max(largest + 1, state.configs.acceptable_recovery_lag + 1), MAX)
 
 
-def holds(client: KafkaStreamsState, task: TaskInfo) -> bool:
+def is_holder(client: KafkaStreamsState, task: TaskInfo) -> bool:
     return task.id in client.previous_active + client.previous_standby
 
 
 def lag(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
-    reported = client.lags.get(task.id, whole(state, task))
+    reported = client.lags.get(task.id, whole_changelog(state, task))
     if reported == -2:
         return 0
     if reported == -3:
-        return 0 if holds(client, task) else whole(state, task)
+        return 0 if is_holder(client, task) else whole_changelog(state, task)
     return reported
 
 
@@ -47,11 +47,11 @@ def rank(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> 
     acceptable = state.configs.acceptable_recovery_lag
     if not task.logged or acceptable == MAX:
         return 0
-    reported = client.lags.get(task.id, whole(state, task))
+    reported = client.lags.get(task.id, whole_changelog(state, task))
     if reported == -2:
         return 0
     if reported == -3:
-        return 1 if holds(client, task) else 2
+        return 1 if is_holder(client, task) else 2
     return 0 if reported <= acceptable else reported
 
 
@@ -63,15 +63,17 @@ def in_transit(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | N
     """The remembered active client of a task in transit."""
     if state.remembered is None or any(task.id in c.previous_active for c in state.clients):
         return None
-    remembered = has(state.remembered.clients, "active")
+    remembered = copies_in_role(state.remembered.clients, "active")
     return next((c for c in state.clients if (task.id, c.process_id) in remembered), None)
 
 
-def before(state: ApplicationState) -> tuple[Copies, Copies] | None:
-    """What was assigned before; None if that is not known."""
+def previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
+    """(actives, standbys) that were assigned before; None if that is not known."""
     remembered = state.remembered
     was_active, was_standby = (
-        (has(remembered.clients, "active"), has(remembered.clients, "standby")) if remembered else (set(), set())
+        (copies_in_role(remembered.clients, "active"), copies_in_role(remembered.clients, "standby"))
+        if remembered
+        else (set(), set())
     )
     wanted = min(state.configs.num_standby_replicas, len(state.clients) - 1)
     active: Copies = set()
@@ -103,10 +105,10 @@ def before(state: ApplicationState) -> tuple[Copies, Copies] | None:
     return active, standby
 
 
-def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
-    """How often each rule is broken for each task; form apart."""
-    active, standby, warmup = (has(answer.clients, role) for role in ("active", "standby", "warmup"))
-    found = Counter(broken_copies(state, active, standby))
+def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
+    """(rule, task) -> how often an answer breaks it; the form of the answer is not checked."""
+    active, standby, warmup = (copies_in_role(answer.clients, role) for role in ("active", "standby", "warmup"))
+    found = Counter(violations_of_copies(state, active, standby))
     every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
     found.update({("R2", copy[0]) for copy, times in Counter(every).items() if times > 1})
     found.update([("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else [])
@@ -124,10 +126,10 @@ def broken(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str
     return Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
 
 
-def broken_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
-    """R1 and R3 to R5 of these copies."""
+def violations_of_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
+    """(rule, task) of each violation of R1 and R3 to R5 by these copies."""
     configs = state.configs
-    remembered_standby = has(state.remembered.clients, "standby") if state.remembered else set()
+    remembered_standby = copies_in_role(state.remembered.clients, "standby") if state.remembered else set()
     for task in state.tasks:
         actives = [c for c in state.clients if (task.id, c.process_id) in active]
         standbys = [c for c in state.clients if (task.id, c.process_id) in standby]
@@ -158,8 +160,8 @@ def broken_copies(state: ApplicationState, active: Copies, standby: Copies) -> I
 
 
 def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
-    """What has to come back unaltered (R7), or None."""
-    known = before(state)
+    """(actives, standbys) that have to come back unaltered (R7); None where R7 does not apply."""
+    known = previous_copies(state)
     configs = state.configs
     racks = configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
     tags = bool(configs.rack_aware_assignment_tags) and configs.num_standby_replicas > 0
@@ -172,7 +174,7 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
         or any(-3 in c.lags.values() for c in state.clients)
         or any(process_id in draining for _, process_id in active | standby)
         or active & standby
-        or any(broken_copies(state, active, standby))
+        or any(violations_of_copies(state, active, standby))
         or any(excess(state, active, standby).values())
     ):
         return None
@@ -199,7 +201,7 @@ def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fractio
 
 
 def excess(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
-    """Excess of the five windows."""
+    """Window -> excess."""
     factor = state.options.balance_factor
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}

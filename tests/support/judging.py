@@ -94,7 +94,7 @@ def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
     names = ["a", "b", "c", "d", "e"][: rng.randint(1, 5)]
     tasks = _tasks(rng, equal_weights=seed % 3 > 0)
     standbys = rng.choice([0, 1, 1, 2])
-    before = _dealt(rng, tasks, names, standbys)
+    before = _deal(rng, tasks, names, standbys)
     clients: dict[str, dict[str, Any]] = {}
     for name in names:
         clients[name] = {
@@ -153,7 +153,7 @@ def _state_on_disk(
 _Dealt = dict[str, dict[str, list[str]]]
 
 
-def _dealt(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int) -> _Dealt:
+def _deal(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int) -> _Dealt:
     """Role -> task -> clients, dealt out in turn, so that it is often balanced."""
     dealt: _Dealt = {"active": {}, "standby": {}, "warmup": {}}
     start = rng.randrange(len(names))
@@ -167,7 +167,7 @@ def _dealt(rng: random.Random, tasks: Mapping[str, Any], names: list[str], stand
 
 def _answer(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int, before: _Dealt) -> TaskAssignment:
     """The same again, dealt anew, or changed in some places; with a plan now and then."""
-    dealt = rng.choice([before, before, _dealt(rng, tasks, names, standbys)])
+    dealt = rng.choice([before, before, _deal(rng, tasks, names, standbys)])
     dealt = {role: {task: list(clients) for task, clients in of.items()} for role, of in dealt.items()}
     for _ in range(rng.choice([0, 0, 1, 1, 3])):
         clients = dealt[rng.choice(["active", "standby", "warmup", "warmup"])][rng.choice(list(tasks))]
@@ -176,14 +176,14 @@ def _answer(rng: random.Random, tasks: Mapping[str, Any], names: list[str], stan
         if rng.random() < 0.7:
             clients.append(rng.choice(names))
     asks = rng.choice([(), (), (names[0],), (names[-1],), names])
-    plan = _dealt(rng, tasks, names, standbys) if rng.random() < 0.5 else None
+    plan = _deal(rng, tasks, names, standbys) if rng.random() < 0.5 else None
     return answer(
-        {name: _text(dealt, name) + ("!" if name in asks else "") for name in names},
-        None if plan is None else {name: _text(plan, name) for name in names},
+        {name: _to_text(dealt, name) + ("!" if name in asks else "") for name in names},
+        None if plan is None else {name: _to_text(plan, name) for name in names},
     )
 
 
-def _text(dealt: _Dealt, name: str) -> str:
+def _to_text(dealt: _Dealt, name: str) -> str:
     return " | ".join(
         " ".join(task for task, clients in dealt[role].items() for client in clients if client == name)
         for role in ("active", "standby", "warmup")

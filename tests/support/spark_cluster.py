@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-POISONED = str(Path(__file__).parents[1] / "spark" / "poisoned.py")
-"""Assignors that go wrong."""
+FAILING_ASSIGNORS = str(Path(__file__).with_name("failing_assignors.py"))
+"""Assignors that fail, as a file for --py-files."""
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m"}
 """Settings that the tests need on a cluster."""
 QUICK = {
@@ -33,7 +33,7 @@ PATIENCE = 600.0
 
 
 def wait_for(condition: Callable[[], object], what: str, process: "subprocess.Popen[str] | None" = None) -> None:
-    """Wait until something is so; fails if it never is, or if `process` ends before."""
+    """Wait until the condition is true; the test fails, about `what`, if it never is, or if `process` ends before."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if process is not None and process.poll() is not None and not condition():
@@ -44,7 +44,7 @@ def wait_for(condition: Callable[[], object], what: str, process: "subprocess.Po
 
 
 class Cluster:
-    """Master and workers; each worker is the leader of a process group, in which its executors are too."""
+    """A standalone cluster on loopback. Each worker leads a process group, which its executors belong to as well."""
 
     def __init__(self, folder: Path) -> None:
         import pyspark
@@ -57,27 +57,27 @@ class Cluster:
             self._start("master.Master", "--port", str(port), "--webui-port", str(self._web), "--host", "127.0.0.1")
         ]
         self.workers: list[subprocess.Popen[bytes]] = []
-        wait_for(lambda: self._alive() is not None, "the master answers")
+        wait_for(lambda: self._count_workers() is not None, "the master answers")
 
     def add_worker(self) -> None:
-        """Start one more and wait until the master knows it."""
-        before = self._alive() or 0
+        """Start one more worker and wait until the master knows it."""
+        before = self._count_workers() or 0
         worker = self._start(
             "worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", self.master
         )
         self._processes.append(worker)
         self.workers.append(worker)
-        wait_for(lambda: (self._alive() or 0) > before, "the worker is registered")
+        wait_for(lambda: (self._count_workers() or 0) > before, "the worker is registered")
 
     def kill_worker(self) -> None:
-        """Kill one with its executors, at once, and wait until the master has noticed."""
-        before = self._alive() or 0
-        _kill(self.workers.pop())
-        wait_for(lambda: self._alive() == before - 1, "the worker is missed")
+        """Kill a worker and its executors at once, and wait until the master has noticed."""
+        before = self._count_workers() or 0
+        kill(self.workers.pop())
+        wait_for(lambda: self._count_workers() == before - 1, "the worker is missed")
 
     def close(self) -> None:
         for process in reversed(self._processes):
-            _kill(process)
+            kill(process)
 
     def _start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
         number = len(list(self._folder.glob("*.log")))
@@ -91,15 +91,15 @@ class Cluster:
                 start_new_session=True,
             )
 
-    def _alive(self) -> int | None:
+    def _count_workers(self) -> int | None:
         """How many workers the master has; None while it does not answer."""
         with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self._web}/json/", timeout=10) as answer:
             return int(json.load(answer)["aliveworkers"])
         return None
 
 
-def optassign(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
-    """The command as a process; it leads a process group, in which its JVM is too."""
+def start_optassign(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+    """Start the command as a process; it leads a process group, which its JVM belongs to as well."""
     return subprocess.Popen(
         [sys.executable, "-m", "optassign.cli", *arguments],
         stdout=subprocess.PIPE,
@@ -110,34 +110,30 @@ def optassign(*arguments: str, env: dict[str, str] | None = None) -> "subprocess
     )
 
 
-def finished(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
-    """Wait for its end; its standard output and error."""
+def wait_for_end(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
+    """Wait for the end of the command and check its exit code; returns its standard output and error."""
     try:
         out, err = process.communicate(timeout=PATIENCE)
     finally:
-        _kill(process)
+        kill(process)
     assert process.returncode == code, err
     return out, err
 
 
-def kill(process: "subprocess.Popen[str]") -> None:
-    """Kill the command and its JVM, at once."""
-    _kill(process)
+def kill(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
+    """Kill the process and all that it has started, at once."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
-def on(master: str, *more: str) -> Sequence[str]:
-    """The options of a command that make it run there."""
+def master_options(master: str, *more: str) -> Sequence[str]:
+    """The options that make a command run on this master."""
     settings = QUICK if master.startswith("local") else {**QUICK, **LOOPBACK}
     options = ["--master", master]
     for name, value in settings.items():
         options += ["--conf", f"{name}={value}"]
     return [*options, *more]
-
-
-def _kill(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _free_port() -> int:
@@ -147,8 +143,8 @@ def _free_port() -> int:
         return port
 
 
-def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
-    """What the Parquet files of a table hold, read without Spark, in no order; nothing is left out that is there twice."""
+def read_rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    """All rows in the Parquet files of a table, read without Spark, in no order; a row that is there twice comes twice."""
     import pyarrow.dataset as ds
 
     found = ds.dataset(folder / f"table={table}", format="parquet", partitioning="hive").to_table()

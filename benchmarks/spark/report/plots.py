@@ -11,10 +11,10 @@ from typing import Any
 __all__ = ["PICTURES", "Rows"]
 
 Rows = Sequence[dict[str, Any]]
-"""The rows of the table below the picture: column -> value."""
+"""The rows of the table that the picture belongs to: column -> value."""
 
 _TEXT = "#010203"
-"""Stands for the colour of the page's text."""
+"""A colour that nothing else has: it is replaced by that of the page's text."""
 _COLOURS = (
     *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"),
     *("#e377c2", "#17becf", "#bcbd22", "#7f7f7f", "#3f51b5", "#00897b"),
@@ -23,10 +23,10 @@ _MARKS = "osD^vPX*<>hp"
 _STYLES = len(_MARKS)
 
 
-def _seconds(rows: Rows) -> str:
+def _draw_seconds(rows: Rows) -> str:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for i, name in enumerate(_names(rows)):
+        for i, name in enumerate(_assignor_names(rows)):
             mine = sorted((row for row in rows if row["assignor"] == name), key=lambda row: row["tasks"])
             x = [row["tasks"] for row in mine]
             axes.plot(
@@ -36,19 +36,19 @@ def _seconds(rows: Rows) -> str:
                 x, [r["least"] for r in mine], [r["most"] for r in mine], color=_COLOURS[i % _STYLES], alpha=0.12, lw=0
             )
         axes.set(xscale="log", yscale="log", xlabel="tasks", ylabel="seconds; line: median, band: least to most")
-        _sizes(axes, rows)
-        axes.yaxis.set_major_formatter(_plain)
+        _set_size_ticks(axes, rows)
+        axes.yaxis.set_major_formatter(_format_tick)
         figure.legend(loc="outside right upper", frameon=False)
 
-    return _svg(draw, 8.6, 4.6)
+    return _to_svg(draw, 8.6, 4.6)
 
 
-def _restored(rows: Rows) -> str:
+def _draw_restored(rows: Rows) -> str:
     drawn = [row for row in rows if row["median"] is not None]
-    return _dots(drawn, "median", "most", "restored ÷ proven minimum; dot: median, line: to the most", least=1.0)
+    return _draw_dots(drawn, "median", "most", "restored ÷ proven minimum; dot: median, line: to the most", least=1.0)
 
 
-def _rebalances(rows: Rows) -> str:
+def _draw_rebalances(rows: Rows) -> str:
     by: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in rows:
         by.setdefault((row["shape"], row["assignor"]), []).append((row["rebalances, median"], row["most"]))
@@ -56,10 +56,10 @@ def _rebalances(rows: Rows) -> str:
         {"shape": shape, "assignor": name, "median": max(m for m, _ in values), "most": max(most for _, most in values)}
         for (shape, name), values in sorted(by.items())
     ]
-    return _dots(merged, "median", "most", "rebalances; dot: median of the slowest size, line: to the most", least=1.0)
+    return _draw_dots(merged, "median", "most", "rebalances; dot: median of the slowest size, line: to the most", least=1.0)
 
 
-def _gaps(rows: Rows) -> str:
+def _draw_gaps(rows: Rows) -> str:
     bounded = [row for row in rows if row["gap, most"] is not None]
     if not bounded:
         return ""
@@ -73,17 +73,17 @@ def _gaps(rows: Rows) -> str:
             axes.plot([r["tasks"] for r in mine], [r["gap, most"] for r in mine], label=f"{key[0]}: {key[1]} {key[2]}", **style)
         axes.set_yscale("symlog", linthresh=1e-3)
         axes.set(xscale="log", xlabel="tasks", ylabel="greatest gap, as a share (0: all proven)", ylim=(0, None))
-        _sizes(axes, rows)
-        axes.yaxis.set_major_formatter(_plain)
+        _set_size_ticks(axes, rows)
+        axes.yaxis.set_major_formatter(_format_tick)
         if keys:
             figure.legend(loc="outside right upper", frameon=False)
 
-    return _svg(draw, 9.6, 4.2)
+    return _to_svg(draw, 9.6, 4.2)
 
 
-def _measures(rows: Rows) -> str:
-    """Assignors from top to bottom, one panel for each measure, one mark for each shape."""
-    names, shapes = _names(rows), sorted({row["shape"] for row in rows})
+def _draw_measures(rows: Rows) -> str:
+    """Draw assignors from top to bottom, a panel for each measure and a mark for each shape."""
+    names, shapes = _assignor_names(rows), sorted({row["shape"] for row in rows})
     shown = list(rows[0])[list(rows[0]).index("balanced") + 1 :]
 
     def draw(figure: Any) -> None:
@@ -96,31 +96,31 @@ def _measures(rows: Rows) -> str:
                 y = [names.index(row["assignor"]) for row in mine]
                 panel.plot([row[measure] for row in mine], y, label=label, clip_on=False, **style)
             panel.set_title(measure, fontsize=9)
-            _from_zero(panel, [row[measure] for row in rows if row[measure] is not None])
+            _start_x_axis_at_zero(panel, [row[measure] for row in rows if row[measure] is not None])
         panels[0].set_yticks(range(len(names)), names)
         panels[0].invert_yaxis()
         figure.supxlabel("means per 100 tasks; subtopology balance: clients", fontsize=9)
         figure.legend(loc="outside right upper", frameon=False)
 
-    return _svg(draw, 2.4 + 1.45 * len(shown), 1.4 + 0.28 * len(names))
+    return _to_svg(draw, 2.4 + 1.45 * len(shown), 1.4 + 0.28 * len(names))
 
 
-def _savings(rows: Rows) -> str:
-    return _bars(rows, "restored then", "restored now", "offsets restored")
+def _draw_savings(rows: Rows) -> str:
+    return _draw_bars(rows, "restored then", "restored now", "offsets restored")
 
 
-def _episodes(rows: Rows) -> str:
-    return _bars(rows, "rebalances then", "rebalances now", "rebalances")
+def _draw_episodes(rows: Rows) -> str:
+    return _draw_bars(rows, "rebalances then", "rebalances now", "rebalances")
 
 
-def _days(rows: Rows) -> str:
+def _draw_days(rows: Rows) -> str:
     days = sorted({row["day"] for row in rows})
     if len(days) < 2:
         return ""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        names = _names(rows)
+        names = _assignor_names(rows)
         then = [sum(r["restored then"] for r in rows if r["day"] == d and r["assignor"] == names[0]) for d in days]
         axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="then")
         for i, name in enumerate(names):
@@ -131,25 +131,25 @@ def _days(rows: Rows) -> str:
         axes.set_xticks(range(0, len(days), step), days[::step], rotation=30, ha="right")
         figure.legend(loc="outside right upper", frameon=False)
 
-    return _svg(draw, 8.6, 3.8)
+    return _to_svg(draw, 8.6, 3.8)
 
 
 PICTURES: dict[str, Callable[[Rows], str]] = {
-    "seconds": _seconds,
-    "restored": _restored,
-    "rebalances": _rebalances,
-    "gaps": _gaps,
-    "measures": _measures,
-    "savings": _savings,
-    "episodes": _episodes,
-    "days": _days,
+    "seconds": _draw_seconds,
+    "restored": _draw_restored,
+    "rebalances": _draw_rebalances,
+    "gaps": _draw_gaps,
+    "measures": _draw_measures,
+    "savings": _draw_savings,
+    "episodes": _draw_episodes,
+    "days": _draw_days,
 }
-"""Name -> what draws it from the rows of its table; an empty text where there is nothing to be seen."""
+"""Name -> function that draws the picture as SVG from the rows of its table; an empty text where there is nothing to draw."""
 
 
-def _dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
-    """Assignors from top to bottom, one panel for each shape."""
-    shapes, names = sorted({row["shape"] for row in rows}), _names(rows)
+def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
+    """Draw assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`."""
+    shapes, names = sorted({row["shape"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""
 
@@ -164,17 +164,17 @@ def _dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
             panel.axvline(least, color=_TEXT, lw=0.6, ls=":")
             panel.set_title(shape, fontsize=10)
             panel.set_xscale("log")
-            panel.xaxis.set_major_formatter(_plain)
+            panel.xaxis.set_major_formatter(_format_tick)
         panels[0].set_yticks(range(len(names)), names)
         panels[0].invert_yaxis()
         figure.supxlabel(label, fontsize=9)
 
-    return _svg(draw, max(6.0, 1.6 + 2.1 * len(shapes)), 1.4 + 0.28 * len(names))
+    return _to_svg(draw, max(6.0, 1.6 + 2.1 * len(shapes)), 1.4 + 0.28 * len(names))
 
 
-def _bars(rows: Rows, then: str, now: str, label: str) -> str:
-    """For each application what was then, and what it is now under each assignor."""
-    applications, names = sorted({row["application"] for row in rows}), _names(rows)
+def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
+    """Draw bars for each application: the recorded value, and the value under each assignor."""
+    applications, names = sorted({row["application"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""
     shown = applications[:12]
@@ -192,19 +192,19 @@ def _bars(rows: Rows, then: str, now: str, label: str) -> str:
             axes.bar(x, [values.get(a, 0) for a in shown], width, align="edge", color=_COLOURS[(n - 1) % _STYLES], label=name)
         axes.set_xticks(range(len(shown)), [a or "(not told)" for a in shown], rotation=20 if len(shown) > 4 else 0)
         axes.set(ylabel=label)
-        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_major_formatter(_format_tick)
         figure.legend(loc="outside right upper", frameon=False)
 
-    return _svg(draw, 8.6, 3.8)
+    return _to_svg(draw, 8.6, 3.8)
 
 
-def _plain(value: float, _: int) -> str:
-    """A tick without an exponent."""
+def _format_tick(value: float, _: int) -> str:
+    """The label of a tick, without an exponent."""
     return f"{value:,.10g}"
 
 
-def _from_zero(axes: Any, values: Sequence[float]) -> None:
-    """The x axis from 0, with few ticks; logarithmic above 1 where values differ much."""
+def _start_x_axis_at_zero(axes: Any, values: Sequence[float]) -> None:
+    """Start the x axis at 0, with few ticks; logarithmic above 1 where the values differ by more than a factor of 10."""
     most = max(values, default=0.0)
     if most > 10 * min((value for value in values if value > 0), default=most):
         axes.set_xscale("symlog", linthresh=1)
@@ -212,21 +212,21 @@ def _from_zero(axes: Any, values: Sequence[float]) -> None:
         step = 1 + len(powers) // 4
         axes.set_xticks([0, *(10**power for power in powers[::step])])
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(_plain)
+    axes.xaxis.set_major_formatter(_format_tick)
 
 
-def _sizes(axes: Any, rows: Rows) -> None:
-    """Ticks at the sizes that there are."""
+def _set_size_ticks(axes: Any, rows: Rows) -> None:
+    """Set the ticks of the x axis at the numbers of tasks that there are."""
     sizes = sorted({row["tasks"] for row in rows})
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.set_xticks([], minor=True)
 
 
-def _names(rows: Rows) -> list[str]:
+def _assignor_names(rows: Rows) -> list[str]:
     return sorted({row["assignor"] for row in rows})
 
 
-def _svg(draw: Callable[[Any], None], width: float, height: float) -> str:
+def _to_svg(draw: Callable[[Any], None], width: float, height: float) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -1,13 +1,13 @@
-"""What the report asks, in Spark SQL. `{results}`, `{replays}`, … stand for the rows of one run.
+"""The queries of the report, in Spark SQL; `{results}`, `{replays}` and so on stand for the rows of one run.
 
-Nothing here is known to Python alone: whoever has the Parquet files can ask the same.
+No number of the report is made by Python: whoever has the Parquet files can run the same queries.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optassign.benchmarks.spark.recorded import RECORDED
+from optassign.benchmarks.spark.recordings.decoder import RECORDED
 from optassign.benchmarks.spark.replay import EPISODES
 from optassign.measuring.balance import WINDOW_NAMES
 
@@ -20,21 +20,21 @@ class Query:
 
     title: str
     about: str
-    """What the numbers are, in a sentence or two."""
+    """What the numbers mean, in a sentence or two."""
     sql: str
     picture: str = ""
-    """Name of the picture above it; see plots.py."""
+    """The name of the picture above the table, in plots.py; empty: none."""
     optional: bool = False
-    """Left out of the report where it has no rows."""
+    """Whether the report leaves the table out where it has no rows."""
 
 
-def _statuses(table: str, where: str = "") -> str:
+def _statuses_sql(table: str) -> str:
     return f"""
 SELECT assignor, count(*) AS rows,
   count_if(status = 'ok') AS ok, count_if(status = 'failed') AS failed, count_if(status = 'timeout') AS timeout,
   count_if(status = 'out-of-memory') AS `out of memory`,
   count_if(balanced) AS balanced, count_if(size(violations) > 0) AS `breaks rules`
-FROM {table}{where} GROUP BY assignor ORDER BY assignor"""
+FROM {table} GROUP BY assignor ORDER BY assignor"""
 
 
 _BOUNDED = """
@@ -125,7 +125,7 @@ _NOT_OK = """
 SELECT key, status, error, host FROM {results} WHERE status <> 'ok' ORDER BY key LIMIT 100"""
 
 SWEEP = (
-    Query("Rows", "One row for each benchmark instance and assignor.", _statuses("{results}")),
+    Query("Rows", "One row for each benchmark instance and assignor.", _statuses_sql("{results}")),
     Query(
         "Restored until the group rests, against the proven minimum",
         "Offsets replayed over the whole convergence ÷ the least that any convergence restores. 1 cannot be beaten by answers"
@@ -194,7 +194,7 @@ FROM {{replays}} AS r JOIN {{replays}} AS t ON r.path = t.path AND t.assignor = 
 WHERE r.status = 'ok' AND t.status = 'ok'"""
 
 
-def _savings(*group: str, having: str = "", limit: str = "") -> str:
+def _savings_sql(*group: str, limit: str = "") -> str:
     columns = ", ".join(group)
     return f"""
 SELECT {columns}, count(*) AS rebalances,
@@ -203,7 +203,7 @@ SELECT {columns}, count(*) AS rebalances,
   sum(moves_then) AS `moves then`, sum(moves) AS `moves now`, sum(moves_then) - sum(moves) AS `saved moves`,
   count_if(balanced) AS balanced
 FROM ({_THEN}) WHERE assignor <> '{RECORDED}'
-GROUP BY {columns}{having} ORDER BY {columns}{limit}"""
+GROUP BY {columns} ORDER BY {columns}{limit}"""
 
 
 _EPISODES = f"""
@@ -236,12 +236,14 @@ _FAILED_REPLAYS = """
 SELECT path, assignor, status, error FROM {replays} WHERE status <> 'ok' ORDER BY path, assignor LIMIT 100"""
 
 REPLAY = (
-    Query("Rows", f"One row for each recording and assignor; `{RECORDED}` is what was answered then.", _statuses("{replays}")),
+    Query(
+        "Rows", f"One row for each recording and assignor; `{RECORDED}` is what was answered then.", _statuses_sql("{replays}")
+    ),
     Query(
         "Saved, rebalance by rebalance",
         "Each recorded rebalance answered anew, from the state that it was recorded in. Restored: offsets that the copies and"
         " warm-ups of the answer have to replay until the next rebalance. Moves: of actives and standbys.",
-        _savings("application", "assignor"),
+        _savings_sql("application", "assignor"),
         "savings",
     ),
     Query(
@@ -256,7 +258,7 @@ REPLAY = (
     Query(
         "Saved, day by day",
         "As above; the first three hundred rows.",
-        _savings("application", "day", "assignor", limit=" LIMIT 300"),
+        _savings_sql("application", "day", "assignor", limit=" LIMIT 300"),
         "days",
     ),
     Query("Seconds of one answer", "Of the call alone, on one core; the solver was loaded before.", _ANSWERED),

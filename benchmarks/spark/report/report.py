@@ -12,12 +12,12 @@ from optassign.benchmarks.spark.report.plots import PICTURES
 from optassign.benchmarks.spark.report.queries import REPLAY, SWEEP, Query
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables_on_disk import CONVERGED, FAILED, REPLAYED, RESULT, read
+from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, REPLAYED, RESULT, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Report", "Section", "make_report", "shown"]
+__all__ = ["Report", "Section", "format_value", "make_report"]
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -35,7 +35,7 @@ tbody tr:hover { background: var(--soft); }
 details { margin: .5rem 0; font-size: 13px; } pre { background: var(--soft); padding: .7rem; overflow-x: auto; }
 """
 _WRONG = frozenset({"failed", "timeout", "out of memory", "more than 0"})
-"""Columns in which anything but 0 is marked."""
+"""Columns in which every value but 0 is marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +50,41 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the report on a run says."""
+    """The report on a run."""
 
     run: Run
     sections: tuple[Section, ...]
     folder: str
-    """Of the tables, as whoever asked for the report named it."""
+    """The folder of the tables, as it was given to the command."""
 
     def as_html(self) -> str:
-        """One file, without anything from elsewhere."""
-        title = html.escape(_title(self.run))
+        """The report as one HTML file, which loads nothing else."""
+        title = html.escape(_make_title(self.run))
         parts = [
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>',
             f"<h1>{title}</h1>",
-            *(f'<p class="facts">{_inline(fact)}</p>' for fact in _facts(self.run)),
+            *(f'<p class="facts">{_inline_to_html(fact)}</p>' for fact in _list_facts(self.run)),
             "<nav><ul>",
             *(f'<li><a href="#t{i}">{html.escape(s.query.title)}</a></li>' for i, s in enumerate(self.sections, start=1)),
             "</ul></nav>",
-            *(_section_html(i, section) for i, section in enumerate(self.sections, start=1)),
-            f"<h2>Where the numbers come from</h2><p>{_inline(_SOURCE)}</p>",
-            f"<pre>{html.escape(self._views())}</pre>",
+            *(_section_to_html(i, section) for i, section in enumerate(self.sections, start=1)),
+            f"<h2>Where the numbers come from</h2><p>{_inline_to_html(_SOURCE)}</p>",
+            f"<pre>{html.escape(self._views_sql())}</pre>",
             "</body></html>",
         ]
         return "\n".join(parts) + "\n"
 
     def as_markdown(self) -> str:
-        """The same without pictures."""
-        parts = [f"# {_title(self.run)}", *_facts(self.run)]
+        """The report as Markdown, without pictures."""
+        parts = [f"# {_make_title(self.run)}", *_list_facts(self.run)]
         for section in self.sections:
-            parts += [f"## {section.query.title}", section.query.about, _markdown_table(section)]
+            parts += [f"## {section.query.title}", section.query.about, _section_to_markdown(section)]
             parts.append(f"<details><summary>Query</summary>\n\n```sql\n{section.query.sql.strip()}\n```\n\n</details>")
-        parts += ["## Where the numbers come from", _SOURCE, f"```sql\n{self._views()}\n```"]
+        parts += ["## Where the numbers come from", _SOURCE, f"```sql\n{self._views_sql()}\n```"]
         return "\n\n".join(parts) + "\n"
 
-    def _views(self) -> str:
+    def _views_sql(self) -> str:
         names = (RESULT,) if self.run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
         return "\n".join(
             f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{self.folder}/table={name}` WHERE run = '{self.run.id}';"
@@ -103,10 +103,10 @@ _SOURCE = (
 
 
 def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
-    """Ask all queries about the run. Pictures need matplotlib; without it there are none."""
+    """Run all queries on the tables of the run. Without matplotlib the report has no pictures."""
     queries = SWEEP if run.kind == "sweep" else REPLAY
     tables = {
-        name: read(spark, storage, name, run.id).cache()
+        name: read_rows(spark, storage, name, run.id).cache()
         for name in ((RESULT,) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED))
     }
     sections = []
@@ -115,13 +115,13 @@ def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
         answer = spark.sql(query.sql, None, **wanted)
         head, rows = tuple(answer.columns), tuple(tuple(row) for row in answer.collect())
         if rows or not query.optional:
-            sections.append(Section(query, head, rows, _picture(query, head, rows)))
+            sections.append(Section(query, head, rows, _draw_picture(query, head, rows)))
     for table in tables.values():
         table.unpersist()
     return Report(run, tuple(sections), storage.given)
 
 
-def _picture(query: Query, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _draw_picture(query: Query, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     if not query.picture or not rows:
         return ""
     try:
@@ -130,11 +130,11 @@ def _picture(query: Query, head: Sequence[str], rows: Sequence[Sequence[Any]]) -
         return ""
 
 
-def _title(run: Run) -> str:
+def _make_title(run: Run) -> str:
     return f"Benchmark {run.name}" if run.kind == "sweep" else f"Replay of recorded rebalances: {run.name}"
 
 
-def _facts(run: Run) -> list[str]:
+def _list_facts(run: Run) -> list[str]:
     limits = run.limits
     memory = f"{limits.memory_limit:,} MiB" if limits.memory_limit else "no limit of memory"
     about = (
@@ -149,7 +149,7 @@ def _facts(run: Run) -> list[str]:
     return facts
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value for people: thousands separated, three significant digits below 1,000."""
     if value is None:
         return "–"
@@ -166,49 +166,51 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _section_html(number: int, section: Section) -> str:
-    numeric = _numeric(section)
-    head = "".join(f"<th{_class(right)}>{html.escape(name)}</th>" for name, right in zip(section.head, numeric, strict=True))
+def _section_to_html(number: int, section: Section) -> str:
+    numeric = _find_numeric_columns(section)
+    head = "".join(
+        f"<th{_class_attribute(right)}>{html.escape(name)}</th>" for name, right in zip(section.head, numeric, strict=True)
+    )
     body = "\n".join(
         "<tr>"
-        + "".join(_cell(name, value, right) for name, value, right in zip(section.head, row, numeric, strict=True))
+        + "".join(_cell_to_html(name, value, right) for name, value, right in zip(section.head, row, numeric, strict=True))
         + "</tr>"
         for row in section.rows
     )
     picture = f'<div class="wide">{section.svg}</div>' if section.svg else ""
     return (
-        f'<h2 id="t{number}">{html.escape(section.query.title)}</h2><p>{_inline(section.query.about)}</p>{picture}'
+        f'<h2 id="t{number}">{html.escape(section.query.title)}</h2><p>{_inline_to_html(section.query.about)}</p>{picture}'
         f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
         f"<details><summary>Query</summary><pre>{html.escape(section.query.sql.strip())}</pre></details>"
     )
 
 
-def _class(right: bool) -> str:
+def _class_attribute(right: bool) -> str:
     return ' class="number"' if right else ""
 
 
-def _cell(name: str, value: Any, right: bool) -> str:
+def _cell_to_html(name: str, value: Any, right: bool) -> str:
     wrong = " wrong" if name in _WRONG and value else ""
     kind = "number" if right else "text" if isinstance(value, str) and len(value) > 60 else ""
     classes = f' class="{kind}{wrong}"' if kind or wrong else ""
-    return f"<td{classes}>{html.escape(shown(value))}</td>"
+    return f"<td{classes}>{html.escape(format_value(value))}</td>"
 
 
-def _markdown_table(section: Section) -> str:
-    numeric = _numeric(section)
+def _section_to_markdown(section: Section) -> str:
+    numeric = _find_numeric_columns(section)
     lines = [section.head, ["---:" if right else "---" for right in numeric]]
-    cells = [[shown(value).replace("|", "\\|").replace("\n", " ") for value in row] for row in section.rows]
+    cells = [[format_value(value).replace("|", "\\|").replace("\n", " ") for value in row] for row in section.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in [*lines, *cells])
 
 
-def _numeric(section: Section) -> list[bool]:
+def _find_numeric_columns(section: Section) -> list[bool]:
     return [any(isinstance(value, int | float) for value in column) for column in zip(*section.rows, strict=True)] or [
         False
     ] * len(section.head)
 
 
-def _inline(text: str) -> str:
-    """Backquotes and asterisks as in Markdown."""
+def _inline_to_html(text: str) -> str:
+    """HTML of a text in which backquotes and asterisks mean what they mean in Markdown."""
     escaped = html.escape(text, quote=False)
     for mark, tag in (("`", "code"), ("*", "em")):
         pieces = escaped.split(mark)

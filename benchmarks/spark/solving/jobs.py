@@ -1,4 +1,4 @@
-"""What is asked of the process that solves, and what it says while it works; both are pickled."""
+"""The jobs that the solving process is given, and the messages that it sends while it works; both are pickled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Done", "Failed", "Job", "Limits", "Message", "Phase", "Ready", "Row"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one answer."""
+    """What one answer may take in time and memory."""
 
     time_limit: float = 10.0
     """Seconds of solving, which an assignor keeps itself."""
@@ -26,7 +26,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A snapshot, to be generated or read, and who is to answer it."""
+    """A snapshot, to be generated or read, and the assignors that are to answer it."""
 
     source: Spec | bytes
     """Arguments of the generator, or the content of a recording."""
@@ -35,27 +35,27 @@ class Job:
     answer: bool = True
     """Measure the first answer."""
     converge: bool = False
-    """Play on until it rests."""
+    """Play on until the group rests."""
     recorded: bool = False
-    """Measure what was answered then, too, as an assignor of the name `recorded`."""
+    """Measure the recorded answer, too, under the name `recorded` in place of an assignor's."""
     scale: int = 1
-    """Times the recorded size."""
+    """How many times the recorded size the snapshot is to have."""
     registered: tuple[tuple[str, str], ...] = ()
     """(name, "module:attribute") of assignors that are not optassign's own."""
     threads: int = 1
-    """What numerical libraries may use."""
+    """Threads that numerical libraries may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The snapshot is there; what is known of it, as columns."""
+    """The snapshot has been generated or read; `about` are its columns, where it was read."""
 
     about: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """From now on the assignor does something that may take so many seconds."""
+    """The assignor begins something that may take so many seconds; after those the process may be killed."""
 
     assignor: str
     what: str
@@ -64,7 +64,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns that are known by now."""
+    """Columns of the assignor's row that are known by now."""
 
     assignor: str
     columns: dict[str, Any]
@@ -89,7 +89,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """All of the job is done."""
+    """The whole job is done."""
 
 
 Message = Ready | Phase | Row | Failed | Unreadable | Done

@@ -21,10 +21,12 @@ from typing import Any
 
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
 
-__all__ = ["Outcome", "SolverProcess", "shared"]
+__all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "shared_process"]
 
+SOLVER_MODULE = "optassign.benchmarks.spark.solving.solver_main"
+"""What the process runs; `ps` shows it by this name."""
 _MAKING = 600.0
-"""Seconds that starting the process and making or reading a snapshot may take."""
+"""Seconds that starting the process, and generating or reading a snapshot, may take."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory", "out of memory", "Out of memory")
 
@@ -42,7 +44,7 @@ class Outcome:
 
 
 class SolverProcess:
-    """One process at a time, started when needed."""
+    """Runs jobs in a process, which is started when there is none."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -50,7 +52,7 @@ class SolverProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
 
     def run(self, job: Job) -> Outcome:
-        """Do a job. Whatever happens to an assignor is a status in its row."""
+        """Do a job. Whatever happens to an assignor becomes the status of its row."""
         outcome = Outcome()
         names = list(job.assignors)
         while True:
@@ -66,7 +68,7 @@ class SolverProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, if there is one."""
+        """The id of the process, if there is one."""
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
@@ -81,15 +83,18 @@ class SolverProcess:
             self._connection = None
 
     def _run_until_killed(self, job: Job, outcome: Outcome) -> bool:
-        """Whether all is done; if not, the process is gone, and the assignor it was busy with has its status."""
+        """Do as much of a job as one process does; whether that was all.
+
+        If not, the process has ended, and the row of the assignor that it was busy with has its status.
+        """
         at = Phase("", "starting", _MAKING)
         try:
-            for message in self._messages(job):
+            for message in self._receive(job):
                 match message:
                     case Ready(about):
                         outcome.about = about
                     case Phase(assignor, _, _):
-                        _end(outcome, at.assignor, assignor)
+                        _finish_row(outcome, at.assignor, assignor)
                         at = message
                         outcome.rows.setdefault(assignor, {})
                     case Row(assignor, columns):
@@ -97,17 +102,17 @@ class SolverProcess:
                     case Failed(assignor, status, error):
                         outcome.rows[assignor].update(status=status, error=f"{at.what}: {error}")
                         if status == "out-of-memory":
-                            self.close()  # what is left of its heap may be in pieces
+                            self.close()  # after running out of memory its heap cannot be trusted
                             return False
                     case Unreadable():
                         outcome.unreadable = message
                         return True
                     case Done():
-                        _end(outcome, at.assignor, "")
+                        _finish_row(outcome, at.assignor, "")
                         return True
             status, error = "timeout", f"no end within {at.seconds:g} s"
         except (EOFError, ConnectionError):
-            status, error = self._died()
+            status, error = self._explain_death()
         self.close()
         if at.assignor:
             outcome.rows[at.assignor].update(status=status, error=f"{at.what}: {error}")
@@ -115,9 +120,9 @@ class SolverProcess:
             outcome.unreadable = Unreadable(f"making the snapshot: {error}", status)
         return False
 
-    def _messages(self, job: Job) -> Iterator[Message]:
-        """What the process says; ends when it has not said anything in the time it has. EOFError if it dies."""
-        connection = self._started(job.threads)
+    def _receive(self, job: Job) -> Iterator[Message]:
+        """The messages of the process, until none comes in the time that its phase may take. EOFError if the process ends."""
+        connection = self._connect(job.threads)
         connection.send(job)
         seconds = _MAKING
         while connection.poll(seconds):
@@ -126,7 +131,8 @@ class SolverProcess:
                 seconds = message.seconds
             yield message
 
-    def _started(self, threads: int) -> Connection:
+    def _connect(self, threads: int) -> Connection:
+        """The connection to the process, which is started if it does not run."""
         if self._connection is not None and self._process is not None and self._process.poll() is None:
             return self._connection
         self.close()
@@ -137,7 +143,7 @@ class SolverProcess:
         self._errors.truncate()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "optassign.benchmarks.spark.solving.child", str(theirs.fileno())],
+                [sys.executable, "-m", SOLVER_MODULE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
@@ -150,7 +156,7 @@ class SolverProcess:
         self._connection = ours
         return ours
 
-    def _died(self) -> tuple[str, str]:
+    def _explain_death(self) -> tuple[str, str]:
         """Status and reason of a process that has ended by itself."""
         assert self._process is not None
         code = self._process.wait()
@@ -163,8 +169,8 @@ class SolverProcess:
         return "failed", f"the process ended {how}: {last or 'it said nothing'}"
 
 
-def _end(outcome: Outcome, assignor: str, following: str) -> None:
-    """An assignor is through when the next one begins."""
+def _finish_row(outcome: Outcome, assignor: str, following: str) -> None:
+    """Mark the row of an assignor as ok, if it has not failed: it has finished when the next one begins."""
     if assignor and assignor != following and "status" not in outcome.rows[assignor]:
         outcome.rows[assignor].update(status="ok", error=None)
 
@@ -172,8 +178,8 @@ def _end(outcome: Outcome, assignor: str, following: str) -> None:
 _shared: SolverProcess | None = None
 
 
-def shared() -> SolverProcess:
-    """The one of this Python worker."""
+def shared_process() -> SolverProcess:
+    """The process that serves this Python worker of Spark, made at the first call."""
     global _shared
     if _shared is None:
         _shared = SolverProcess()
@@ -181,10 +187,10 @@ def shared() -> SolverProcess:
     return _shared
 
 
-def _forget() -> None:
-    """After a fork: the process belongs to the parent."""
+def _forget_after_fork() -> None:
+    """Make a forked child start a process of its own: the one that it has inherited serves its parent."""
     global _shared
     _shared = None
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_forget_after_fork)

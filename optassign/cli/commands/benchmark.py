@@ -68,7 +68,7 @@ def replay(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.solving.jobs import Limits
     from optassign.benchmarks.spark.storage import Storage
     from optassign.cli.commands.common import DONE
-    from optassign.judging.explain_text import many
+    from optassign.judging.explanation_text import pluralize
 
     registered = _registered(arguments)
     assignors = _chosen(arguments) or _all_but_kafkas()
@@ -90,7 +90,7 @@ def replay(arguments: Namespace) -> int:
         )
         run.save(storage)
         done = run_replay(spark, storage, run, progress.tell)
-        progress.say(f"{many(done.recordings, 'recording')} replayed, {total:,} are there")
+        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there")
         _write_report(spark, storage, run)
     return DONE
 
@@ -141,12 +141,11 @@ def _report(arguments: Namespace) -> int:
 
 
 def _go_on(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
-    from optassign.benchmarks.spark.sweep import done, run_sweep, todo
-    from optassign.judging.explain_text import many
+    from optassign.benchmarks.spark.sweep import list_rows, run_sweep
+    from optassign.judging.explanation_text import pluralize
 
-    there, total = len(done(spark, storage, run)), len(todo(run))
-    run_sweep(spark, storage, run, progress.tell)
-    progress.say(f"{many(total - there, 'row')} solved, {total:,} are there")
+    solved = run_sweep(spark, storage, run, progress.tell)
+    progress.say(f"{pluralize(solved, 'row')} solved, {len(list_rows(run)):,} are there")
     print(run.id)
 
 
@@ -163,7 +162,7 @@ def _write_report(spark: Any, storage: "Storage", run: "Run") -> None:
 @contextmanager
 def _session(arguments: Namespace, folder: str | None = None) -> "Iterator[tuple[Any, Storage, RowProgress]]":
     """A session, the folder of the results, and what shows progress. UsageError where there can be none."""
-    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check, session
+    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
     from optassign.cli.show.row_progress import RowProgress
 
     settings = {}
@@ -173,12 +172,12 @@ def _session(arguments: Namespace, folder: str | None = None) -> "Iterator[tuple
             raise _usage(f"--conf: found {pair!r}; allowed: NAME=VALUE with a name that begins with spark.")
         settings[name] = value
     try:
-        check()
+        check_spark()
         from optassign.benchmarks.spark.storage import Storage
 
         with RowProgress(arguments.command) as progress:
             progress.say(f"starting Spark ({arguments.master})")
-            with session(arguments.master, settings, arguments.py_files) as spark:
+            with open_session(arguments.master, settings, arguments.py_files) as spark:
                 yield spark, Storage(spark, arguments.output if folder is None else folder), progress
     except (SparkMissingError, SparkFailedError) as error:
         raise _usage(str(error)) from None

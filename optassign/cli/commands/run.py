@@ -85,8 +85,8 @@ def _converge(arguments: Namespace) -> int:
 
 
 def _explain(arguments: Namespace) -> int:
-    from optassign.judging.explain import explain, explain_client, explain_task
-    from optassign.judging.explain_text import lines_of_all, lines_of_client, lines_of_task
+    from optassign.judging.explain import explain_answer, explain_client, explain_task
+    from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
 
     known(arguments.assignor)
     if arguments.assignment is not None:
@@ -102,7 +102,7 @@ def _explain(arguments: Namespace) -> int:
         answer = _answer(state, arguments)
     of_tasks = [explain_task(state, answer, task) for task in arguments.task]
     of_clients = [explain_client(state, answer, client) for client in clients]
-    of_all = None if of_tasks or of_clients else explain(state, answer)
+    of_all = None if of_tasks or of_clients else explain_answer(state, answer)
 
     def as_json() -> str:
         found: dict[str, Any] = {} if of_all is None else _plain(asdict(of_all))
@@ -113,9 +113,9 @@ def _explain(arguments: Namespace) -> int:
     def tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.style import text_lines
 
-        lines = [line for e in of_tasks for line in lines_of_task(e)]
-        lines += [line for e in of_clients for line in lines_of_client(e)]
-        return text_lines(lines if of_all is None else lines_of_all(of_all))
+        lines = [line for e in of_tasks for line in task_to_lines(e)]
+        lines += [line for e in of_clients for line in client_to_lines(e)]
+        return text_lines(lines if of_all is None else answer_to_lines(of_all))
 
     give(arguments, as_json, tables)
     return DONE

@@ -10,12 +10,12 @@ from rich.text import Text
 from optassign.cli.show.style import MOST_ROWS, NARROW, headline, marked, rules, table_of
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.judging.explain_text import many, waiting_lines
+from optassign.judging.explanation_text import pluralize, waiting_to_lines
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
 from optassign.measuring.balance import Window, counts, windows
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
-from optassign.measuring.ranks import ranks
+from optassign.measuring.ranks import Ranks
 
 __all__ = ["assignment_tables", "violation_tables"]
 
@@ -27,7 +27,7 @@ def assignment_tables(state: ApplicationState, answer: TaskAssignment, width: in
     """What `optassign assign` shows: who gets how many of what, the goals, what the follow-up waits for."""
     measures = measure(state, answer)
     yield headline(
-        f"{answer.assignor}: {many(len(state.tasks), 'task')} on {many(len(state.clients), 'client')}",
+        f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
         *_verdict(measures),
     )
     yield _clients(state, answer, width)
@@ -55,7 +55,7 @@ def _clients(state: ApplicationState, answer: TaskAssignment, width: int) -> Tab
         if client.process_id in shown:
             table.add_row(*rows.cells(client))
     if len(urgent) > len(shown):
-        table.caption = f"and {many(len(urgent) - len(shown), 'client')} more, with less change; --format json has all"
+        table.caption = f"and {pluralize(len(urgent) - len(shown), 'client')} more, with less change; --format json has all"
     return table
 
 
@@ -119,7 +119,7 @@ class _Before:
 
 def _restores(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
     """Client -> offsets it has to replay for its copies and warm-ups."""
-    ranked, placement, offsets = ranks(state), Placement.of(state, answer), Counter[str]()
+    ranked, placement, offsets = Ranks(state), Placement.of(state, answer), Counter[str]()
     for task in state.tasks:
         if task.logged:
             for client in (*placement.copies(task.id), *placement.warmup[task.id]):
@@ -129,12 +129,12 @@ def _restores(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
 
 def _summary(state: ApplicationState, answer: TaskAssignment, measures: Measures) -> Text:
     parts = [
-        f"{many(measures.active_moves, 'active task')} of {len(state.tasks):,} moved",
-        f"{many(measures.standby_moves, 'standby')} moved" if standbys_per_task(state) else "no standbys",
+        f"{pluralize(measures.active_moves, 'active task')} of {len(state.tasks):,} moved",
+        f"{pluralize(measures.standby_moves, 'standby')} moved" if standbys_per_task(state) else "no standbys",
         f"{measures.restore_work + measures.warmup_work:,} offsets to restore now",
     ]
     if measures.cold_actives:
-        parts.append(f"{many(measures.cold_actives, 'active task')} not caught up")
+        parts.append(f"{pluralize(measures.cold_actives, 'active task')} not caught up")
     return Text("; ".join(parts))
 
 
@@ -175,7 +175,7 @@ def _report_lines(state: ApplicationState, answer: TaskAssignment) -> Iterator[s
         yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, asked for by {asks[0].process_id}"
     else:
         yield "stalled: no warm-up makes progress" if report.stalled else "no follow-up"
-    yield from waiting_lines(report.waiting)
+    yield from waiting_to_lines(report.waiting)
 
 
 def violation_tables(

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import MOST_ROWS, NARROW, headline, marked, rules, table_of
-from optassign.judging.explain_text import many, waiting_lines
+from optassign.judging.explanation_text import pluralize, waiting_to_lines
 from optassign.simulation.convergence import Convergence, Step
 
 __all__ = ["convergence_tables"]
@@ -19,7 +19,7 @@ def convergence_tables(result: Convergence, assignor: str, width: int) -> Iterat
         verdicts.append(("rests", True) if result.rests else ("does not rest: asked again, it answers otherwise!", False))
     if result.violations:
         verdicts.append((f"breaks {rules(result.violations)}!", False))
-    yield headline(f"{assignor}: {many(result.rebalances, 'rebalance')}", *verdicts)
+    yield headline(f"{assignor}: {pluralize(result.rebalances, 'rebalance')}", *verdicts)
     wide = width >= NARROW
     table = table_of(left=0)
     for name in ("#", "moved", "restored", "warm-ups", "waits for", "excess", *(("of actives", "seconds") if wide else ())):
@@ -31,13 +31,13 @@ def convergence_tables(result: Convergence, assignor: str, width: int) -> Iterat
         else:
             table.add_row(*_step_cells(number, step, wide))
     yield table
-    yield Text(f"{many(result.moved_active, 'active task')} moved")
+    yield Text(f"{pluralize(result.moved_active, 'active task')} moved")
     against = ""
     if result.lower_bound is not None:
         ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
         against = f"; proven minimum {result.lower_bound:,}{ratio}"
     yield Text(f"{result.restored_offsets:,} offsets restored{against}")
-    yield from (Text(line) for line in waiting_lines(result.history[-1].waiting))
+    yield from (Text(line) for line in waiting_to_lines(result.history[-1].waiting))
 
 
 def _step_cells(number: int, step: Step, wide: bool) -> list[str | Text]:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from optassign.cli.show.answer_tables import assignment_tables
 from optassign.cli.show.style import headline, table_of
-from optassign.judging.explain_text import many
+from optassign.judging.explanation_text import pluralize
 from optassign.recordings.recording import Recording, RecordingHead, Summary
 
 __all__ = ["list_of_recordings", "one_recording"]
@@ -55,9 +55,9 @@ def _done(head: RecordingHead) -> str:
 
 
 def _moves(summary: Summary) -> Iterator[str]:
-    yield f"{many(summary.moved_active, 'active task')} moved" if summary.moved_active else "nothing moved"
+    yield f"{pluralize(summary.moved_active, 'active task')} moved" if summary.moved_active else "nothing moved"
     if summary.warmups:
-        yield many(summary.warmups, "warm-up")
+        yield pluralize(summary.warmups, "warm-up")
     if summary.followup_ms is not None:
         yield f"follow-up in {summary.followup_ms / 1000:g} s"
     if summary.stalled:

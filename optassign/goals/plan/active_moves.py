@@ -3,12 +3,12 @@
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, listing
+from optassign.measuring.placement import Placement, clients_by_task
 
 
 def find_moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
     """Tasks that are no longer active on a client that lists them in `previous_active`; nobody's tasks cannot move."""
-    owners = listing(state, ((client.process_id, client.previous_active) for client in state.clients))
+    owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
     return [
         task
         for task, before in owners.items()

@@ -4,7 +4,7 @@ from collections import Counter
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
-from optassign.measuring.balance import staying, unit
+from optassign.measuring.balance import client_size, staying_clients
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement
 
@@ -17,7 +17,7 @@ def weigh_load(state: ApplicationState, placement: Placement) -> float:
 
     1.0 where there is no active task.
     """
-    units = {client.process_id: unit(client) for client in state.clients}
+    units = {client.process_id: client_size(client) for client in state.clients}
     loads = dict.fromkeys(units, 0.0)
     for task in state.tasks:
         for client in placement.active[task.id]:
@@ -25,7 +25,7 @@ def weigh_load(state: ApplicationState, placement: Placement) -> float:
     total = sum(loads.values())
     if not total:
         return 1.0
-    mean = total / sum(unit(client) for client in staying(state))
+    mean = total / sum(client_size(client) for client in staying_clients(state))
     return max(load / units[client] for client, load in loads.items()) / mean
 
 

@@ -3,7 +3,7 @@
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, listing
+from optassign.measuring.placement import Placement, clients_by_task
 
 
 def count_standby_moves(state: ApplicationState, placement: Placement) -> int:
@@ -13,7 +13,7 @@ def count_standby_moves(state: ApplicationState, placement: Placement) -> int:
     """
     holders = {task for client in state.clients for task in (*client.previous_active, *client.previous_standby)}
     if state.remembered is None:
-        before = listing(state, ((client.process_id, client.previous_standby) for client in state.clients))
+        before = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
     else:
         before = dict(Placement.of(state, state.remembered).standby)
         holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))

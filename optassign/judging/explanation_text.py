@@ -1,4 +1,4 @@
-"""An explanation in words, line by line."""
+"""Explanations as lines of text, for the command line."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from optassign.judging.explanation import (
     WindowCount,
 )
 
-__all__ = ["lines_of_all", "lines_of_client", "lines_of_task", "listed", "many", "waiting_lines"]
+__all__ = ["answer_to_lines", "client_to_lines", "pluralize", "shorten_list", "task_to_lines", "waiting_to_lines"]
 
 _SHOWN = 10
 _WINDOWS = {
@@ -36,20 +36,20 @@ _WHY: dict[Why, str] = {
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
 
 
-def lines_of_task(e: TaskExplanation) -> Iterator[str]:
-    """Why the copies of a task are where they are."""
+def task_to_lines(e: TaskExplanation) -> Iterator[str]:
+    """The lines that say why the copies of a task are where they are."""
     yield f"task {e.task} ({e.kind})"
-    yield from (f"  {line}" for line in _about_active(e))
-    yield from (f"  {line}" for line in waiting_lines(e.waiting))
+    yield from (f"  {line}" for line in _active_to_lines(e))
+    yield from (f"  {line}" for line in waiting_to_lines(e.waiting))
     yield "  clients, most caught up first:" if e.kind == "logged" else "  clients:"
     for candidate in e.candidates:
-        yield f"    {candidate.process_id}: {'; '.join(_about_candidate(e, candidate))}"
+        yield f"    {candidate.process_id}: {'; '.join(_describe_candidate(e, candidate))}"
     if e.others:
         lag = f": nothing of it, {e.others_cost:,} offsets to replay" if e.kind == "logged" else ""
-        yield f"    and {many(e.others, 'other')}{lag}"
+        yield f"    and {pluralize(e.others, 'other')}{lag}"
 
 
-def _about_active(e: TaskExplanation) -> Iterator[str]:
+def _active_to_lines(e: TaskExplanation) -> Iterator[str]:
     now = [c for c in e.candidates if c.now == "active"]
     plan = [c for c in e.candidates if c.planned == "active"]
     before = [c for c in e.candidates if c.before == "active"]
@@ -69,78 +69,80 @@ def _about_active(e: TaskExplanation) -> Iterator[str]:
     if e.kind != "logged":
         yield "it has no changelog: nothing to restore, so any client may run it"
     elif here.rank:
-        yield f"no client is caught up; R3 leaves those that lag least: {many(allowed, 'client')}"
+        yield f"no client is caught up; R3 leaves those that lag least: {pluralize(allowed, 'client')}"
     elif allowed == 1:
         yield "it is the only client that is caught up, so R3 leaves no other"
     else:
-        yield f"R3 leaves {many(allowed, 'client')} that are caught up"
+        yield f"R3 leaves {pluralize(allowed, 'client')} that are caught up"
     if plan and plan[0] is not here:
-        yield f"the plan wants it on {plan[0].process_id}, once that is caught up: {_offsets(plan[0])}"
+        yield f"the plan wants it on {plan[0].process_id}, once that is caught up: {_describe_lag(plan[0])}"
 
 
-def _about_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
+def _describe_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
     if c.now is not None or c.before is not None:
         was, has = c.before and _ROLES[c.before], c.now and _ROLES[c.now]
         yield f"{has}" if was == has else f"{was or 'nothing'} → {has or 'nothing'}"
     if c.planned != c.now and c.planned is not None:
         yield f"planned: {_ROLES[c.planned]}"
     if e.kind == "logged":
-        yield _offsets(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
+        yield _describe_lag(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
     if c.binds and c.may_be_active:
-        yield "active here would leave " + listed([_bound(count, c.process_id) for count in c.binds], 2)
+        yield "active here would leave " + shorten_list([_describe_binding_window(count, c.process_id) for count in c.binds], 2)
     elif c.may_be_active and c.planned != "active" and c.now != "active":
         yield "active here would do for rules and windows"
 
 
-def _offsets(c: Candidate) -> str:
+def _describe_lag(c: Candidate) -> str:
     if c.rank == 0:
         return "caught up" + (f" (lag {c.lag:,})" if c.lag else "")
     return f"{c.cost:,} offsets to replay" if c.cost else "lag not known"
 
 
-def _bound(count: WindowCount, process_id: str) -> str:
+def _describe_binding_window(count: WindowCount, process_id: str) -> str:
     whose = "its" if count.process_id == process_id else f"{count.process_id}'s"
     full = count.process_id == process_id
-    return f"{whose} window of {_name(count)} ({count.planned} of {_window(count)}, {'full' if full else 'none to spare'})"
+    state = "full" if full else "none to spare"
+    return f"{whose} window of {_window_name(count)} ({count.planned} of {_window_range(count)}, {state})"
 
 
-def lines_of_client(e: ClientExplanation) -> Iterator[str]:
-    """What a client gains and loses."""
+def client_to_lines(e: ClientExplanation) -> Iterator[str]:
+    """The lines that say what a client gains and loses."""
     capacity = "" if e.capacity == 1.0 else f" of capacity {e.capacity:g}"
-    yield f"client {e.process_id} ({many(e.threads, 'thread')}{capacity}{', about to leave' if e.draining else ''})"
+    yield f"client {e.process_id} ({pluralize(e.threads, 'thread')}{capacity}{', about to leave' if e.draining else ''})"
     for change in e.roles:
         if change.kept or change.gained or change.lost:
             on_disk = change.role == "standby" and not e.standbys_known
-            yield f"  {_ROLES[change.role]}: {_changed(change)}{' (before: what its disk lists)' if on_disk else ''}"
+            yield f"  {_ROLES[change.role]}: {_describe_change(change)}{' (before: what its disk lists)' if on_disk else ''}"
     quiet = 0
     for count in e.windows:
         outside = not count.low <= count.planned <= count.high
         if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
-            yield f"  {_name(count)}: {_counts(count)}, window {_window(count)}{', outside it' if outside else ''}"
+            where = ", outside it" if outside else ""
+            yield f"  {_window_name(count)}: {_describe_counts(count)}, window {_window_range(count)}{where}"
         else:
             quiet += 1
     if quiet:
-        yield f"  {many(quiet, 'count')} per subtopology as before, in their windows"
+        yield f"  {pluralize(quiet, 'count')} per subtopology as before, in their windows"
     if e.restores:
         copies = [f"{c.task} ({_ROLES[c.role]}, {c.offsets:,})" for c in e.restores]
-        yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {listed(copies)}"
-    yield from (f"  {line}" for line in waiting_lines(e.waiting))
+        yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {shorten_list(copies)}"
+    yield from (f"  {line}" for line in waiting_to_lines(e.waiting))
 
 
-def _changed(change: RoleChange) -> str:
+def _describe_change(change: RoleChange) -> str:
     parts = [f"{len(change.kept):,} kept"]
-    parts += [f"gains {listed(change.gained)}"] if change.gained else []
-    parts += [f"loses {listed(change.lost)}"] if change.lost else []
+    parts += [f"gains {shorten_list(change.gained)}"] if change.gained else []
+    parts += [f"loses {shorten_list(change.lost)}"] if change.lost else []
     return "; ".join(parts)
 
 
-def _counts(count: WindowCount) -> str:
+def _describe_counts(count: WindowCount) -> str:
     planned = f" → {count.planned} planned" if count.planned != count.after else ""
     return f"{count.before} → {count.after}{planned}"
 
 
-def lines_of_all(e: Explanation) -> Iterator[str]:
-    """What changes, why, and what the follow-up waits for."""
+def answer_to_lines(e: Explanation) -> Iterator[str]:
+    """The lines that say what an answer changes, why, and what its follow-up waits for."""
     gone = f" ({e.gone:,} because it has gone)" if e.gone else ""
     yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
     for why, number in Counter(move.why for move in e.moves).most_common():
@@ -150,8 +152,8 @@ def lines_of_all(e: Explanation) -> Iterator[str]:
         if number > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
     if e.nobody_caught_up:
-        yield f"nobody is caught up on {many(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
-        yield f"  {listed(e.nobody_caught_up)}"
+        yield f"nobody is caught up on {pluralize(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
+        yield f"  {shorten_list(e.nobody_caught_up)}"
     total = sum(copy.offsets for copy in e.restores)
     roles = Counter(copy.role for copy in e.restores)
     shown = ", ".join(f"{number:,} {_ROLES[role]}" for role, number in sorted(roles.items()))
@@ -167,12 +169,12 @@ def lines_of_all(e: Explanation) -> Iterator[str]:
         yield "stalled: no warm-up makes progress, so no follow-up is asked for"
     else:
         yield "no follow-up: everything is where it shall be"
-    yield from waiting_lines(e.waiting)
+    yield from waiting_to_lines(e.waiting)
     yield from (f"note: {note}" for note in e.notes)
 
 
-def waiting_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterator[str]:
-    """What the follow-up waits for."""
+def waiting_to_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterator[str]:
+    """The lines that say what the follow-up waits for; at most `shown` copies are named."""
     if waiting:
         copies = "1 copy" if len(waiting) == 1 else f"{len(waiting):,} copies"
         yield f"waits for {copies}, {sum(entry.slot for entry in waiting):,} being restored now:"
@@ -184,19 +186,19 @@ def waiting_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterator[s
         yield f"  and {len(waiting) - shown:,} more"
 
 
-def many(number: int, noun: str) -> str:
-    """`1 task`, `2 tasks`."""
+def pluralize(number: int, noun: str) -> str:
+    """A number with its noun: `1 task`, `2 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(items: Sequence[str], shown: int = _SHOWN) -> str:
-    """The first of them, and how many more."""
+def shorten_list(items: Sequence[str], shown: int = _SHOWN) -> str:
+    """The first `shown` items, and how many more there are."""
     return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
 
 
-def _name(count: WindowCount) -> str:
+def _window_name(count: WindowCount) -> str:
     return _WINDOWS[count.window] + ("" if count.subtopology is None else f" {count.subtopology}")
 
 
-def _window(count: WindowCount) -> str:
+def _window_range(count: WindowCount) -> str:
     return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

@@ -1,4 +1,4 @@
-"""What the service recorded of real rebalances, judged afterwards."""
+"""The service's recordings of real rebalances, checked afterwards."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from optassign.recordings.files import entries
 from optassign.recordings.recording import read_recording, replay
 
 
-def faults_of_recordings(folder: Path) -> tuple[int, list[str]]:
-    """How many recordings there are, and what is wrong with them: broken rules, answers that a replay does not give again."""
+def check_recordings(folder: Path) -> tuple[int, list[str]]:
+    """How many recordings there are, and what is wrong with them: a broken rule, an answer that a replay does not repeat."""
     faults: list[str] = []
     files = sorted(entries(folder))
     for entry in files:

@@ -1,4 +1,4 @@
-"""`python -m optassign.benchmarks.spark.make_recordings FOLDER`: recordings of any number, as the service writes them.
+"""`python -m optassign.benchmarks.spark.recordings.generator FOLDER`: as many recordings as wanted, like the service's own.
 
 Applications live through rebalance after rebalance, from seeded snapshots on: an answer, everything restored, the follow-up.
 When a group rests, something happens to it: the next snapshot. Each application has the same number of recordings.
@@ -22,30 +22,30 @@ from optassign.recordings.files import relative_path
 from optassign.recordings.recording import RecordingHead, encode, summarise
 from optassign.simulation.convergence import after_restoration
 
-__all__ = ["make"]
+__all__ = ["generate_recordings"]
 
 _BEGIN = datetime(2026, 7, 1, tzinfo=UTC)
 _SHAPES: tuple[Shape, ...] = ("scale-out", "restart", "scale-in", "steady")
 
 
-def make(
+def generate_recordings(
     folder: Path, number: int, tasks: int = 100, clients: int = 10, applications: int = 4, assignor: str = "high-availability"
 ) -> list[Path]:
-    """Write recordings and return their paths; the same each time. `assignor`: who answered them."""
+    """Write `number` recordings, the same each time, and return their paths. `assignor`: who answers them."""
     paths = []
     for i in range(applications):
         application = f"application-{i + 1}"
         share = number // applications + (i < number % applications)
-        for n, (at, state, answer) in enumerate(islice(_life(application, tasks, clients, i, assignor), share)):
+        for n, (at, state, answer) in enumerate(islice(_live(application, tasks, clients, i, assignor), share)):
             path = folder / relative_path(application, at, n)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content(state, answer, at))
+            path.write_bytes(encode_recording(state, answer, at))
             paths.append(path)
     return paths
 
 
-def content(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
-    """A recording as the service would have written it."""
+def encode_recording(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
+    """The bytes of a recording as the service would have written it."""
     head = RecordingHead(
         format=1,
         application=state.application,
@@ -58,10 +58,10 @@ def content(state: ApplicationState, answer: TaskAssignment, at: datetime) -> by
     return encode(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_defaults=True).encode())
 
 
-def _life(
+def _live(
     application: str, tasks: int, clients: int, seed: int, assignor: str
 ) -> Iterator[tuple[datetime, ApplicationState, TaskAssignment]]:
-    """Rebalance after rebalance, ten minutes apart."""
+    """When, snapshot and answer of each rebalance of an application, without end, ten minutes or five hours apart."""
     at = _BEGIN
     for event in range(1 << 30):
         spec = Spec(_SHAPES[event % len(_SHAPES)], tasks, clients, warmups=max(2, clients // 10), seed=1000 * seed + event)
@@ -78,13 +78,13 @@ def _life(
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.spark.make_recordings", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.spark.recordings.generator", description=__doc__)
     parser.add_argument("folder", type=Path)
     for name, default in (("number", 1000), ("tasks", 100), ("clients", 10), ("applications", 4)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help="default: %(default)s")
     parser.add_argument("--assignor", default="high-availability", metavar="NAME", help="who answered (default: %(default)s)")
     arguments = parser.parse_args()
-    paths = make(**vars(arguments))
+    paths = generate_recordings(**vars(arguments))
     print(f"{len(paths):,} recordings in {arguments.folder}", file=sys.stderr)
     return 0
 

@@ -1,7 +1,7 @@
-"""The tables that runs leave behind: every column with its type, its unit and what it says (docs/spark.md shows them).
+"""The tables that runs leave behind: every column with its type, its unit and its meaning (docs/spark.md shows them).
 
-Arrow's types are what executors write; Spark's follow from them. Offsets are sums over many changelogs: what does not
-fit 64 bits makes a row fail rather than wrap around.
+Arrow's types are what executors write; Spark's follow from them. Offsets are sums over many changelogs: a sum that does not
+fit 64 bits makes its row fail, it never wraps around.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from optassign.measuring.balance import WINDOW_NAMES
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["CONVERGENCES", "ERRORS", "REPLAYS", "RESULTS", "STATUSES", "Column", "arrow_schema", "spark_schema", "table_of"]
+__all__ = [
+    "CONVERGENCES",
+    "ERRORS",
+    "REPLAYS",
+    "RESULTS",
+    "STATUSES",
+    "Column",
+    "arrow_schema",
+    "spark_schema",
+    "to_record_batch",
+]
 
 STATUSES = ("ok", "failed", "timeout", "out-of-memory")
 
@@ -145,17 +155,17 @@ ERRORS = REPLAYS
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
-    """What executors write: all columns but `run`, which is the name of a folder."""
+    """The schema of what executors write: all columns but `run`, which is the name of a folder."""
     return pa.schema([(column.name, column.type) for column in columns if column.name != "run"])
 
 
 def spark_schema(columns: Sequence[Column]) -> StructType:
-    """The same in Spark's types."""
+    """The schema of `arrow_schema` in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(arrow_schema(columns))
 
 
-def table_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
-    """Rows as Arrow; what a row does not have is null. pa.ArrowInvalid or OverflowError for a value its column cannot hold."""
+def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
+    """Rows as Arrow, null where a row lacks a column. pa.ArrowInvalid or OverflowError where a column cannot hold a value."""
     return pa.RecordBatch.from_pylist(list(rows), schema=arrow_schema(columns))

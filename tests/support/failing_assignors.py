@@ -1,4 +1,4 @@
-"""Assignors that go wrong, each in its own way; executors get this file by --py-files."""
+"""Assignors that fail, each in a way of its own; tests of Spark send this file to executors by --py-files."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from optassign.formats.state import ApplicationState
 
 class Raises(GreedyAssignor):
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        raise RuntimeError("poisoned:\n  by intent")
+        raise RuntimeError("fails:\n  by intent")
 
 
 class Eats(GreedyAssignor):
@@ -37,7 +37,7 @@ class Crashes(GreedyAssignor):
 
 
 class Waits(GreedyAssignor):
-    """Says that it has begun, and answers when the file `go` is there."""
+    """Makes a file `begun-…` in $OPTASSIGN_TEST_FOLDER, and answers when the file `go` is there."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         folder = Path(os.environ["OPTASSIGN_TEST_FOLDER"])

@@ -1,16 +1,16 @@
-"""The tables that runs leave behind, where they lie, and reading them so that each row is there once."""
+"""The tables that runs leave behind, as Parquet files: where they lie, adding rows, and reading each row once."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optassign.benchmarks.spark.columns import CONVERGENCES, ERRORS, REPLAYS, RESULTS, Column, spark_schema
 from optassign.benchmarks.spark.storage import Storage
+from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, RESULTS, Column, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CONVERGED", "FAILED", "REPLAYED", "RESULT", "TABLES", "append", "append_each", "read"]
+__all__ = ["CONVERGED", "FAILED", "REPLAYED", "RESULT", "TABLES", "append_rows", "append_rows_by_table", "read_rows"]
 
 RESULT, REPLAYED, CONVERGED, FAILED = "results", "replays", "convergences", "errors"
 TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
@@ -19,13 +19,13 @@ TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
     CONVERGED: (CONVERGENCES, ["path", "assignor"]),
     FAILED: (ERRORS, ["path"]),
 }
-"""Name -> columns, and those that tell rows of one run apart."""
+"""Name -> columns, and the names of those that tell the rows of one run apart."""
 
 
-def read(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFrame:
-    """The rows of a run in one of the tables; none if there are none.
+def read_rows(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFrame:
+    """The rows of a run in one of the tables; an empty frame if there are none.
 
-    Each row once, also if two drivers once worked at the same run.
+    Each row comes once, even if two drivers have worked at the same run.
     """
     columns, key = TABLES[name]
     schema = spark_schema(columns).add("run", "string")
@@ -35,13 +35,13 @@ def read(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFram
     return spark.read.option("basePath", base).schema(schema).parquet(folder).dropDuplicates(key)
 
 
-def append(storage: Storage, rows: DataFrame, name: str, run: str) -> None:
+def append_rows(storage: Storage, rows: DataFrame, name: str, run: str) -> None:
     """Add rows to one of the tables."""
     rows.write.mode("append").parquet(storage.under(f"table={name}", f"run={run}"))
 
 
-def append_each(storage: Storage, rows: DataFrame, run: str) -> None:
-    """Add rows to the tables that their column `table` names; dearer, since each task looks where each row belongs."""
+def append_rows_by_table(storage: Storage, rows: DataFrame, run: str) -> None:
+    """Add each row to the table that its column `table` names; slower than `append_rows`, since Spark sorts rows by table."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     rows.withColumn("run", F.lit(run)).write.mode("append").partitionBy("table", "run").parquet(storage.folder)

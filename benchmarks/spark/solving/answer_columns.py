@@ -1,4 +1,4 @@
-"""One answer, or one whole convergence, as the columns of a row (`columns.py`)."""
+"""One answer, or one whole convergence, as the columns of a row (tables/columns.py)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from optassign.judging.metrics import measure
 from optassign.measuring.facts import Facts
 from optassign.simulation.convergence import Convergence
 
-__all__ = ["convergence_columns", "measure_columns"]
+__all__ = ["answer_columns", "convergence_columns"]
 
 
-def measure_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str, Any]:
-    """All measures of one answer and what its report says."""
+def answer_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str, Any]:
+    """The columns of one answer: all measures, and the contents of its report."""
     measures = measure(state, answer)
     simple = {
         name: getattr(measures, name)
@@ -22,7 +22,7 @@ def measure_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str
         if name not in ("violations", "spread", "excess")
     }
     followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
-    # Of a follow-up without a plan nobody knows what it will lead to.
+    # Where an answer asks for a follow-up and has no plan, it is not known what the follow-up will lead to.
     known = answer.plan is not None or not followup
     return {
         **simple,
@@ -52,7 +52,7 @@ def measure_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str
 
 
 def convergence_columns(played: Convergence) -> dict[str, Any]:
-    """What came of a convergence."""
+    """The columns of one convergence, all of its rebalances together."""
     return {
         "converged": played.stable,
         "rebalances": played.rebalances,

@@ -1,4 +1,4 @@
-"""The same rebalance at a multiple of its size: every task and every client as often, as if the group had grown evenly.
+"""A rebalance at a multiple of its size: so many copies of every task and every client, as if the group had grown evenly.
 
 Copy j of a client holds, lags and ran what the client did, of copy j of each task. A subtopology's copies are further
 partitions of it, not further subtopologies, so all of them are assigned together. Configs and options stay as they are:
@@ -15,11 +15,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 
-__all__ = ["scaled_assignment", "scaled_state"]
+__all__ = ["scale_assignment", "scale_state"]
 
 
-def scaled_state(state: ApplicationState, factor: int) -> ApplicationState:
-    """The snapshot `factor` times as large; itself for a factor of 1. ValueError below 1, or beyond Kafka's largest task id."""
+def scale_state(state: ApplicationState, factor: int) -> ApplicationState:
+    """The snapshot at `factor` times its size. ValueError for a factor below 1, or if task ids grow beyond Kafka's largest."""
     if factor == 1:
         return state
     ids = _Ids(state, factor)
@@ -39,12 +39,12 @@ def scaled_state(state: ApplicationState, factor: int) -> ApplicationState:
         for j in range(factor)
     ]
     if state.remembered is not None:
-        data["remembered"] = scaled_assignment(state.remembered, state, factor)
+        data["remembered"] = scale_assignment(state.remembered, state, factor)
     return ApplicationState.model_validate(data)
 
 
-def scaled_assignment(answer: TaskAssignment, state: ApplicationState, factor: int) -> TaskAssignment:
-    """An answer to the snapshot as one to the larger snapshot, without its report, whose numbers do not fit any more."""
+def scale_assignment(answer: TaskAssignment, state: ApplicationState, factor: int) -> TaskAssignment:
+    """An answer to the snapshot as one to the larger snapshot; without the report, whose numbers are those of the smaller."""
     if factor == 1:
         return answer
     ids = _Ids(state, factor)
@@ -71,7 +71,7 @@ def scaled_assignment(answer: TaskAssignment, state: ApplicationState, factor: i
 
 
 class _Ids:
-    """Names of the copies of tasks and clients."""
+    """The ids of the copies of tasks and clients; copy 0 keeps the id that it has."""
 
     def __init__(self, state: ApplicationState, factor: int) -> None:
         if factor < 1:
@@ -87,7 +87,7 @@ class _Ids:
         return str(found._replace(partition=found.partition + j * self._partitions[found.subtopology_key]))
 
     def tasks(self, tasks: Iterable[str], j: int) -> list[str]:
-        """Tasks that the snapshot does not know are not known in the larger one either."""
+        """The ids of copy j of the tasks, without those that the snapshot does not know: the larger one would not either."""
         return [self.task(task, j) for task in tasks if task in self._known]
 
     def client(self, name: str, j: int) -> str:

@@ -9,10 +9,10 @@ RATE = 300.0
 
 
 def assert_sound(group: Group, *, most_probes: int, assignor: str = "cp-sat") -> None:
-    """The application settles in so many follow-ups, is balanced, and has processed every record exactly once.
+    """Check that the application settles, is balanced, and has processed every record once; then let records flow again.
 
-    That every task is active exactly once, all processes run, no thread died and no task came back to who had given it away
-    is part of settling. `assignor`: who has to have answered last. Afterwards records flow again.
+    Settling takes at most `most_probes` follow-ups. In between every task has to be active exactly once, all processes have to
+    run, and no task may come back to an instance that had given it away. `assignor`: the one that has to have answered last.
     """
     group.settle(most_probes)
     group.await_complete().assert_balanced(standbys=1)

@@ -1,7 +1,8 @@
-"""The process that solves: `python -m optassign.benchmarks.spark.solving.child FD`, started and watched by `solver_process.py`.
+"""What runs in the process that solves: `python -m optassign.benchmarks.spark.solving.solver_main FD`.
 
-It takes one job after another from its connection and says what it does, so that whoever watches knows which assignor to
-blame when it is killed. It ends when the connection does, whatever it is doing: nothing is left behind by a killed executor.
+`solver_process.py` starts it, watches it, and kills it when it takes too long. It takes one job after another from its
+connection and says what it is doing, so that it is known which assignor it was busy with. It ends when the connection does,
+whatever it is doing, so that a killed executor leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ from typing import Any
 
 from optassign.assignor import TaskAssignor, assign, create, register, traits
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.recorded import RECORDED, read_recorded
+from optassign.benchmarks.spark.recordings.decoder import RECORDED, decode_recording
+from optassign.benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
-from optassign.benchmarks.spark.solving.measuring import convergence_columns, measure_columns
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 
 MEASURING = 600.0
-"""Seconds that measuring an answer, or making a snapshot, may take: a guard, not a limit to be met."""
+"""Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""
 _MIB = 1 << 20
 
 
 def main(connection: Connection) -> None:
-    """Do jobs until the connection ends."""
+    """Do jobs until the connection ends, which ends the process."""
     with suppress(OSError):  # where memory runs short on the machine, this process goes, not the executor (Linux)
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     jobs: SimpleQueue[Job] = SimpleQueue()
-    threading.Thread(target=_take, args=(connection, jobs), daemon=True).start()
+    threading.Thread(target=_queue_jobs, args=(connection, jobs), daemon=True).start()
     while True:
-        _do(jobs.get(), connection.send)
+        _do_job(jobs.get(), connection.send)
 
 
-def _take(connection: Connection, jobs: SimpleQueue[Job]) -> None:
-    """Take jobs as they come; end the process, and what it has started, when nobody listens any more."""
+def _queue_jobs(connection: Connection, jobs: SimpleQueue[Job]) -> None:
+    """Queue jobs as they come; kill the process, and what it has started, when the other end of the connection is closed."""
     try:
         while True:
             jobs.put(connection.recv())
@@ -53,60 +54,64 @@ def _take(connection: Connection, jobs: SimpleQueue[Job]) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def _do(job: Job, say: Callable[[Message], None]) -> None:
+def _do_job(job: Job, say: Callable[[Message], None]) -> None:
     for name, target in job.registered:
         register(name, target, replace=True)
     try:
-        with _Memory(job.limits.memory_limit):
-            state, about, recorded = _snapshot(job)
+        with _LimitedMemory(job.limits.memory_limit):
+            state, about, recorded = _make_snapshot(job)
     except MemoryError:
-        say(Unreadable(_too_much(job), "out-of-memory"))
+        say(Unreadable(_over_limit(job), "out-of-memory"))
         return
     except (InputError, NotBalancedError, ValueError) as error:
-        say(Unreadable(_line(error)))
+        say(Unreadable(_to_line(error)))
         return
     say(Ready(about))
     if job.recorded and recorded is not None:
         say(Phase(RECORDED, "measuring", MEASURING))
-        _guarded(RECORDED, job, say, lambda: say(Row(RECORDED, {"seconds": None, **measure_columns(state, recorded)})))
+        _run_guarded(RECORDED, job, say, lambda: say(Row(RECORDED, {"seconds": None, **answer_columns(state, recorded)})))
     for name in job.assignors:
         say(Phase(name, "loading", MEASURING))
-        _guarded(name, job, say, lambda name=name: _ask(name, job, state, say))  # type: ignore[misc]
+        _run_guarded(name, job, say, lambda name=name: _ask_assignor(name, job, state, say))  # type: ignore[misc]
     say(Done())
 
 
-def _snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
+def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
+    """Snapshot, columns about it, and the recorded answer; None where the snapshot is generated."""
     if isinstance(job.source, Spec):
         return job.source.generate(), {}, None
-    return read_recorded(job.source, job.scale)
+    return decode_recording(job.source, job.scale)
 
 
-def _ask(name: str, job: Job, state: ApplicationState, say: Callable[[Message], None]) -> None:
-    assignor: TaskAssignor = create(name, time_limit=job.limits.time_limit)  # loads the solver, which is not its time
+def _ask_assignor(name: str, job: Job, state: ApplicationState, say: Callable[[Message], None]) -> None:
+    assignor: TaskAssignor = create(
+        name, time_limit=job.limits.time_limit
+    )  # loads the solver, which does not count as its time
     if job.answer:
         say(Phase(name, "answering", job.limits.answer_limit))
         start = time.perf_counter()
         answer = assign(state, assignor)
         seconds = answer.seconds_elsewhere or time.perf_counter() - start
         say(Phase(name, "measuring", MEASURING))
-        say(Row(name, {"seconds": seconds, **measure_columns(state, answer)}))
+        say(Row(name, {"seconds": seconds, **answer_columns(state, answer)}))
     if job.converge:
         say(Phase(name, "converging", job.limits.convergence_limit))
         say(Row(name, convergence_columns(converge(state, assignor))))
 
 
-def _guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
+def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
+    """Run `work` under the limit of memory, and report its error, if it raises one."""
     limit = 0 if traits(name).needs_jdk else job.limits.memory_limit
     try:
-        with _Memory(limit):
+        with _LimitedMemory(limit):
             work()
     except MemoryError:
-        say(Failed(name, "out-of-memory", _too_much(job)))
-    except Exception as error:  # whatever an assignor may raise is what is to be told
-        say(Failed(name, "failed", _line(error)))
+        say(Failed(name, "out-of-memory", _over_limit(job)))
+    except Exception as error:  # an assignor may raise anything; it becomes the error of the row
+        say(Failed(name, "failed", _to_line(error)))
 
 
-class _Memory:
+class _LimitedMemory:
     """While in the context the address space is limited to so many MiB; 0: as before."""
 
     def __init__(self, limit: int) -> None:
@@ -123,11 +128,11 @@ class _Memory:
         resource.setrlimit(resource.RLIMIT_AS, self._before)
 
 
-def _too_much(job: Job) -> str:
+def _over_limit(job: Job) -> str:
     return f"more than {job.limits.memory_limit} MiB of address space"
 
 
-def _line(error: BaseException) -> str:
+def _to_line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or "no message"
     return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
 
