@@ -21,6 +21,7 @@ from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.placement import planned_placement
 from optassign.models.values import FLOW_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
