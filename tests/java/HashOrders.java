@@ -3,8 +3,8 @@ import java.util.Scanner;
 import java.util.Set;
 
 /**
- * Prints the order of java.util.HashSet. Input: number of cases; per case the capacity, the number of keys and their hash
- * codes, the number of steps and these: k >= 0 adds key k, k < 0 removes key -k - 1.
+ * Prints the order of java.util.HashSet. Input: number of cases; per case the capacity, the number of keys and their
+ * hash codes, the number of steps and these: k >= 0 adds key k, k < 0 removes key -k - 1.
  */
 final class HashOrders {
     private record Key(int number, int code) implements Comparable<Key> {
@@ -19,8 +19,7 @@ final class HashOrders {
         }
     }
 
-    private HashOrders() {
-    }
+    private HashOrders() {}
 
     public static void main(final String[] arguments) {
         final Scanner input = new Scanner(System.in);

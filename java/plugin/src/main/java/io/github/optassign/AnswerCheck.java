@@ -3,9 +3,10 @@ package io.github.optassign;
 import java.util.Arrays;
 
 /**
- * Whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes kill the leader's thread, and then the next
- * leader's; a task left out it does not even notice. So, beyond what Kafka's own validation looks for: every task is active
- * exactly once, no client has two copies of a task, only tasks with a changelog have standbys and warm-ups.
+ * Whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes kill the leader's thread, and then
+ * the next leader's; a task left out it does not even notice. So, beyond what Kafka's own validation looks for: every
+ * task is active exactly once, no client has two copies of a task, only tasks with a changelog have standbys and
+ * warm-ups.
  */
 final class AnswerCheck {
     /** A follow-up at once would rebalance for ever if the service erred. */
@@ -47,7 +48,8 @@ final class AnswerCheck {
             throw new ServiceFailure("found client " + client.processId() + "; allowed: clients of the snapshot");
         }
         if (listed[c]) {
-            throw new ServiceFailure("found client " + client.processId() + " a second time; allowed: every client once");
+            throw new ServiceFailure(
+                    "found client " + client.processId() + " a second time; allowed: every client once");
         }
         listed[c] = true;
         if (client.followupMs() != null) {
@@ -92,7 +94,8 @@ final class AnswerCheck {
         }
         if (placement.hasCopy(t, c) || placement.hasWarmup(t, c)) {
             String where = " twice on " + snapshot.clientName(c);
-            throw new ServiceFailure("found task " + name + where + "; allowed: at most one copy on a client, in one role");
+            throw new ServiceFailure(
+                    "found task " + name + where + "; allowed: at most one copy on a client, in one role");
         }
         return t;
     }
@@ -105,7 +108,8 @@ final class AnswerCheck {
         }
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (placement.active()[t] < 0) {
-                throw new ServiceFailure("found task " + snapshot.taskName(t) + " active nowhere; allowed: exactly once");
+                throw new ServiceFailure(
+                        "found task " + snapshot.taskName(t) + " active nowhere; allowed: exactly once");
             }
         }
     }

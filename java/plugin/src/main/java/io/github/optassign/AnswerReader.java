@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads a TaskAssignment (format 1) from JSON. Unknown fields are passed over: within one version of the protocol the service
- * may be newer. Whether the answer fits the snapshot is {@link AnswerCheck}'s to say.
+ * Reads a TaskAssignment (format 1) from JSON. Unknown fields are passed over: within one version of the protocol the
+ * service may be newer. Whether the answer fits the snapshot is {@link AnswerCheck}'s to say.
  */
 final class AnswerReader {
     private final JsonParser json;
@@ -133,7 +133,8 @@ final class AnswerReader {
             }
         }
         int answers = (int) Math.max(0, Math.min(without, Integer.MAX_VALUE));
-        return new Answer.Progress(required(where + ".task", task), required(where + ".process_id", processId), lag, answers);
+        return new Answer.Progress(
+                required(where + ".task", task), required(where + ".process_id", processId), lag, answers);
     }
 
     private List<String> texts(String where) throws IOException, ServiceFailure {
@@ -153,7 +154,8 @@ final class AnswerReader {
     }
 
     private long number(String where) throws IOException, ServiceFailure {
-        if (json.currentToken() != JsonToken.VALUE_NUMBER_INT || json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+        if (json.currentToken() != JsonToken.VALUE_NUMBER_INT
+                || json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
             throw found(where, "an integer of 64 bits");
         }
         return json.getLongValue();

@@ -7,8 +7,7 @@ import java.util.List;
 
 /** Writes an answer of the fallback as a TaskAssignment (format 1), as the service remembers answers. */
 final class AnswerWriter {
-    private AnswerWriter() {
-    }
+    private AnswerWriter() {}
 
     /**
      * Writes an answer.

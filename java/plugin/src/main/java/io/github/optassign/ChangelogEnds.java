@@ -7,8 +7,8 @@ import org.apache.kafka.streams.processor.TaskId;
 /**
  * End offsets of changelogs, which Kafka's API does not offer, as one application's rebalances have shown them.
  *
- * <p>The lag of a client without any state of a task is the whole changelog. Once every client has some state nobody shows it
- * any more, so what was seen last is remembered. It may be older than the lags at hand.
+ * <p>The lag of a client without any state of a task is the whole changelog. Once every client has some state nobody
+ * shows it any more, so what was seen last is remembered. It may be older than the lags at hand.
  */
 final class ChangelogEnds {
     private final Map<TaskId, Long> seen = new ConcurrentHashMap<>();

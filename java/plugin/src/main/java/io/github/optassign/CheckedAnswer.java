@@ -3,7 +3,7 @@ package io.github.optassign;
 /**
  * An answer that may be handed to Kafka.
  *
- * @param placement  who has which copy
+ * @param placement who has which copy
  * @param followupMs per client the delay of the follow-up it asks for, ms; -1: none
  */
 record CheckedAnswer(Placement placement, long[] followupMs) {

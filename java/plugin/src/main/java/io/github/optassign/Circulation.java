@@ -8,10 +8,10 @@ import java.util.List;
 /**
  * Brings a flow that is conserved at every node inside its bounds by few changes (the out-of-kilter method).
  *
- * <p>While an arc is out of its bounds, one unit is sent round a cycle that contains it and takes no arc further out. If any
- * flow keeps the bounds such a cycle exists, so this ends with all of them kept. Of such cycles it takes one with the fewest
- * changes of arcs that are within their bounds: what mends another arc on the way costs nothing. Ties are broken by the order
- * of arcs.
+ * <p>While an arc is out of its bounds, one unit is sent round a cycle that contains it and takes no arc further out.
+ * If any flow keeps the bounds such a cycle exists, so this ends with all of them kept. Of such cycles it takes one
+ * with the fewest changes of arcs that are within their bounds: what mends another arc on the way costs nothing. Ties
+ * are broken by the order of arcs.
  */
 final class Circulation {
     private final List<List<Integer>> arcsAt = new ArrayList<>();

@@ -5,14 +5,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Answers a rebalance inside the JVM where the service cannot: small, deterministic, by the rules R1 to R6, R10 and R11.
+ * Answers a rebalance inside the JVM where the service cannot: small, deterministic, by the rules R1 to R6, R10 and
+ * R11.
  *
  * <ol>
- *   <li>A plan: where every copy should be in the end ({@link Planner}).</li>
- *   <li>Actives: a task in transit goes where the first pass said. Else the most caught up clients may have it: the plan's
- *       among them, else the owner, else the least loaded.</li>
- *   <li>Standbys: the least ranks after the active, the plan's first among equals.</li>
- *   <li>Warm-ups of what the plan still lacks, and a follow-up while that can make progress ({@link WarmupQueue}).</li>
+ *   <li>A plan: where every copy should be in the end ({@link Planner}).
+ *   <li>Actives: a task in transit goes where the first pass said. Else the most caught up clients may have it: the
+ *       plan's among them, else the owner, else the least loaded.
+ *   <li>Standbys: the least ranks after the active, the plan's first among equals.
+ *   <li>Warm-ups of what the plan still lacks, and a follow-up while that can make progress ({@link WarmupQueue}).
  * </ol>
  */
 final class Fallback {
@@ -26,14 +27,14 @@ final class Fallback {
     /**
      * The fallback's answer.
      *
-     * @param placement  who has which copy now
-     * @param plan       where all copies shall be in the end; null: this is it
+     * @param placement who has which copy now
+     * @param plan where all copies shall be in the end; null: this is it
      * @param followupMs delay of the follow-up, asked for by the first client; -1: none
-     * @param progress   what the follow-up waits for
-     * @param stalled    the plan is not reached and no copy has come nearer for several answers
+     * @param progress what the follow-up waits for
+     * @param stalled the plan is not reached and no copy has come nearer for several answers
      */
-    record Result(Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {
-    }
+    record Result(
+            Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {}
 
     private Fallback(Snapshot snapshot, Memory.Applied applied) {
         this.snapshot = snapshot;
@@ -48,7 +49,7 @@ final class Fallback {
      * Answers a rebalance.
      *
      * @param snapshot with at least one client
-     * @param applied  the last applied answer; null: none
+     * @param applied the last applied answer; null: none
      */
     static Result answer(Snapshot snapshot, Memory.Applied applied) {
         Fallback fallback = new Fallback(snapshot, applied);
@@ -100,8 +101,9 @@ final class Fallback {
     }
 
     /**
-     * Without memory, some tasks nobody's but caught up somewhere and others owned: this may be the second pass of a move whose
-     * first is not known. Moving more tasks now would let the group swing to and fro, so owners keep what they may.
+     * Without memory, some tasks nobody's but caught up somewhere and others owned: this may be the second pass of a
+     * move whose first is not known. Moving more tasks now would let the group swing to and fro, so owners keep what
+     * they may.
      */
     private boolean mayBeUnknownSecondPass() {
         if (previous.remembered() != null) {
@@ -194,7 +196,8 @@ final class Fallback {
         queue.serve();
         boolean waits = !reached && !queue.stalled();
         long followupMs = waits || snapshot.unknownLag()
-            ? AnswerCheck.withinLimits(snapshot.configs().probingRebalanceIntervalMs()) : -1;
+                ? AnswerCheck.withinLimits(snapshot.configs().probingRebalanceIntervalMs())
+                : -1;
         return new Result(answer, reached ? null : plan, followupMs, queue.progress(), queue.stalled());
     }
 
@@ -211,8 +214,10 @@ final class Fallback {
         List<Answer.Client> clients = perClient(snapshot, result.placement());
         if (result.followupMs() >= 0) {
             Answer.Client first = clients.get(0);
-            clients.set(0, new Answer.Client(first.processId(), first.active(), first.standby(), first.warmup(),
-                result.followupMs()));
+            clients.set(
+                    0,
+                    new Answer.Client(
+                            first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }
         List<Answer.Client> plan = result.plan() == null ? null : perClient(snapshot, result.plan());
         return new Answer(Answer.FALLBACK, clients, plan, result.progress());

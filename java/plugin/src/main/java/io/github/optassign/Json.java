@@ -6,6 +6,5 @@ import com.fasterxml.jackson.core.JsonFactory;
 final class Json {
     static final JsonFactory FACTORY = new JsonFactory();
 
-    private Json() {
-    }
+    private Json() {}
 }

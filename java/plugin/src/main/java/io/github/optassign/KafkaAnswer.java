@@ -11,8 +11,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 
 /** A checked answer in Kafka's own types (KIP-924). */
 final class KafkaAnswer {
-    private KafkaAnswer() {
-    }
+    private KafkaAnswer() {}
 
     /**
      * Converts an answer. To Kafka a warm-up is a standby.

@@ -9,7 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 
-/** The body of a response in memory, up to a limit: whatever answers at the service's address must not fill the heap. */
+/**
+ * The body of a response in memory, up to a limit: whatever answers at the service's address must not fill the heap.
+ */
 final class LimitedBody implements BodySubscriber<byte[]> {
     private final int limit;
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();

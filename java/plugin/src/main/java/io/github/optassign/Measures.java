@@ -3,11 +3,12 @@ package io.github.optassign;
 /**
  * How an answer compares with another: what moves, what has to be restored, how far actives are from balance.
  *
- * @param activeMoved    tasks that had an owner and get another
- * @param notCaughtUp    actives and standbys on clients that are not caught up
+ * @param activeMoved tasks that had an owner and get another
+ * @param notCaughtUp actives and standbys on clients that are not caught up
  * @param restoreOffsets offsets these have to replay
- * @param warmups        warm-ups
- * @param activeExcess   half of e (e + 1) at distance e from a client's balanced number of actives, summed over the clients
+ * @param warmups warm-ups
+ * @param activeExcess half of e (e + 1) at distance e from a client's balanced number of actives, summed over the
+ *     clients
  */
 record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeExcess) {
     /** Measures an answer. */
@@ -52,6 +53,6 @@ record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmu
     @Override
     public String toString() {
         return "active_moved=" + activeMoved + " not_caught_up=" + notCaughtUp + " restore_offsets=" + restoreOffsets
-            + " warmups=" + warmups + " active_excess=" + activeExcess;
+                + " warmups=" + warmups + " active_excess=" + activeExcess;
     }
 }

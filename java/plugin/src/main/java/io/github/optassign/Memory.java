@@ -22,21 +22,25 @@ final class Memory {
     private final ChangelogEnds changelogEnds = new ChangelogEnds();
     private volatile Applied applied;
 
-    private Memory() {
-    }
+    private Memory() {}
 
     /**
      * The last answer that was applied.
      *
-     * @param json         the TaskAssignment as the service, or the fallback, wrote it
-     * @param answeredAt   when it was decided, milliseconds since 1970 by the decider's clock
-     * @param answer       the same, read
-     * @param threads      process id to number of threads then: what the plan was made for
-     * @param owners       task to those who may list it as active as long as no other leader decides
+     * @param json the TaskAssignment as the service, or the fallback, wrote it
+     * @param answeredAt when it was decided, milliseconds since 1970 by the decider's clock
+     * @param answer the same, read
+     * @param threads process id to number of threads then: what the plan was made for
+     * @param owners task to those who may list it as active as long as no other leader decides
      * @param decidedNanos when it was decided, as of System.nanoTime
      */
-    record Applied(String json, long answeredAt, Answer answer, Map<String, Integer> threads,
-            Map<String, Set<String>> owners, long decidedNanos) {
+    record Applied(
+            String json,
+            long answeredAt,
+            Answer answer,
+            Map<String, Integer> threads,
+            Map<String, Set<String>> owners,
+            long decidedNanos) {
         /** An answer that was decided just now, for this snapshot. */
         static Applied of(String json, long answeredAt, Answer answer, Snapshot snapshot) {
             Map<String, Integer> threads = new HashMap<>();
@@ -56,16 +60,19 @@ final class Memory {
         }
 
         private static Set<String> union(Set<String> some, Set<String> more) {
-            return some.containsAll(more) ? some
-                : Stream.concat(some.stream(), more.stream()).collect(Collectors.toUnmodifiableSet());
+            return some.containsAll(more)
+                    ? some
+                    : Stream.concat(some.stream(), more.stream()).collect(Collectors.toUnmodifiableSet());
         }
 
         /**
-         * Whether another leader has decided since, so that this is not the last answer any more: a process that lost the lead
-         * and has it again still has what it remembered then, and Kafka does not say that somebody else led in between.
+         * Whether another leader has decided since, so that this is not the last answer any more: a process that lost
+         * the lead and has it again still has what it remembered then, and Kafka does not say that somebody else led in
+         * between.
          *
-         * <p>Told from a task whose owner it had not been given to and had not been with. Until another leader decides, a task
-         * is active with who is to have it, or nowhere (first pass), or, where the answer did not arrive, with who had it.
+         * <p>Told from a task whose owner it had not been given to and had not been with. Until another leader decides,
+         * a task is active with who is to have it, or nowhere (first pass), or, where the answer did not arrive, with
+         * who had it.
          */
         boolean overtaken(Snapshot now) {
             for (int c = 0; c < now.clientCount(); c++) {
@@ -81,8 +88,8 @@ final class Memory {
         }
 
         /**
-         * A date of today for an answer of ours that replaces another: later than that, also where that was dated by a clock
-         * that is ahead. Else the service would take its own older answer for the newer one.
+         * A date of today for an answer of ours that replaces another: later than that, also where that was dated by a
+         * clock that is ahead. Else the service would take its own older answer for the newer one.
          *
          * @param last what is replaced; null: nothing
          */

@@ -23,10 +23,11 @@ import org.slf4j.LoggerFactory;
  * optassign.url=http://optassign:8080
  * </pre>
  *
- * <p>Whatever goes wrong on our side, the application keeps running: where the service gives no answer that may be applied, or
- * the configuration is bad, the plug-in answers by itself ({@link Fallback}) and says why in one line of level WARN. Nothing is
- * thrown out of {@link #configure} or {@link #assign}, since Kafka would end the group leader's thread, and then that of
- * the next leader; only what leaves the JVM unusable (an OutOfMemoryError and the like) goes on.
+ * <p>Whatever goes wrong on our side, the application keeps running: where the service gives no answer that may be
+ * applied, or the configuration is bad, the plug-in answers by itself ({@link Fallback}) and says why in one line of
+ * level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would end the group leader's
+ * thread, and then that of the next leader; only what leaves the JVM unusable (an OutOfMemoryError and the like) goes
+ * on.
  *
  * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
  */
@@ -41,12 +42,11 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private Memory.Applied pending;
 
     /** Called by Kafka. */
-    public OptassignTaskAssignor() {
-    }
+    public OptassignTaskAssignor() {}
 
     /**
-     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside a
-     * rebalance.
+     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside
+     * a rebalance.
      *
      * @param configs the application's Streams configuration, such as its Properties
      * @throws ConfigException with the key, what was found and what is allowed
@@ -62,8 +62,10 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         PluginConfig.of(named);
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
         if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
-            throw new ConfigException(StreamsConfig.GROUP_PROTOCOL_CONFIG, protocol,
-                "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
+            throw new ConfigException(
+                    StreamsConfig.GROUP_PROTOCOL_CONFIG,
+                    protocol,
+                    "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
         }
     }
 
@@ -77,9 +79,13 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         } catch (Throwable e) {
             passOnFatal(e);
             config = null;
-            problem = "configuration: " + ServiceFailure.oneLine(e.getMessage() == null ? e.toString() : e.getMessage());
+            problem =
+                    "configuration: " + ServiceFailure.oneLine(e.getMessage() == null ? e.toString() : e.getMessage());
             if (REPORTED.add(problem)) {
-                LOG.error("optassign: application={} {}; the service is not asked until this is mended", application, problem);
+                LOG.error(
+                        "optassign: application={} {}; the service is not asked until this is mended",
+                        application,
+                        problem);
             }
         }
     }
@@ -95,15 +101,19 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             return assignment;
         } catch (Throwable e) {
             passOnFatal(e);
-            LOG.warn("optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
-                + "where its state may be, without standbys", application, e);
+            LOG.warn(
+                    "optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
+                            + "where its state may be, without standbys",
+                    application,
+                    e);
             return LastResort.assign(state, Instant.now());
         }
     }
 
     /** Remembers the answer, now that Kafka has taken it. */
     @Override
-    public void onAssignmentComputed(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+    public void onAssignmentComputed(
+            GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
         if (error == AssignmentError.NONE && pending != null) {
             Memory.of(application).applied(pending);
         } else if (error != AssignmentError.NONE) {

@@ -5,9 +5,9 @@ import java.util.Arrays;
 /**
  * Which clients have the copies of each task, by indices of a {@link Snapshot}.
  *
- * @param active  per task its client; -1 for none
+ * @param active per task its client; -1 for none
  * @param standby per task its clients, sorted
- * @param warmup  per task its clients, sorted; towards Kafka they are standbys
+ * @param warmup per task its clients, sorted; towards Kafka they are standbys
  */
 record Placement(int[] active, int[][] standby, int[][] warmup) {
     private static final int[] NOBODY = {};

@@ -4,11 +4,11 @@ import java.util.function.IntPredicate;
 import java.util.stream.LongStream;
 
 /**
- * Where the fallback wants every copy in the end: actives balanced per client and subtopology, in proportion to threads, by few
- * moves of little state; standbys as evenly as they can be without moving what is in place.
+ * Where the fallback wants every copy in the end: actives balanced per client and subtopology, in proportion to
+ * threads, by few moves of little state; standbys as evenly as they can be without moving what is in place.
  *
- * <p>A remembered plan that still fits the group is kept (R11): the service's in any case, since it knows goals this class does
- * not, our own unless what is assigned is as good (R7).
+ * <p>A remembered plan that still fits the group is kept (R11): the service's in any case, since it knows goals this
+ * class does not, our own unless what is assigned is as good (R7).
  */
 final class Planner {
     private final Snapshot snapshot;
@@ -68,8 +68,8 @@ final class Planner {
     }
 
     /**
-     * Copies that are restored and waiting where they would mend the balance take over. Without memory this is what makes the
-     * next plan agree with the last one; otherwise the group could warm up now this copy, now that one.
+     * Copies that are restored and waiting where they would mend the balance take over. Without memory this is what
+     * makes the next plan agree with the last one; otherwise the group could warm up now this copy, now that one.
      */
     private void takeWhatIsRestored() {
         int[] threads = snapshot.threads();
@@ -129,7 +129,9 @@ final class Planner {
         put(t, c);
     }
 
-    /** Of the tasks that clients over their quota have to give, the cheapest for the taker; of equals the greatest id. */
+    /**
+     * Of the tasks that clients over their quota have to give, the cheapest for the taker; of equals the greatest id.
+     */
     private int cheapest(int g, int taker, long[] quota) {
         int best = -1;
         for (int t = 0; t < active.length; t++) {
@@ -142,8 +144,9 @@ final class Planner {
     }
 
     /**
-     * Per subtopology and client the number of actives nearest to what is there that is balanced per client and subtopology, in
-     * stateful and in all actives per client. The shares themselves keep these bounds, so whole numbers do too (integral flow).
+     * Per subtopology and client the number of actives nearest to what is there that is balanced per client and
+     * subtopology, in stateful and in all actives per client. The shares themselves keep these bounds, so whole numbers
+     * do too (integral flow).
      */
     private long[][] quotas() {
         int clients = snapshot.clientCount();
@@ -173,9 +176,19 @@ final class Planner {
         Windows allWindows = Windows.of(active.length, 1, threads);
         for (int c = 0; c < clients; c++) {
             long ofStateful = sum(c, g -> stateful[g]);
-            flow.add(statefulNode + c, allNode + c, statefulWindows.low()[c], statefulWindows.high()[c], ofStateful);
+            flow.add(
+                    statefulNode + c,
+                    allNode + c,
+                    statefulWindows.low()[c],
+                    statefulWindows.high()[c],
+                    ofStateful);
             flow.add(statelessNode + c, allNode + c, 0, Long.MAX_VALUE, total[c] - ofStateful);
-            flow.add(allNode + c, allNode + clients, allWindows.low()[c], allWindows.high()[c], total[c]);
+            flow.add(
+                    allNode + c,
+                    allNode + clients,
+                    allWindows.low()[c],
+                    allWindows.high()[c],
+                    total[c]);
         }
         if (!flow.repair()) {
             throw new IllegalStateException("no balanced assignment of actives; one always exists");

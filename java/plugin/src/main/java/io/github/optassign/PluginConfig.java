@@ -32,6 +32,7 @@ final class PluginConfig {
 
     /** The first call to a service takes up to 50 ms on either side, so that a shorter time-out would trip on it. */
     static final int LEAST_TIMEOUT_MS = 200;
+
     static final int DEFAULT_TIMEOUT_MS = 2_000;
     static final int GREATEST_TIMEOUT_MS = 60_000;
 
@@ -44,25 +45,55 @@ final class PluginConfig {
     }
 
     static final ConfigDef DEFINITION = new ConfigDef()
-        .define(URL, Type.STRING, ConfigDef.NO_DEFAULT_VALUE,
-            ConfigDef.LambdaValidator.with(PluginConfig::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
-            Importance.HIGH, "Where the optassign service listens, without /v1/assign.")
-        .define(TIMEOUT_MS, Type.INT, DEFAULT_TIMEOUT_MS, ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
-            Importance.MEDIUM, "Milliseconds from the start of an assignment until the fallback answers instead of the "
-                + "service. The group leader's thread waits that long, and each of the others for it in one request, so at "
-                + "most a quarter of max.poll.interval.ms and half of request.timeout.ms is allowed.")
-        .define(TOKEN, Type.PASSWORD, null, Importance.MEDIUM, "The service's token, where it has one. Never logged.")
-        .define(TOKEN_FILE, Type.STRING, null, Importance.MEDIUM,
-            "A file of at most 64 KiB that holds the token, instead of " + TOKEN + ". It is read in every rebalance, so the "
-                + "token may change.")
-        .define(APPLICATION, Type.STRING, null, ConfigDef.LambdaValidator.with(PluginConfig::checkApplication,
-                () -> "not empty"), Importance.LOW, "The application's name towards the service; default: application.id.")
-        .define(MODE, Type.STRING, "active", ConfigDef.ValidString.in("active", "shadow"), Importance.MEDIUM,
-            "active: the service's answers are applied. shadow: they are only logged in comparison with the fallback's, "
-                + "which are applied.");
+            .define(
+                    URL,
+                    Type.STRING,
+                    ConfigDef.NO_DEFAULT_VALUE,
+                    ConfigDef.LambdaValidator.with(
+                            PluginConfig::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
+                    Importance.HIGH,
+                    "Where the optassign service listens, without /v1/assign.")
+            .define(
+                    TIMEOUT_MS,
+                    Type.INT,
+                    DEFAULT_TIMEOUT_MS,
+                    ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
+                    Importance.MEDIUM,
+                    "Milliseconds from the start of an assignment until the fallback answers instead of the "
+                            + "service. The group leader's thread waits that long, and each of the others for it in one request, so at "
+                            + "most a quarter of max.poll.interval.ms and half of request.timeout.ms is allowed.")
+            .define(
+                    TOKEN,
+                    Type.PASSWORD,
+                    null,
+                    Importance.MEDIUM,
+                    "The service's token, where it has one. Never logged.")
+            .define(
+                    TOKEN_FILE,
+                    Type.STRING,
+                    null,
+                    Importance.MEDIUM,
+                    "A file of at most 64 KiB that holds the token, instead of " + TOKEN
+                            + ". It is read in every rebalance, so the " + "token may change.")
+            .define(
+                    APPLICATION,
+                    Type.STRING,
+                    null,
+                    ConfigDef.LambdaValidator.with(PluginConfig::checkApplication, () -> "not empty"),
+                    Importance.LOW,
+                    "The application's name towards the service; default: application.id.")
+            .define(
+                    MODE,
+                    Type.STRING,
+                    "active",
+                    ConfigDef.ValidString.in("active", "shadow"),
+                    Importance.MEDIUM,
+                    "active: the service's answers are applied. shadow: they are only logged in comparison with the fallback's, "
+                            + "which are applied.");
 
     /** RFC 6750: what a bearer token is made of. Anything else would not survive a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
+
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final int GREATEST_TOKEN_FILE = 64 * 1024;
@@ -84,7 +115,7 @@ final class PluginConfig {
         unknown.removeAll(DEFINITION.names());
         if (!unknown.isEmpty()) {
             throw new ConfigException("Unknown configuration " + String.join(", ", unknown) + "; allowed: "
-                + String.join(", ", new TreeSet<>(DEFINITION.names())));
+                    + String.join(", ", new TreeSet<>(DEFINITION.names())));
         }
         Map<String, Object> parsed = DEFINITION.parse(ours);
         String url = (String) parsed.get(URL);
@@ -100,7 +131,7 @@ final class PluginConfig {
      * Reads and checks a configuration.
      *
      * @param configs all configs of the application: ours, {@code application.id}, {@code max.poll.interval.ms},
-     *                {@code request.timeout.ms}
+     *     {@code request.timeout.ms}
      * @throws ConfigException with the key, what was found and what is allowed
      */
     static PluginConfig of(Map<String, ?> configs) {
@@ -113,7 +144,9 @@ final class PluginConfig {
         if (name == null || name.toString().isBlank()) {
             name = configs.get(StreamsConfig.APPLICATION_ID_CONFIG);
         }
-        return name == null || name.toString().isBlank() ? "unknown" : name.toString().strip();
+        return name == null || name.toString().isBlank()
+                ? "unknown"
+                : name.toString().strip();
     }
 
     URI assignUri() {
@@ -203,13 +236,16 @@ final class PluginConfig {
     }
 
     private static ConfigException badTokenFile(Object file, String found) {
-        return new ConfigException(TOKEN_FILE, file, "allowed: a readable regular file of at most " + GREATEST_TOKEN_FILE
-            + " bytes; found " + found);
+        return new ConfigException(
+                TOKEN_FILE,
+                file,
+                "allowed: a readable regular file of at most " + GREATEST_TOKEN_FILE + " bytes; found " + found);
     }
 
     private static Password checkedToken(String name, String token) {
         if (!TOKEN_TEXT.matcher(token).matches()) {
-            throw new ConfigException(name, "[hidden]", "allowed: a token of letters, digits and -._~+/ , at its end =");
+            throw new ConfigException(
+                    name, "[hidden]", "allowed: a token of letters, digits and -._~+/ , at its end =");
         }
         return new Password(token);
     }
@@ -225,14 +261,18 @@ final class PluginConfig {
         int requestMs = consumersOwn(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
         int most = Math.min(pollMs / 4, requestMs / 2);
         if (timeoutMs > most) {
-            throw new ConfigException(TIMEOUT_MS, timeoutMs, "allowed: at most " + most + ", the lesser of a quarter of "
-                + poll + " (" + pollMs + ") and half of " + request + " (" + requestMs + ")");
+            throw new ConfigException(
+                    TIMEOUT_MS,
+                    timeoutMs,
+                    "allowed: at most " + most + ", the lesser of a quarter of " + poll + " (" + pollMs
+                            + ") and half of " + request + " (" + requestMs + ")");
         }
     }
 
     /** As the consumer has it, or as a Streams configuration may set it for the consumer. */
     private static int consumersOwn(Map<String, ?> configs, String name, int otherwise) {
-        for (String key : new String[] {StreamsConfig.mainConsumerPrefix(name), StreamsConfig.consumerPrefix(name), name}) {
+        for (String key :
+                new String[] {StreamsConfig.mainConsumerPrefix(name), StreamsConfig.consumerPrefix(name), name}) {
             if (configs.get(key) != null) {
                 return (Integer) ConfigDef.parseType(key, configs.get(key), Type.INT);
             }

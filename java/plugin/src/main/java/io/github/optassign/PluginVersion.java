@@ -8,8 +8,7 @@ import java.util.Properties;
 final class PluginVersion {
     static final String VERSION = read();
 
-    private PluginVersion() {
-    }
+    private PluginVersion() {}
 
     private static String read() {
         try (InputStream in = PluginVersion.class.getResourceAsStream("plugin.properties")) {

@@ -7,14 +7,13 @@ import java.util.Map;
 /**
  * What was assigned before a rebalance, from what the clients list and from memory.
  *
- * <p>Kafka lists every task directory on a client's disk as a previous standby, dropped copies too, so who was assigned is
- * known only from memory. A task in transit is active nowhere, given up by its old owner and not yet with the new one
- * (KIP-429): only memory knows who is to have it.
+ * <p>Kafka lists every task directory on a client's disk as a previous standby, dropped copies too, so who was assigned
+ * is known only from memory. A task in transit is active nowhere, given up by its old owner and not yet with the new
+ * one (KIP-429): only memory knows who is to have it.
  */
 final class Previous {
     /** What was last seen of a copy that an answer waited for. */
-    record Progress(long lag, int idle) {
-    }
+    record Progress(long lag, int idle) {}
 
     private final Snapshot snapshot;
     private final Placement remembered;
@@ -34,7 +33,8 @@ final class Previous {
         this.snapshot = snapshot;
         remembered = applied == null ? null : placement(applied.answer().clients());
         plan = applied == null ? null : planOf(applied);
-        planIsFallbacks = applied != null && Answer.FALLBACK.equals(applied.answer().assignor());
+        planIsFallbacks =
+                applied != null && Answer.FALLBACK.equals(applied.answer().assignor());
         if (applied != null) {
             for (Answer.Progress seen : applied.answer().progress()) {
                 Integer t = snapshot.taskIndex(seen.task());
@@ -52,7 +52,9 @@ final class Previous {
         }
     }
 
-    /** One who lists the task as active; of several the remembered one, else the one that runs it, else the least id. */
+    /**
+     * One who lists the task as active; of several the remembered one, else the one that runs it, else the least id.
+     */
     private void findOwner(int t) {
         int first = -1;
         int running = -1;
@@ -112,10 +114,14 @@ final class Previous {
         if (!threads.equals(applied.threads())) {
             return null;
         }
-        Placement found = applied.answer().plan() == null ? remembered : placement(applied.answer().plan());
+        Placement found = applied.answer().plan() == null
+                ? remembered
+                : placement(applied.answer().plan());
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int standbys = snapshot.logged(t) ? snapshot.standbysPerTask() : 0;
-            if (found.active()[t] < 0 || found.standby()[t].length != standbys || found.hasStandby(t, found.active()[t])) {
+            if (found.active()[t] < 0
+                    || found.standby()[t].length != standbys
+                    || found.hasStandby(t, found.active()[t])) {
                 return null;
             }
         }
@@ -151,8 +157,8 @@ final class Previous {
     }
 
     /**
-     * Who had which copy before, if all of it is known: owners, and by memory the standbys. Without memory directories are
-     * believed to be standbys if each task has exactly as many as it must. Null: not known.
+     * Who had which copy before, if all of it is known: owners, and by memory the standbys. Without memory directories
+     * are believed to be standbys if each task has exactly as many as it must. Null: not known.
      */
     Placement assigned() {
         Placement before = Placement.empty(snapshot.taskCount());
@@ -171,9 +177,13 @@ final class Previous {
         return before;
     }
 
-    /** Whether the task was a standby there as far as anybody knows: by memory, or else by the directory on the disk. */
+    /**
+     * Whether the task was a standby there as far as anybody knows: by memory, or else by the directory on the disk.
+     */
     boolean hadStandby(int t, int c) {
-        return remembered != null ? remembered.hasStandby(t, c) : snapshot.previousStandby(c).get(t);
+        return remembered != null
+                ? remembered.hasStandby(t, c)
+                : snapshot.previousStandby(c).get(t);
     }
 
     boolean underWay(int t, int c) {

@@ -19,14 +19,17 @@ import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
  * {@code max.poll.interval.ms}. So that is left to a thread of its own, and not waited for longer than for the service.
  */
 final class Racks {
-    private Racks() {
-    }
+    private Racks() {}
 
     /** A partition of a task, with the racks of its replicas. */
     record Partition(String topic, int number, boolean source, boolean changelog, Set<String> racks) {
         private static Partition of(TaskTopicPartition partition) {
-            return new Partition(partition.topicPartition().topic(), partition.topicPartition().partition(),
-                partition.isSource(), partition.isChangelog(), new TreeSet<>(partition.rackIds().orElse(Set.of())));
+            return new Partition(
+                    partition.topicPartition().topic(),
+                    partition.topicPartition().partition(),
+                    partition.isSource(),
+                    partition.isChangelog(),
+                    new TreeSet<>(partition.rackIds().orElse(Set.of())));
         }
     }
 
@@ -65,11 +68,13 @@ final class Racks {
     private static List<List<Partition>> ask(Snapshot snapshot) {
         List<List<Partition>> perTask = new ArrayList<>(snapshot.taskCount());
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            perTask.add(snapshot.info(t).topicPartitions().stream().map(Partition::of).sorted(Comparator
-                .comparing(Partition::topic)
-                .thenComparingInt(Partition::number)
-                .thenComparing(Partition::source)
-                .thenComparing(Partition::changelog)).toList());
+            perTask.add(snapshot.info(t).topicPartitions().stream()
+                    .map(Partition::of)
+                    .sorted(Comparator.comparing(Partition::topic)
+                            .thenComparingInt(Partition::number)
+                            .thenComparing(Partition::source)
+                            .thenComparing(Partition::changelog))
+                    .toList());
         }
         return perTask;
     }

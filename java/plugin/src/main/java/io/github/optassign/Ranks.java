@@ -1,11 +1,12 @@
 package io.github.optassign;
 
 /**
- * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and offsets.
+ * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
+ * offsets.
  *
- * <p>Rank 0 is caught up: running here, or a lag within {@code acceptable.recovery.lag}. A lag that is not known ranks 1 where
- * the task's directory is on the client's disk, else 2. Otherwise the lag is the rank. For a task without a changelog every
- * client has rank 0.
+ * <p>Rank 0 is caught up: running here, or a lag within {@code acceptable.recovery.lag}. A lag that is not known ranks
+ * 1 where the task's directory is on the client's disk, else 2. Otherwise the lag is the rank. For a task without a
+ * changelog every client has rank 0.
  */
 final class Ranks {
     private final Snapshot snapshot;

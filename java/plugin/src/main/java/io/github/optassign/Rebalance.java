@@ -11,7 +11,9 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One rebalance from Kafka's state to Kafka's assignment: ask the service, check its answer, else fall back; log it. */
+/**
+ * One rebalance from Kafka's state to Kafka's assignment: ask the service, check its answer, else fall back; log it.
+ */
 final class Rebalance {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
 
@@ -26,8 +28,7 @@ final class Rebalance {
     private Memory.Applied toRemember;
 
     /** What the service or the fallback decided, and what is to be remembered of it if it is applied. */
-    private record Decided(CheckedAnswer answer, Memory.Applied remembered) {
-    }
+    private record Decided(CheckedAnswer answer, Memory.Applied remembered) {}
 
     /**
      * Reads Kafka's state.
@@ -94,7 +95,8 @@ final class Rebalance {
         String remembered = before == null ? null : before.json();
         byte[] body = SnapshotWriter.write(snapshot, application, Instant.now(), remembered, partitions);
         long sent = System.nanoTime();
-        ServiceClient.Reply reply = new ServiceClient(config).ask(body, before == null ? -1 : before.answeredAt(), deadline);
+        ServiceClient.Reply reply =
+                new ServiceClient(config).ask(body, before == null ? -1 : before.answeredAt(), deadline);
         roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
         Answer answer = AnswerReader.read(reply.json());
         CheckedAnswer checked = AnswerCheck.check(snapshot, answer);
@@ -128,25 +130,46 @@ final class Rebalance {
     private void warn(String failure, long askedMs, Decided applied) {
         String service = config == null ? "" : config.assignUri() + " ";
         Measures measures = Measures.of(snapshot, applied.answer().placement());
-        LOG.warn("optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
-                + "warmups={} followup_ms={}", application, service, failure, askedMs, measures.activeMoved(),
-            measures.warmups(), orNone(applied.answer().firstFollowupMs()));
+        LOG.warn(
+                "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
+                        + "warmups={} followup_ms={}",
+                application,
+                service,
+                failure,
+                askedMs,
+                measures.activeMoved(),
+                measures.warmups(),
+                orNone(applied.answer().firstFollowupMs()));
     }
 
     private void inform(Decided applied) {
         Measures measures = Measures.of(snapshot, applied.answer().placement());
-        LOG.info("optassign: application={} tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
-                + "total_ms={} round_trip_ms={}", application, snapshot.taskCount(), snapshot.clientCount(),
-            ServiceFailure.oneLine(applied.remembered().answer().assignor()), measures.activeMoved(), measures.warmups(),
-            orNone(applied.answer().firstFollowupMs()), elapsedMs(), orNone(roundTripMs));
+        LOG.info(
+                "optassign: application={} tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
+                        + "total_ms={} round_trip_ms={}",
+                application,
+                snapshot.taskCount(),
+                snapshot.clientCount(),
+                ServiceFailure.oneLine(applied.remembered().answer().assignor()),
+                measures.activeMoved(),
+                measures.warmups(),
+                orNone(applied.answer().firstFollowupMs()),
+                elapsedMs(),
+                orNone(roundTripMs));
     }
 
     private void compare(Decided service, Decided applied) {
-        LOG.info("optassign: application={} shadow: tasks={} clients={} service ({}): {}; applied (fallback): {}; "
-                + "total_ms={} round_trip_ms={}", application, snapshot.taskCount(), snapshot.clientCount(),
-            ServiceFailure.oneLine(service.remembered().answer().assignor()),
-            Measures.of(snapshot, service.answer().placement()), Measures.of(snapshot, applied.answer().placement()),
-            elapsedMs(), orNone(roundTripMs));
+        LOG.info(
+                "optassign: application={} shadow: tasks={} clients={} service ({}): {}; applied (fallback): {}; "
+                        + "total_ms={} round_trip_ms={}",
+                application,
+                snapshot.taskCount(),
+                snapshot.clientCount(),
+                ServiceFailure.oneLine(service.remembered().answer().assignor()),
+                Measures.of(snapshot, service.answer().placement()),
+                Measures.of(snapshot, applied.answer().placement()),
+                elapsedMs(),
+                orNone(roundTripMs));
     }
 
     private long elapsedMs() {

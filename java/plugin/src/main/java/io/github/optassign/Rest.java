@@ -1,8 +1,8 @@
 package io.github.optassign;
 
 /**
- * Whether what was assigned before may simply stay (R7): it is known, keeps R1 to R5, no lag is unknown, and it is balanced in
- * all five windows. Then any other arrangement would be movement for nothing.
+ * Whether what was assigned before may simply stay (R7): it is known, keeps R1 to R5, no lag is unknown, and it is
+ * balanced in all five windows. Then any other arrangement would be movement for nothing.
  */
 final class Rest {
     private final Snapshot snapshot;
@@ -78,8 +78,9 @@ final class Rest {
             }
         }
         int perTask = snapshot.standbysPerTask() + 1;
-        boolean balanced = inside(snapshot.taskCount(), 1, active) && inside(statefulTasks, 1, stateful)
-            && inside(loggedTasks, perTask, copies);
+        boolean balanced = inside(snapshot.taskCount(), 1, active)
+                && inside(statefulTasks, 1, stateful)
+                && inside(loggedTasks, perTask, copies);
         for (int g = 0; g < subtopologies && balanced; g++) {
             balanced = inside(tasksIn[g], 1, activeIn[g]) && inside(loggedIn[g], perTask, copiesIn[g]);
         }

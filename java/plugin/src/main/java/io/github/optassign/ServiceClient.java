@@ -45,18 +45,17 @@ final class ServiceClient {
     /**
      * What the service said.
      *
-     * @param json       the TaskAssignment, not yet read
+     * @param json the TaskAssignment, not yet read
      * @param answeredAt the service's clock, milliseconds since 1970
      */
-    record Reply(String json, long answeredAt) {
-    }
+    record Reply(String json, long answeredAt) {}
 
     /**
      * Posts a snapshot and waits for the answer.
      *
-     * @param snapshot     the ApplicationState as JSON
+     * @param snapshot the ApplicationState as JSON
      * @param rememberedAt when the remembered answer in it was decided, milliseconds since 1970; -1: there is none
-     * @param deadline     as of System.nanoTime; nothing waits longer
+     * @param deadline as of System.nanoTime; nothing waits longer
      * @throws ServiceFailure if there is no answer of status 200 and protocol 1 in time
      */
     Reply ask(byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure {
@@ -83,9 +82,8 @@ final class ServiceClient {
         if (leftMs <= 0) {
             throw tooLate();
         }
-        CompletableFuture<HttpResponse<byte[]>> call = http.sendAsync(
-            request(snapshot, rememberedAt, leftMs),
-            head -> new LimitedBody(GREATEST_ANSWER));
+        CompletableFuture<HttpResponse<byte[]>> call =
+                http.sendAsync(request(snapshot, rememberedAt, leftMs), head -> new LimitedBody(GREATEST_ANSWER));
         try {
             // The request's own time-out ends with the head of the response; this one covers the body too.
             return reply(call.get(leftMs, TimeUnit.MILLISECONDS));
@@ -103,13 +101,13 @@ final class ServiceClient {
 
     private HttpRequest request(byte[] snapshot, long rememberedAt, long leftMs) {
         HttpRequest.Builder request = HttpRequest.newBuilder(config.assignUri())
-            .timeout(Duration.ofMillis(leftMs))
-            .header("Content-Type", "application/json")
-            .header("Optassign-Protocol", PROTOCOL)
-            .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)))
-            .header("Optassign-Mode", config.mode().name().toLowerCase(Locale.ROOT))
-            .header("Optassign-Plugin", PluginVersion.VERSION)
-            .POST(HttpRequest.BodyPublishers.ofByteArray(snapshot));
+                .timeout(Duration.ofMillis(leftMs))
+                .header("Content-Type", "application/json")
+                .header("Optassign-Protocol", PROTOCOL)
+                .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)))
+                .header("Optassign-Mode", config.mode().name().toLowerCase(Locale.ROOT))
+                .header("Optassign-Plugin", PluginVersion.VERSION)
+                .POST(HttpRequest.BodyPublishers.ofByteArray(snapshot));
         if (rememberedAt >= 0) {
             request.header("Optassign-Remembered-At", Long.toString(rememberedAt));
         }
@@ -134,7 +132,10 @@ final class ServiceClient {
         }
         String json;
         try {
-            json = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(response.body())).toString();
+            json = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(response.body()))
+                    .toString();
         } catch (CharacterCodingException e) {
             throw new ServiceFailure("found an answer that is not UTF-8");
         }
@@ -144,7 +145,8 @@ final class ServiceClient {
     /** Our own clock's where the service says nothing, or nothing that it would take back. */
     private static long answeredAt(HttpResponse<byte[]> response) {
         try {
-            long at = response.headers().firstValueAsLong("Optassign-Answered-At").orElse(-1);
+            long at =
+                    response.headers().firstValueAsLong("Optassign-Answered-At").orElse(-1);
             return at >= 0 && at <= LATEST_ANSWERED_AT ? at : System.currentTimeMillis();
         } catch (NumberFormatException e) {
             return System.currentTimeMillis();

@@ -15,10 +15,11 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.assignment.TaskInfo;
 
 /**
- * What one rebalance knows, in arrays: tasks and clients are sorted once, and from here on a task or a client is its index.
+ * What one rebalance knows, in arrays: tasks and clients are sorted once, and from here on a task or a client is its
+ * index.
  *
- * <p>Tasks sort by (name of the topology, subtopology, partition), clients by the text of their process id, so that nothing
- * behind this class depends on the order of Kafka's hash maps. Lags are offsets.
+ * <p>Tasks sort by (name of the topology, subtopology, partition), clients by the text of their process id, so that
+ * nothing behind this class depends on the order of Kafka's hash maps. Lags are offsets.
  */
 final class Snapshot {
     /** Lag of an active task that runs here (Kafka's Task.LATEST_OFFSET). */
@@ -28,10 +29,10 @@ final class Snapshot {
     /** No lag: the client says nothing of the task, or the task has no changelog. */
     static final long NONE = Long.MIN_VALUE;
 
-    private static final Comparator<TaskId> TASK_ORDER = Comparator
-        .comparing((TaskId task) -> task.topologyName() == null ? "" : task.topologyName())
-        .thenComparingInt(TaskId::subtopology)
-        .thenComparingInt(TaskId::partition);
+    private static final Comparator<TaskId> TASK_ORDER = Comparator.comparing(
+                    (TaskId task) -> task.topologyName() == null ? "" : task.topologyName())
+            .thenComparingInt(TaskId::subtopology)
+            .thenComparingInt(TaskId::partition);
 
     private final AssignmentConfigs configs;
     private final TaskId[] tasks;
@@ -121,7 +122,7 @@ final class Snapshot {
         for (int t = 1; t < sorted.length; t++) {
             TaskId before = sorted[t - 1];
             boolean same = before.subtopology() == sorted[t].subtopology()
-                && Objects.equals(before.topologyName(), sorted[t].topologyName());
+                    && Objects.equals(before.topologyName(), sorted[t].topologyName());
             numbers[t] = same ? numbers[t - 1] : numbers[t - 1] + 1;
         }
         return numbers;

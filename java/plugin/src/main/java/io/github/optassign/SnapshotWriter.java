@@ -43,8 +43,13 @@ final class SnapshotWriter {
      * @param partitions per task its partitions; an empty list: racks do not matter
      * @throws IOException never in practice: the JSON is written to memory
      */
-    static byte[] write(Snapshot snapshot, String application, Instant takenAt, String remembered,
-            List<List<Racks.Partition>> partitions) throws IOException {
+    static byte[] write(
+            Snapshot snapshot,
+            String application,
+            Instant takenAt,
+            String remembered,
+            List<List<Racks.Partition>> partitions)
+            throws IOException {
         try (ByteArrayBuilder bytes = new ByteArrayBuilder(64 * 1024)) {
             try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
                 new SnapshotWriter(snapshot, partitions).writeAll(json, application, takenAt, remembered);
@@ -53,7 +58,8 @@ final class SnapshotWriter {
         }
     }
 
-    private void writeAll(JsonGenerator json, String application, Instant takenAt, String remembered) throws IOException {
+    private void writeAll(JsonGenerator json, String application, Instant takenAt, String remembered)
+            throws IOException {
         json.writeStartObject();
         json.writeNumberField("format", 1);
         json.writeStringField("application", application);
@@ -160,7 +166,10 @@ final class SnapshotWriter {
             json.writeStringField("rack", client.rackId().get());
         }
         if (client.hostInfo().isPresent()) {
-            json.writeStringField("host", client.hostInfo().get().host() + ":" + client.hostInfo().get().port());
+            json.writeStringField(
+                    "host",
+                    client.hostInfo().get().host() + ":"
+                            + client.hostInfo().get().port());
         }
         json.writeEndObject();
     }

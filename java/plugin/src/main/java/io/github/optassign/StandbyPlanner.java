@@ -1,8 +1,9 @@
 package io.github.optassign;
 
 /**
- * The standbys of the fallback's plan, once its actives are decided. What is in place stays where it fits; the rest goes where
- * it costs least among clients that still have room; then clients below their share take over from those above theirs.
+ * The standbys of the fallback's plan, once its actives are decided. What is in place stays where it fits; the rest
+ * goes where it costs least among clients that still have room; then clients below their share take over from those
+ * above theirs.
  */
 final class StandbyPlanner {
     private final Snapshot snapshot;
@@ -62,12 +63,13 @@ final class StandbyPlanner {
 
     private boolean room(int t, int c) {
         int g = snapshot.subtopology(t);
-        return copies[c] < windows.high()[c] && subtopologyCopies[g][c] < ofSubtopology[g].high()[c];
+        return copies[c] < windows.high()[c]
+                && subtopologyCopies[g][c] < ofSubtopology[g].high()[c];
     }
 
     /**
-     * Caught up copies stay: first those known to have been standbys, then other state on a disk, such as that of former
-     * actives. Without memory nobody knows which directories were standbys; what lags least was most likely one.
+     * Caught up copies stay: first those known to have been standbys, then other state on a disk, such as that of
+     * former actives. Without memory nobody knows which directories were standbys; what lags least was most likely one.
      */
     private void keep() {
         for (boolean standbys : new boolean[] {true, false}) {
@@ -76,7 +78,8 @@ final class StandbyPlanner {
                     int best = -1;
                     for (int c = 0; c < snapshot.clientCount(); c++) {
                         boolean was = standbys ? previous.hadStandby(t, c) : snapshot.holder(c, t);
-                        boolean fits = was && !plan.hasCopy(t, c) && ranks.of(t, c) == 0 && copies[c] < windows.high()[c];
+                        boolean fits =
+                                was && !plan.hasCopy(t, c) && ranks.of(t, c) == 0 && copies[c] < windows.high()[c];
                         if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
                             best = c;
                         }
@@ -112,10 +115,15 @@ final class StandbyPlanner {
         int order = Boolean.compare(copies[a] >= windows.high()[a], copies[b] >= windows.high()[b]);
         order = order != 0 ? order : Boolean.compare(!room(t, a), !room(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
-        return order != 0 ? order : Long.compare((copies[a] + 1) * snapshot.threads(b), (copies[b] + 1) * snapshot.threads(a));
+        return order != 0
+                ? order
+                : Long.compare((copies[a] + 1) * snapshot.threads(b), (copies[b] + 1) * snapshot.threads(a));
     }
 
-    /** Standbys to clients below their windows from those that can spare one, then from clients above to those with room. */
+    /**
+     * Standbys to clients below their windows from those that can spare one, then from clients above to those with
+     * room.
+     */
     private void even() {
         for (int c = 0; c < snapshot.clientCount(); c++) {
             boolean moved = true;
@@ -131,7 +139,9 @@ final class StandbyPlanner {
         }
     }
 
-    /** Moves the cheapest standby from one client to another, either of which may be -1: any that stays in its window. */
+    /**
+     * Moves the cheapest standby from one client to another, either of which may be -1: any that stays in its window.
+     */
     private boolean moveCheapest(int from, int to) {
         int task = -1;
         int giver = -1;

@@ -7,16 +7,16 @@ import java.util.List;
 /**
  * Which of the plan's copies to warm up in this rebalance (R6), and whether waiting for them makes sense (R11).
  *
- * <p>In the queue stand the plan's copies on clients that have no copy of the task in this answer. The order: those that lag
- * before those that are caught up and only wait for their turn; those that make progress before those that have not for
- * {@link #PATIENCE} answers; those under way; those with most state to lose; actives before standbys; the least lag.
+ * <p>In the queue stand the plan's copies on clients that have no copy of the task in this answer. The order: those
+ * that lag before those that are caught up and only wait for their turn; those that make progress before those that
+ * have not for {@link #PATIENCE} answers; those under way; those with most state to lose; actives before standbys; the
+ * least lag.
  */
 final class WarmupQueue {
     /** Answers over which a lag may stay as it is before the copy goes to the end of the queue. */
     static final int PATIENCE = 3;
 
-    private record Waiting(int task, int client, long offsets, int idle) {
-    }
+    private record Waiting(int task, int client, long offsets, int idle) {}
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -42,15 +42,14 @@ final class WarmupQueue {
                 }
             }
         }
-        queue.sort(Comparator
-            .comparing((Waiting copy) -> ranks.of(copy.task, copy.client) == 0)
-            .thenComparing(copy -> copy.idle >= PATIENCE)
-            .thenComparing(copy -> !previous.underWay(copy.task, copy.client))
-            .thenComparing(this::toLose, Comparator.reverseOrder())
-            .thenComparing(copy -> plan.active()[copy.task] != copy.client)
-            .thenComparingLong(Waiting::offsets)
-            .thenComparingInt(Waiting::task)
-            .thenComparingInt(Waiting::client));
+        queue.sort(Comparator.comparing((Waiting copy) -> ranks.of(copy.task, copy.client) == 0)
+                .thenComparing(copy -> copy.idle >= PATIENCE)
+                .thenComparing(copy -> !previous.underWay(copy.task, copy.client))
+                .thenComparing(this::toLose, Comparator.reverseOrder())
+                .thenComparing(copy -> plan.active()[copy.task] != copy.client)
+                .thenComparingLong(Waiting::offsets)
+                .thenComparingInt(Waiting::task)
+                .thenComparingInt(Waiting::client));
     }
 
     private void wait(int t, int c) {
@@ -112,7 +111,8 @@ final class WarmupQueue {
     /** Whether everything waited for has stood still for long, so that another rebalance would not help. */
     boolean stalled() {
         boolean waiting = !queue.isEmpty() || !restoring.isEmpty();
-        return waiting && queue.stream().allMatch(copy -> copy.idle >= PATIENCE)
-            && restoring.stream().allMatch(copy -> copy.idle >= PATIENCE);
+        return waiting
+                && queue.stream().allMatch(copy -> copy.idle >= PATIENCE)
+                && restoring.stream().allMatch(copy -> copy.idle >= PATIENCE);
     }
 }

@@ -4,13 +4,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The balanced counts of one kind of copies (KIP-441, "Defining balance", for clients of unequal size): per client from the
- * floor to the ceiling of its share, and shares are proportional to threads.
+ * The balanced counts of one kind of copies (KIP-441, "Defining balance", for clients of unequal size): per client from
+ * the floor to the ceiling of its share, and shares are proportional to threads.
  *
- * <p>No client can have more than one copy of a task, so a share ends at the number of tasks; what that cuts off is shared
- * among the others in proportion, from the greatest client down.
+ * <p>No client can have more than one copy of a task, so a share ends at the number of tasks; what that cuts off is
+ * shared among the others in proportion, from the greatest client down.
  *
- * @param low  per client the least balanced count
+ * @param low per client the least balanced count
  * @param high per client the greatest balanced count
  */
 record Windows(long[] low, long[] high) {
@@ -54,8 +54,10 @@ record Windows(long[] low, long[] high) {
 
     /** By how much the excess falls if one goes from one client to another; negative: it rises. */
     long gain(long[] counts, int from, int to) {
-        return excess(from, counts[from]) - excess(from, counts[from] - 1)
-            + excess(to, counts[to]) - excess(to, counts[to] + 1);
+        return excess(from, counts[from])
+                - excess(from, counts[from] - 1)
+                + excess(to, counts[to])
+                - excess(to, counts[to] + 1);
     }
 
     private long excess(int c, long count) {

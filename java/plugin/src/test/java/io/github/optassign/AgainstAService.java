@@ -9,7 +9,10 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered before. */
+/**
+ * Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered
+ * before.
+ */
 abstract class AgainstAService {
     static final ObjectMapper JSON = new ObjectMapper();
     static final String VALID = ServiceFailuresTest.VALID;

@@ -7,8 +7,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 
 /** Looks into what Kafka is given. */
 final class Assignments {
-    private Assignments() {
-    }
+    private Assignments() {}
 
     /** Task to the number of the client (as {@link TestGroup} counts them, from 1) that has its active. */
     static Map<String, Integer> owners(TaskAssignment assignment) {
@@ -16,7 +15,8 @@ final class Assignments {
         for (KafkaStreamsAssignment client : assignment.assignment()) {
             client.tasks().values().forEach(task -> {
                 if (task.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE) {
-                    owners.put(task.id().toString(), (int) client.processId().id().getLeastSignificantBits());
+                    owners.put(
+                            task.id().toString(), (int) client.processId().id().getLeastSignificantBits());
                 }
             });
         }

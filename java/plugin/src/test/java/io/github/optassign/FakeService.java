@@ -39,6 +39,7 @@ final class FakeService implements AutoCloseable {
     final List<Headers> headers = Collections.synchronizedList(new ArrayList<>());
     /** Keeps a slow service waiting until the test is over. */
     final CountDownLatch closing = new CountDownLatch(1);
+
     volatile Behaviour behaviour = (exchange, body) -> "{}";
 
     FakeService() throws IOException {

@@ -77,7 +77,9 @@ class FallbackPropertyTest {
         settles(false, true);
     }
 
-    /** From any group: rules kept at every step, no follow-up after as many rebalances as the slots need, and then rest. */
+    /**
+     * From any group: rules kept at every step, no follow-up after as many rebalances as the slots need, and then rest.
+     */
     private void settles(boolean memory, boolean keepState) {
         for (int seed = 0; seed < 600; seed++) {
             TestGroup group = TestGroup.random(new Random(seed));
@@ -98,7 +100,8 @@ class FallbackPropertyTest {
                 group.settle(answer, keepState);
             }
             Fallback.Result again = Fallback.answer(group.snapshot(), applied);
-            // Directories of dropped copies look like standbys, so without memory nobody knows which of them were assigned.
+            // Directories of dropped copies look like standbys, so without memory nobody knows which of them were
+            // assigned.
             if (memory || !keepState) {
                 assertTrue(again.placement().sameCopies(result.placement()), history.toString());
                 assertEquals(-1, again.followupMs(), history.toString());
@@ -119,10 +122,14 @@ class FallbackPropertyTest {
             Fallback.Result second = Fallback.answer(group.snapshot(), applied);
             for (int t = 0; t < group.snapshot().taskCount(); t++) {
                 if (new Previous(group.snapshot(), applied).inTransit(t)) {
-                    boolean hardlyWorse = new Ranks(group.snapshot()).offsets(t, first.placement().active()[t])
-                        <= group.acceptableLag;
-                    boolean same = first.placement().active()[t] == second.placement().active()[t];
-                    assertTrue(same || !hardlyWorse, "seed " + seed + " task " + group.snapshot().taskName(t) + "\n" + group);
+                    boolean hardlyWorse = new Ranks(group.snapshot())
+                                    .offsets(t, first.placement().active()[t])
+                            <= group.acceptableLag;
+                    boolean same =
+                            first.placement().active()[t] == second.placement().active()[t];
+                    assertTrue(
+                            same || !hardlyWorse,
+                            "seed " + seed + " task " + group.snapshot().taskName(t) + "\n" + group);
                 }
             }
         }

@@ -21,13 +21,16 @@ class FallbackTest {
 
     private static List<Integer> activeCounts(TestGroup group, Fallback.Result result) {
         List<Integer> counts = new ArrayList<>();
-        Fallback.named(group.snapshot(), result).clients().forEach(client -> counts.add(client.active().size()));
+        Fallback.named(group.snapshot(), result)
+                .clients()
+                .forEach(client -> counts.add(client.active().size()));
         return counts;
     }
 
     @Test
     void coldStartIsBalancedAtOncePerThreadAndSubtopology() {
-        TestGroup group = TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, 0).tasks(1, 4, TestGroup.Kind.STATELESS, 0);
+        TestGroup group =
+                TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, 0).tasks(1, 4, TestGroup.Kind.STATELESS, 0);
         group.client(2).threads = 2;
         group.standbys = 1;
         Fallback.Result result = answer(group, null);
@@ -38,7 +41,11 @@ class FallbackTest {
         assertEquals(0, result.placement().warmups());
         for (int g = 0; g < 2; g++) {
             String prefix = g + "_";
-            assertEquals(2, client(group, result, 2).active().stream().filter(id -> id.startsWith(prefix)).count());
+            assertEquals(
+                    2,
+                    client(group, result, 2).active().stream()
+                            .filter(id -> id.startsWith(prefix))
+                            .count());
         }
     }
 
@@ -59,11 +66,11 @@ class FallbackTest {
         TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100_000);
         group.runs(0, "0_0").runs(1, "0_1").holds(0, "0_1", 0).holds(1, "0_0", 0);
         List<Answer.Client> now = List.of(
-            new Answer.Client(group.client(0).name(), List.of("0_0"), List.of(), List.of(), null),
-            new Answer.Client(group.client(1).name(), List.of("0_1"), List.of(), List.of(), null));
+                new Answer.Client(group.client(0).name(), List.of("0_0"), List.of(), List.of(), null),
+                new Answer.Client(group.client(1).name(), List.of("0_1"), List.of(), List.of(), null));
         List<Answer.Client> plan = List.of(
-            new Answer.Client(group.client(0).name(), List.of("0_1"), List.of(), List.of(), null),
-            new Answer.Client(group.client(1).name(), List.of("0_0"), List.of(), List.of(), null));
+                new Answer.Client(group.client(0).name(), List.of("0_1"), List.of(), List.of(), null),
+                new Answer.Client(group.client(1).name(), List.of("0_0"), List.of(), List.of(), null));
         Fallback.Result own = answer(group, group.remembered(new Answer("fallback", now, plan, List.of())));
         assertEquals(List.of("0_0"), client(group, own, 0).active());
         // The service knows goals that the fallback does not, so its plan is carried out.
@@ -84,7 +91,10 @@ class FallbackTest {
                 assertTrue(group.client(c).lists(TestGroup.task(id)), id + " on " + c);
             }
         }
-        assertEquals(2, client(group, result, 2).active().size() + client(group, result, 2).standby().size());
+        assertEquals(
+                2,
+                client(group, result, 2).active().size()
+                        + client(group, result, 2).standby().size());
     }
 
     @Test
@@ -150,7 +160,8 @@ class FallbackTest {
         Fallback.Result second = answer(group, applied);
         assertEquals(List.of("0_0", "0_1"), client(group, second, 1).active());
         group.holds(1, "0_0", 14_001);
-        assertEquals(List.of("0_1"), client(group, answer(group, applied), 1).active(), "more than acceptable is too much");
+        assertEquals(
+                List.of("0_1"), client(group, answer(group, applied), 1).active(), "more than acceptable is too much");
     }
 
     @Test
@@ -159,8 +170,9 @@ class FallbackTest {
         TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.STATELESS, 0);
         group.runs(0, "0_0", "0_1", "0_2", "0_3");
         List<Answer.Client> clients = List.of(
-            new Answer.Client(group.client(0).name(), List.of("0_0", "0_1", "0_2", "0_3"), List.of(), List.of(), null),
-            new Answer.Client(group.client(1).name(), List.of(), List.of(), List.of(), null));
+                new Answer.Client(
+                        group.client(0).name(), List.of("0_0", "0_1", "0_2", "0_3"), List.of(), List.of(), null),
+                new Answer.Client(group.client(1).name(), List.of(), List.of(), List.of(), null));
         Answer remembered = new Answer("cp-sat", clients, null, List.of());
         Memory.Applied applied = group.remembered(remembered);
         assertEquals(List.of(4, 0), activeCounts(group, answer(group, applied)));
@@ -193,8 +205,9 @@ class FallbackTest {
         }
         assertEquals(-1, result.followupMs(), warmed.toString());
         assertTrue(result.stalled());
-        assertEquals(List.of(List.of("0_4"), List.of("0_5"), List.of("0_6"), List.of("0_7")),
-            warmed.stream().distinct().toList());
+        assertEquals(
+                List.of(List.of("0_4"), List.of("0_5"), List.of("0_6"), List.of("0_7")),
+                warmed.stream().distinct().toList());
     }
 
     @Test
@@ -205,6 +218,8 @@ class FallbackTest {
         Fallback.Result first = answer(group, null);
         assertEquals(List.of("0_2"), client(group, first, 1).warmup());
         group.holds(1, "0_2", 60_000).holds(1, "0_3", 50_000);
-        assertEquals(List.of("0_2"), client(group, answer(group, group.remembered(first)), 1).warmup());
+        assertEquals(
+                List.of("0_2"),
+                client(group, answer(group, group.remembered(first)), 1).warmup());
     }
 }

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 class HttpClientsTest {
     /** As of System.nanoTime, which may be negative. */
     private final AtomicLong now = new AtomicLong(-1);
+
     private final HttpClients clients = new HttpClients(HttpClients::make, now::get);
 
     private void passes(long ms) {
@@ -53,24 +54,30 @@ class HttpClientsTest {
     @Test
     void failureIsNotForEver() throws ServiceFailure {
         AtomicInteger made = new AtomicInteger();
-        HttpClients ailing = new HttpClients(() -> {
-            int time = made.incrementAndGet();
-            if (time == 1) {
-                throw new UncheckedIOException(new IOException("no trust store"));
-            }
-            if (time == 2) {
-                throw new OutOfMemoryError("unable to create native thread");
-            }
-            return HttpClients.make();
-        }, System::nanoTime);
+        HttpClients ailing = new HttpClients(
+                () -> {
+                    int time = made.incrementAndGet();
+                    if (time == 1) {
+                        throw new UncheckedIOException(new IOException("no trust store"));
+                    }
+                    if (time == 2) {
+                        throw new OutOfMemoryError("unable to create native thread");
+                    }
+                    return HttpClients.make();
+                },
+                System::nanoTime);
         ServiceFailure failure = assertThrows(ServiceFailure.class, ailing::get);
-        assertEquals("no HTTP client: java.io.UncheckedIOException: java.io.IOException: no trust store", failure.getMessage());
+        assertEquals(
+                "no HTTP client: java.io.UncheckedIOException: java.io.IOException: no trust store",
+                failure.getMessage());
         assertThrows(OutOfMemoryError.class, ailing::get);
         assertSame(ailing.get(), ailing.get());
         assertEquals(3, made.get());
     }
 
-    /** A firewall lets a connection live for one exchange, then drops what comes on it, without a word to either side. */
+    /**
+     * A firewall lets a connection live for one exchange, then drops what comes on it, without a word to either side.
+     */
     @Test
     void connectionDroppedInSilenceIsNotAskedAgainAfterMinutes() throws Exception {
         CountDownLatch over = new CountDownLatch(1);
@@ -92,7 +99,11 @@ class HttpClientsTest {
             PluginConfig config = PluginConfig.of(Map.of("optassign.url", "http://127.0.0.1:" + server.getLocalPort()));
             for (int call = 0; call < 3; call++) {
                 long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
-                assertEquals("{}", new ServiceClient(config, clients).ask(new byte[] {'{', '}'}, -1, deadline).json());
+                assertEquals(
+                        "{}",
+                        new ServiceClient(config, clients)
+                                .ask(new byte[] {'{', '}'}, -1, deadline)
+                                .json());
                 passes(600_000);
             }
         } finally {

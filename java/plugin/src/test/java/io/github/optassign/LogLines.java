@@ -18,7 +18,10 @@ final class LogLines implements AutoCloseable {
     }
 
     List<String> of(Level level) {
-        return lines.list.stream().filter(line -> line.getLevel() == level).map(ILoggingEvent::getFormattedMessage).toList();
+        return lines.list.stream()
+                .filter(line -> line.getLevel() == level)
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
     }
 
     List<String> warnings() {

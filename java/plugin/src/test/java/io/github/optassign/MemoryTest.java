@@ -20,7 +20,10 @@ class MemoryTest {
         return group.remembered(Fallback.answer(group.snapshot(), last));
     }
 
-    /** What may happen to an answer: it arrives nowhere, its first pass is over (with all or with some), it is carried out. */
+    /**
+     * What may happen to an answer: it arrives nowhere, its first pass is over (with all or with some), it is carried
+     * out.
+     */
     @Test
     void ownAnswersAreNeverOvertaken() {
         for (int seed = 0; seed < GROUPS; seed++) {
@@ -30,7 +33,12 @@ class MemoryTest {
             StringBuilder history = new StringBuilder("seed ").append(seed);
             for (int step = 0; step < 8; step++) {
                 int what = random.nextInt(4);
-                history.append("\n").append(group).append("\n-> ").append(last.answer()).append("\n").append(what);
+                history.append("\n")
+                        .append(group)
+                        .append("\n-> ")
+                        .append(last.answer())
+                        .append("\n")
+                        .append(what);
                 switch (what) {
                     case 0 -> history.append(" aborted");
                     case 1 -> group.firstPass(last.answer());
@@ -58,7 +66,10 @@ class MemoryTest {
             if (group.clients.size() < 2 || !owners(group).equals(owners(last.answer()))) {
                 continue; // of a group that is not at rest somebody may still have had any task
             }
-            TaskId task = group.tasks.keySet().stream().skip(random.nextInt(group.tasks.size())).findFirst().orElseThrow();
+            TaskId task = group.tasks.keySet().stream()
+                    .skip(random.nextInt(group.tasks.size()))
+                    .findFirst()
+                    .orElseThrow();
             int owner = -1;
             for (int c = 0; c < group.clients.size(); c++) {
                 owner = group.client(c).active.remove(task) ? c : owner;
@@ -105,8 +116,13 @@ class MemoryTest {
         Memory.Applied ahead = Memory.Applied.of("{}", tomorrow, answer, group.snapshot());
         long next = Memory.Applied.dateAfter(ahead);
         assertTrue(next > tomorrow && next < tomorrow + 60_000, next + " after " + tomorrow);
-        Memory.Applied hourAgo = new Memory.Applied("{}", tomorrow, answer, ahead.threads(), ahead.owners(),
-            ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1));
+        Memory.Applied hourAgo = new Memory.Applied(
+                "{}",
+                tomorrow,
+                answer,
+                ahead.threads(),
+                ahead.owners(),
+                ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1));
         long hourOn = tomorrow + TimeUnit.HOURS.toMillis(1);
         assertTrue(Memory.Applied.dateAfter(hourAgo) > hourOn, "time goes on by that clock too");
     }

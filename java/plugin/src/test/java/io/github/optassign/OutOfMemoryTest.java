@@ -32,35 +32,42 @@ class OutOfMemoryTest {
         }
     }
 
-    /** What does not fit into one array, from a file without contents that is as long as an array of bytes cannot be. */
+    /**
+     * What does not fit into one array, from a file without contents that is as long as an array of bytes cannot be.
+     */
     @Test
     void bodyThatDoesNotFitIntoTheHeap(@TempDir Path folder) throws IOException {
         LimitedBody body = new LimitedBody(Integer.MAX_VALUE);
         boolean[] cancelled = {false};
         body.onSubscribe(new Flow.Subscription() {
             @Override
-            public void request(long n) {
-            }
+            public void request(long n) {}
 
             @Override
             public void cancel() {
                 cancelled[0] = true;
             }
         });
-        try (RandomAccessFile file = new RandomAccessFile(folder.resolve("sparse").toFile(), "rw")) {
+        try (RandomAccessFile file =
+                new RandomAccessFile(folder.resolve("sparse").toFile(), "rw")) {
             file.setLength(Integer.MAX_VALUE);
-            List<ByteBuffer> buffers = List.of(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, Integer.MAX_VALUE));
+            List<ByteBuffer> buffers =
+                    List.of(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, Integer.MAX_VALUE));
             survives(() -> {
                 body.onNext(buffers);
                 return null;
             });
         }
-        ExecutionException e = assertThrows(ExecutionException.class, () -> body.getBody().toCompletableFuture().get());
+        ExecutionException e = assertThrows(
+                ExecutionException.class,
+                () -> body.getBody().toCompletableFuture().get());
         assertInstanceOf(OutOfMemoryError.class, e.getCause());
         assertTrue(cancelled[0]);
     }
 
-    /** Threads and a heap's last megabytes are back when the fallback answers; the leader's thread must not end of it. */
+    /**
+     * Threads and a heap's last megabytes are back when the fallback answers; the leader's thread must not end of it.
+     */
     @Test
     void whileTheServiceIsAsked() throws IOException {
         TestGroup group = ServiceFailuresTest.group();
@@ -70,7 +77,8 @@ class OutOfMemoryTest {
                 throw new OutOfMemoryError("unable to create native thread");
             }
         };
-        try (FakeService service = new FakeService(); LogLines log = new LogLines()) {
+        try (FakeService service = new FakeService();
+                LogLines log = new LogLines()) {
             service.behaviour = (exchange, body) -> ServiceFailuresTest.VALID;
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
             assignor.configure(Map.of("application.id", "memory", "optassign.url", service.url()));

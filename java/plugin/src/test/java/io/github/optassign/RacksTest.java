@@ -33,8 +33,9 @@ class RacksTest {
         group.rackStrategy = "min_traffic";
         for (String id : List.of("0_0", "0_1")) {
             int number = TestGroup.task(id).partition();
-            group.partitions.put(TestGroup.task(id), Set.of(
-                new DefaultTaskTopicPartition(new TopicPartition("in", number), true, false, broker)));
+            group.partitions.put(
+                    TestGroup.task(id),
+                    Set.of(new DefaultTaskTopicPartition(new TopicPartition("in", number), true, false, broker)));
         }
         return group;
     }
@@ -54,16 +55,20 @@ class RacksTest {
 
     @Test
     void brokerThatHangsIsNotWaitedForLongerThanTheService() throws IOException {
-        try (FakeService service = new FakeService(); LogLines log = new LogLines()) {
+        try (FakeService service = new FakeService();
+                LogLines log = new LogLines()) {
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
-            assignor.configure(Map.of("application.id", "racks", "optassign.url", service.url(), "optassign.timeout.ms", 300));
+            assignor.configure(
+                    Map.of("application.id", "racks", "optassign.url", service.url(), "optassign.timeout.ms", 300));
             long start = System.nanoTime();
             TaskAssignment assignment = assignor.assign(group(this::hang).state());
             long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
             assertTrue(tookMs >= 300 && tookMs < 10_000, tookMs + " ms");
             assertEquals(Map.of("0_0", 1, "0_1", 2), Assignments.owners(assignment));
             assertEquals(1, log.warnings().size());
-            assertTrue(log.warnings().get(0).contains("the broker did not tell racks in time"), log.warnings().get(0));
+            assertTrue(
+                    log.warnings().get(0).contains("the broker did not tell racks in time"),
+                    log.warnings().get(0));
             assertEquals(0, service.bodies.size());
         }
     }
@@ -80,11 +85,13 @@ class RacksTest {
     @Test
     void brokerThatRefuses() {
         Snapshot snapshot = group(() -> {
-            throw new TimeoutException("no\nluck");
-        }).snapshot();
+                    throw new TimeoutException("no\nluck");
+                })
+                .snapshot();
         ServiceFailure failure = assertThrows(ServiceFailure.class, () -> Racks.of(snapshot, in(60_000)));
-        assertEquals("the broker did not tell racks: org.apache.kafka.common.errors.TimeoutException: no luck",
-            failure.getMessage());
+        assertEquals(
+                "the broker did not tell racks: org.apache.kafka.common.errors.TimeoutException: no luck",
+                failure.getMessage());
     }
 
     /** Kafka asks in a thread that ends with the answer and keeps no JVM alive. */

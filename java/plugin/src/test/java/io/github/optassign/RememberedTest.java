@@ -43,7 +43,8 @@ class RememberedTest extends AgainstAService {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         JsonNode remembered = sent(1).get("remembered");
         assertEquals("fallback", remembered.get("assignor").asText());
-        assertEquals("0_0", remembered.get("clients").get(0).get("active").get(0).asText());
+        assertEquals(
+                "0_0", remembered.get("clients").get(0).get("active").get(0).asText());
         assertTrue(Long.parseLong(service.headers.get(1).getFirst("Optassign-Remembered-At")) > 0);
     }
 
@@ -86,10 +87,13 @@ class RememberedTest extends AgainstAService {
         assertEquals(said, answeredAt(Long.toString(said)));
     }
 
-    /** This process led, lost the lead and leads again; meanwhile somebody has moved a task (which one does not matter). */
+    /**
+     * This process led, lost the lead and leads again; meanwhile somebody has moved a task (which one does not matter).
+     */
     @Test
     void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
-        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        TestGroup group =
+                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
         group.runs(0, "0_1", "1_0").runs(1, "0_0");
         rebalance(group, Map.of(), AssignmentError.NONE);
         rebalance(group, Map.of(), AssignmentError.NONE);

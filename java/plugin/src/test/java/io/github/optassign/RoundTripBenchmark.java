@@ -16,16 +16,15 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 
 /**
- * Measures what a rebalance costs beside the solving: reading Kafka's state, writing JSON, HTTP, reading and checking the
- * answer.
+ * Measures what a rebalance costs beside the solving: reading Kafka's state, writing JSON, HTTP, reading and checking
+ * the answer.
  *
- * <p>Arguments: the service's URL, or {@code stub} for a server in this JVM that answers at once with the fallback's answer;
- * then tasks, clients, warm-up calls, calls (default 1000 100 100 200). Prints quantiles in milliseconds as JSON. Run it with
- * {@code -Dsun.net.httpserver.nodelay=true}, else the stub waits for Nagle's algorithm.
+ * <p>Arguments: the service's URL, or {@code stub} for a server in this JVM that answers at once with the fallback's
+ * answer; then tasks, clients, warm-up calls, calls (default 1000 100 100 200). Prints quantiles in milliseconds as
+ * JSON. Run it with {@code -Dsun.net.httpserver.nodelay=true}, else the stub waits for Nagle's algorithm.
  */
 final class RoundTripBenchmark {
-    private RoundTripBenchmark() {
-    }
+    private RoundTripBenchmark() {}
 
     /** Runs the benchmark; exits with an exception if an answer is not valid. */
     public static void main(String[] args) throws Exception {
@@ -43,8 +42,15 @@ final class RoundTripBenchmark {
             stub = stub(AnswerWriter.write(Fallback.named(snapshot, result), false));
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
         }
-        PluginConfig config = PluginConfig.of(Map.of("optassign.url", url, "optassign.timeout.ms", 60_000,
-            "request.timeout.ms", 120_000, "application.id", "benchmark"));
+        PluginConfig config = PluginConfig.of(Map.of(
+                "optassign.url",
+                url,
+                "optassign.timeout.ms",
+                60_000,
+                "request.timeout.ms",
+                120_000,
+                "application.id",
+                "benchmark"));
         double[][] times = new double[4][calls];
         int bytes = 0;
         for (int call = -warmups; call < calls; call++) {
@@ -65,9 +71,18 @@ final class RoundTripBenchmark {
                 times[3][call] = (end - start) / 1e6;
             }
         }
-        System.out.printf(Locale.ROOT, "{\"tasks\": %d, \"clients\": %d, \"calls\": %d, \"body_bytes\": %d, \"write_ms\": %s, "
-            + "\"http_ms\": %s, \"read_ms\": %s, \"total_ms\": %s}%n", tasks, clients, calls, bytes, quantiles(times[0]),
-            quantiles(times[1]), quantiles(times[2]), quantiles(times[3]));
+        System.out.printf(
+                Locale.ROOT,
+                "{\"tasks\": %d, \"clients\": %d, \"calls\": %d, \"body_bytes\": %d, \"write_ms\": %s, "
+                        + "\"http_ms\": %s, \"read_ms\": %s, \"total_ms\": %s}%n",
+                tasks,
+                clients,
+                calls,
+                bytes,
+                quantiles(times[0]),
+                quantiles(times[1]),
+                quantiles(times[2]),
+                quantiles(times[3]));
         if (stub != null) {
             stub.stop(0);
         }
@@ -118,7 +133,8 @@ final class RoundTripBenchmark {
         StringBuilder text = new StringBuilder("{");
         for (int percent : new int[] {50, 90, 99}) {
             double value = sorted[Math.min(sorted.length - 1, sorted.length * percent / 100)];
-            text.append(text.length() > 1 ? ", " : "").append(String.format(Locale.ROOT, "\"p%d\": %.2f", percent, value));
+            text.append(text.length() > 1 ? ", " : "")
+                    .append(String.format(Locale.ROOT, "\"p%d\": %.2f", percent, value));
         }
         return text.append('}').toString();
     }

@@ -37,7 +37,10 @@ final class Rules {
         }
         for (int c = 0; c < group.clients.size(); c++) {
             String name = group.client(c).name();
-            Answer.Client given = answer.clients().stream().filter(a -> a.processId().equals(name)).findFirst().orElseThrow();
+            Answer.Client given = answer.clients().stream()
+                    .filter(a -> a.processId().equals(name))
+                    .findFirst()
+                    .orElseThrow();
             Set<String> seen = new HashSet<>();
             for (List<String> list : List.of(given.active(), given.standby(), given.warmup())) {
                 for (String id : list) {

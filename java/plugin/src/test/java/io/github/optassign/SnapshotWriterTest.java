@@ -29,7 +29,8 @@ class SnapshotWriterTest {
 
     private static byte[] bytes(Snapshot snapshot) throws IOException {
         try {
-            List<List<Racks.Partition>> partitions = Racks.of(snapshot, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
+            List<List<Racks.Partition>> partitions =
+                    Racks.of(snapshot, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
             return SnapshotWriter.write(snapshot, "orders", NOON, null, partitions);
         } catch (ServiceFailure e) {
             throw new IOException(e);
@@ -42,10 +43,15 @@ class SnapshotWriterTest {
 
     @Test
     void lagsOfClientsWithoutStateAreLeftOut() throws IOException {
-        TestGroup group = TestGroup.of(3).tasks(0, 2, TestGroup.Kind.LOGGED, 126_000).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0)
-            .tasks(2, 1, TestGroup.Kind.STATELESS, 0);
-        group.runs(0, "0_0", "1_0").runs(1, "0_1", "2_0").holds(2, "0_0", 512).holds(1, "0_0", 126_000)
-            .holds(2, "0_1", 126_000);
+        TestGroup group = TestGroup.of(3)
+                .tasks(0, 2, TestGroup.Kind.LOGGED, 126_000)
+                .tasks(1, 1, TestGroup.Kind.UNLOGGED, 0)
+                .tasks(2, 1, TestGroup.Kind.STATELESS, 0);
+        group.runs(0, "0_0", "1_0")
+                .runs(1, "0_1", "2_0")
+                .holds(2, "0_0", 512)
+                .holds(1, "0_0", 126_000)
+                .holds(2, "0_1", 126_000);
         JsonNode snapshot = write(group, new ChangelogEnds());
         assertEquals(json("""
             [{'id': '0_0', 'stateful': true, 'logged': true},
@@ -55,7 +61,8 @@ class SnapshotWriterTest {
         JsonNode clients = snapshot.get("clients");
         assertEquals(json("{'0_0': -2}"), clients.get(0).get("lags"));
         assertEquals(json("{'0_0': 126000, '0_1': -2}"), clients.get(1).get("lags"));
-        assertEquals(json("{'0_0': 512, '0_1': 126000}"), clients.get(2).get("lags"), "a directory, so its lag is its own");
+        assertEquals(
+                json("{'0_0': 512, '0_1': 126000}"), clients.get(2).get("lags"), "a directory, so its lag is its own");
         assertEquals(json("['0_1', '2_0']"), clients.get(1).get("previous_active"));
         assertEquals(json("['0_0']"), clients.get(1).get("previous_standby"));
         assertEquals("2026-11-20T12:00:00.123Z", snapshot.get("taken_at").asText());
@@ -79,7 +86,8 @@ class SnapshotWriterTest {
         JsonNode snapshot = write(group, ends);
         assertEquals(json("{'0_0': -2}"), snapshot.get("clients").get(0).get("lags"));
         assertEquals(json("{'0_0': -3}"), snapshot.get("clients").get(1).get("lags"));
-        assertEquals(900, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(), "as last seen");
+        assertEquals(
+                900, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(), "as last seen");
     }
 
     @Test
@@ -90,9 +98,21 @@ class SnapshotWriterTest {
         assertFalse(write(group, ends).get("tasks").get(0).has("changelog_end_offset"));
         group.client(1).standby.clear();
         group.client(1).lags.clear();
-        assertEquals(900, write(group, ends).get("tasks").get(0).get("changelog_end_offset").asLong());
+        assertEquals(
+                900,
+                write(group, ends)
+                        .get("tasks")
+                        .get(0)
+                        .get("changelog_end_offset")
+                        .asLong());
         group.ends.put(TestGroup.task("0_0"), Long.MAX_VALUE);
-        assertEquals(Long.MAX_VALUE, write(group, ends).get("tasks").get(0).get("changelog_end_offset").asLong());
+        assertEquals(
+                Long.MAX_VALUE,
+                write(group, ends)
+                        .get("tasks")
+                        .get(0)
+                        .get("changelog_end_offset")
+                        .asLong());
     }
 
     @Test
@@ -110,8 +130,7 @@ class SnapshotWriterTest {
              'rack_aware_assignment_tags': ['cluster', 'zone']}"""), snapshot.get("configs"));
         assertEquals(new ObjectMapper().readTree("""
             {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3, "previous_active": [], "previous_standby": [],
-             "lags": {}, "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}"""),
-            snapshot.get("clients").get(0));
+             "lags": {}, "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}"""), snapshot.get("clients").get(0));
     }
 
     /** Asking for racks costs a call to the broker, so it is done only where racks matter. */
@@ -119,15 +138,16 @@ class SnapshotWriterTest {
     void partitionsOnlyWhereRacksMatter() throws IOException {
         TestGroup group = TestGroup.of(1).tasks(0, 1, TestGroup.Kind.STATELESS, 0);
         int[] asked = {0};
-        DefaultTaskTopicPartition partition = new DefaultTaskTopicPartition(new TopicPartition("in", 0), true, false,
-            () -> asked[0]++);
+        DefaultTaskTopicPartition partition =
+                new DefaultTaskTopicPartition(new TopicPartition("in", 0), true, false, () -> asked[0]++);
         partition.annotateWithRackIds(Set.of("r2", "r1"));
         group.partitions.put(TestGroup.task("0_0"), Set.of(partition));
         assertFalse(write(group, new ChangelogEnds()).get("tasks").get(0).has("partitions"));
         assertEquals(0, asked[0]);
         group.rackStrategy = "min_traffic";
-        assertEquals(json("[{'topic': 'in', 'partition': 0, 'source': true, 'changelog': false, 'racks': ['r1', 'r2']}]"),
-            write(group, new ChangelogEnds()).get("tasks").get(0).get("partitions"));
+        assertEquals(
+                json("[{'topic': 'in', 'partition': 0, 'source': true, 'changelog': false, 'racks': ['r1', 'r2']}]"),
+                write(group, new ChangelogEnds()).get("tasks").get(0).get("partitions"));
         assertTrue(asked[0] > 0);
     }
 

@@ -28,7 +28,11 @@ import org.apache.kafka.streams.state.HostInfo;
 
 /** A group of clients that a test sets up and plays with; its state comes in Kafka's own classes. */
 final class TestGroup {
-    enum Kind { STATELESS, UNLOGGED, LOGGED }
+    enum Kind {
+        STATELESS,
+        UNLOGGED,
+        LOGGED
+    }
 
     /** One client: what it lists, and the lags of tasks it has state of (others show the whole changelog). */
     static final class Client {
@@ -123,20 +127,41 @@ final class TestGroup {
 
     /** The group as Kafka hands it over, its maps in an order that depends on the random numbers. */
     ApplicationState state(Random order) {
-        AssignmentConfigs configs = new AssignmentConfigs(acceptableLag, warmups, standbys, probingMs, rackTags,
-            OptionalInt.empty(), OptionalInt.empty(), rackStrategy);
+        AssignmentConfigs configs = new AssignmentConfigs(
+                acceptableLag,
+                warmups,
+                standbys,
+                probingMs,
+                rackTags,
+                OptionalInt.empty(),
+                OptionalInt.empty(),
+                rackStrategy);
         Map<TaskId, TaskInfo> infos = new LinkedHashMap<>();
         for (TaskId task : shuffled(tasks.keySet(), order)) {
-            infos.put(task, new DefaultTaskInfo(task, tasks.get(task) != Kind.STATELESS,
-                tasks.get(task) == Kind.STATELESS ? Set.of() : Set.of("store"), partitions.getOrDefault(task, Set.of())));
+            infos.put(
+                    task,
+                    new DefaultTaskInfo(
+                            task,
+                            tasks.get(task) != Kind.STATELESS,
+                            tasks.get(task) == Kind.STATELESS ? Set.of() : Set.of("store"),
+                            partitions.getOrDefault(task, Set.of())));
         }
         Map<Boolean, Map<ProcessId, KafkaStreamsState>> states = new HashMap<>();
         for (boolean withLags : new boolean[] {false, true}) {
             Map<ProcessId, KafkaStreamsState> byId = new LinkedHashMap<>();
             for (Client client : shuffled(clients, order)) {
-                byId.put(client.id, new DefaultKafkaStreamsState(client.id, client.threads, client.tags,
-                    new TreeSet<>(client.active), new TreeSet<>(client.standby), new TreeMap<>(), client.host,
-                    withLags ? Optional.of(kafkaLags(client)) : Optional.empty(), client.rack));
+                byId.put(
+                        client.id,
+                        new DefaultKafkaStreamsState(
+                                client.id,
+                                client.threads,
+                                client.tags,
+                                new TreeSet<>(client.active),
+                                new TreeSet<>(client.standby),
+                                new TreeMap<>(),
+                                client.host,
+                                withLags ? Optional.of(kafkaLags(client)) : Optional.empty(),
+                                client.rack));
             }
             states.put(withLags, byId);
         }
@@ -179,10 +204,15 @@ final class TestGroup {
         return Memory.Applied.of("{}", 1, answer, snapshot());
     }
 
-    /** The answer is applied and everything restored: actives run, other copies lag 0, other state is deleted or kept. */
+    /**
+     * The answer is applied and everything restored: actives run, other copies lag 0, other state is deleted or kept.
+     */
     void settle(Answer answer, boolean keepState) {
         for (Answer.Client given : answer.clients()) {
-            Client client = clients.stream().filter(c -> c.name().equals(given.processId())).findFirst().orElseThrow();
+            Client client = clients.stream()
+                    .filter(c -> c.name().equals(given.processId()))
+                    .findFirst()
+                    .orElseThrow();
             Set<TaskId> dropped = new HashSet<>(client.lags.keySet());
             client.active.clear();
             client.standby.clear();
@@ -268,11 +298,27 @@ final class TestGroup {
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();
-        text.append("acceptable ").append(acceptableLag).append(", warm-ups ").append(warmups).append(", standbys ")
-            .append(standbys).append("\ntasks ").append(tasks).append("\nends ").append(ends);
+        text.append("acceptable ")
+                .append(acceptableLag)
+                .append(", warm-ups ")
+                .append(warmups)
+                .append(", standbys ")
+                .append(standbys)
+                .append("\ntasks ")
+                .append(tasks)
+                .append("\nends ")
+                .append(ends);
         for (Client client : clients) {
-            text.append('\n').append(client.name()).append(" x").append(client.threads).append(" active ")
-                .append(client.active).append(" standby ").append(client.standby).append(" lags ").append(client.lags);
+            text.append('\n')
+                    .append(client.name())
+                    .append(" x")
+                    .append(client.threads)
+                    .append(" active ")
+                    .append(client.active)
+                    .append(" standby ")
+                    .append(client.standby)
+                    .append(" lags ")
+                    .append(client.lags);
         }
         return text.toString();
     }

@@ -1,9 +1,8 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-
 import java.util.Collection;
 import java.util.List;
+import org.apache.kafka.streams.processor.TaskId;
 
 /** What a Kafka class decided: what each client gets, by process id, and whether it wants to be asked again. */
 record Answer(List<Assigned> clients, boolean followup) {
@@ -11,11 +10,10 @@ record Answer(List<Assigned> clients, boolean followup) {
     /** What one client gets; warm-ups apart from standbys, tasks in Kafka's order. */
     record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
         static Assigned of(
-            final Snapshot.Client client,
-            final Collection<TaskId> active,
-            final Collection<TaskId> standby,
-            final Collection<TaskId> warmup
-        ) {
+                final Snapshot.Client client,
+                final Collection<TaskId> active,
+                final Collection<TaskId> standby,
+                final Collection<TaskId> warmup) {
             return new Assigned(client.processId(), sorted(active), sorted(standby), sorted(warmup));
         }
 

@@ -1,9 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
-import org.apache.kafka.streams.processor.assignment.ProcessId;
-
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collection;
@@ -21,6 +17,9 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
  * A snapshot in Kafka's terms: task ids and process ids as Kafka's types, configs, and dense lags.
@@ -32,8 +31,8 @@ final class Application {
     private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
 
     /** The order of code points, in which optassign sorts; Java's own order of strings is that of UTF-16. */
-    private static final Comparator<String> BY_CODE_POINTS = (a, b) ->
-        Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
+    private static final Comparator<String> BY_CODE_POINTS =
+            (a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
 
     private final AssignmentConfigs configs;
     private final SortedMap<TaskId, Snapshot.Task> tasks = new TreeMap<>();
@@ -56,9 +55,11 @@ final class Application {
             }
         });
         unknownLags = (int) clients.values().stream()
-            .flatMap(client -> client.lags().entrySet().stream())
-            .filter(lag -> lag.getValue() == -3 && ids.containsKey(lag.getKey()) && fullLags.containsKey(ids.get(lag.getKey())))
-            .count();
+                .flatMap(client -> client.lags().entrySet().stream())
+                .filter(lag -> lag.getValue() == -3
+                        && ids.containsKey(lag.getKey())
+                        && fullLags.containsKey(ids.get(lag.getKey())))
+                .count();
     }
 
     AssignmentConfigs configs() {
@@ -86,8 +87,8 @@ final class Application {
     }
 
     /**
-     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A tree,
-     * as in Kafka's ClientState, so that looking one up takes as long.
+     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A
+     * tree, as in Kafka's ClientState, so that looking one up takes as long.
      */
     SortedMap<TaskId, Long> lags(final Snapshot.Client client) {
         final TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
@@ -114,15 +115,14 @@ final class Application {
 
     private static AssignmentConfigs configs(final Snapshot.Configs given) {
         return new AssignmentConfigs(
-            given.acceptableRecoveryLag(),
-            given.maxWarmupReplicas(),
-            given.numStandbyReplicas(),
-            given.probingRebalanceIntervalMs(),
-            given.rackAwareAssignmentTags(),
-            optional(given.rackAwareTrafficCost()),
-            optional(given.rackAwareNonOverlapCost()),
-            given.rackAwareAssignmentStrategy()
-        );
+                given.acceptableRecoveryLag(),
+                given.maxWarmupReplicas(),
+                given.numStandbyReplicas(),
+                given.probingRebalanceIntervalMs(),
+                given.rackAwareAssignmentTags(),
+                optional(given.rackAwareTrafficCost()),
+                optional(given.rackAwareNonOverlapCost()),
+                given.rackAwareAssignmentStrategy());
     }
 
     private static OptionalInt optional(final Integer value) {
@@ -132,8 +132,8 @@ final class Application {
     private static TaskId taskId(final String text) {
         final Matcher parts = TASK_ID.matcher(text);
         if (!parts.matches()) {
-            throw new IllegalArgumentException(
-                "tasks[].id: found " + text + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
+            throw new IllegalArgumentException("tasks[].id: found " + text
+                    + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
         }
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
@@ -141,10 +141,14 @@ final class Application {
     /** UUIDs as they are where all process ids are UUIDs; else made-up ones in the order of the process ids. */
     private static Map<ProcessId, Snapshot.Client> processIds(final List<Snapshot.Client> given) {
         final List<Snapshot.Client> sorted = given.stream()
-            .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
-            .toList();
+                .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
+                .toList();
         final boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
-            && sorted.stream().map(client -> UUID.fromString(client.processId())).distinct().count() == sorted.size();
+                && sorted.stream()
+                                .map(client -> UUID.fromString(client.processId()))
+                                .distinct()
+                                .count()
+                        == sorted.size();
         final Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
         for (int i = 0; i < sorted.size(); i++) {
             final UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);

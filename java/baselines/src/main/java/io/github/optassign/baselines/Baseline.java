@@ -7,10 +7,9 @@ import java.util.Map;
 interface Baseline {
     /** By the names used in requests and on the command line. */
     Map<String, Baseline> BY_NAME = Map.of(
-        "high-availability", new HighAvailability(),
-        "sticky", new Sticky(),
-        "broker-sticky", new BrokerSticky()
-    );
+            "high-availability", new HighAvailability(),
+            "sticky", new Sticky(),
+            "broker-sticky", new BrokerSticky());
 
     /** Builds everything that Kafka's code would be handed, anew: its classes write into what they are given. */
     Rebalance prepare(Application application);

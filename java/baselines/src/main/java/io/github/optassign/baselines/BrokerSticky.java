@@ -1,14 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
-import org.apache.kafka.coordinator.group.streams.assignor.MemberAssignment;
-import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
-import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
-import org.apache.kafka.streams.processor.TaskId;
-
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -20,16 +11,23 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
+import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
+import org.apache.kafka.streams.processor.TaskId;
 
 /**
  * The broker's StickyTaskAssignor (KIP-1071, group.protocol=streams).
  *
  * <p>Its members are threads: the consumers of a client where the snapshot lists any, else as many as it has threads. A
- * consumer keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order of
- * task ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it assigned; a
- * snapshot lists every task directory.) A subtopology has partitions 0 to n - 1 there, so gaps in the numbers of a
- * snapshot's tasks are closed on the way in and opened on the way out. The class knows neither lags nor warm-ups, asks for
- * no follow-up, and takes tags and racks into account nowhere.
+ * consumer keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order
+ * of task ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it
+ * assigned; a snapshot lists every task directory.) A subtopology has partitions 0 to n - 1 there, so gaps in the
+ * numbers of a snapshot's tasks are closed on the way in and opened on the way out. The class knows neither lags nor
+ * warm-ups, asks for no follow-up, and takes tags and racks into account nowhere.
  */
 final class BrokerSticky implements Baseline {
     @Override
@@ -44,7 +42,8 @@ final class BrokerSticky implements Baseline {
             }
         });
         final String standbys = Integer.toString(application.configs().numStandbyReplicas());
-        final GroupSpec group = new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
+        final GroupSpec group =
+                new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
         return new Rebalance() {
             private GroupAssignment assigned = new GroupAssignment(Map.of());
 
@@ -64,12 +63,15 @@ final class BrokerSticky implements Baseline {
                     collect(standby, client, subtopologies.tasks(member.standbyTasks()));
                     collect(warmup, client, subtopologies.tasks(member.warmupTasks()));
                 });
-                return new Answer(application.clients().values().stream().map(client -> Answer.Assigned.of(
-                    client,
-                    active.getOrDefault(client, Set.of()),
-                    standby.getOrDefault(client, Set.of()),
-                    warmup.getOrDefault(client, Set.of())
-                )).toList(), false);
+                return new Answer(
+                        application.clients().values().stream()
+                                .map(client -> Answer.Assigned.of(
+                                        client,
+                                        active.getOrDefault(client, Set.of()),
+                                        standby.getOrDefault(client, Set.of()),
+                                        warmup.getOrDefault(client, Set.of())))
+                                .toList(),
+                        false);
             }
         };
     }
@@ -77,17 +79,19 @@ final class BrokerSticky implements Baseline {
     @Override
     public List<String> notes(final Application application) {
         final List<String> notes = new ArrayList<>();
-        notes.add("lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
+        notes.add(
+                "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())
-            || !application.configs().rackAwareAssignmentTags().isEmpty()) {
+                || !application.configs().rackAwareAssignmentTags().isEmpty()) {
             notes.add("racks and tags were not taken into account: the broker's assignor knows neither");
         }
         return notes;
     }
 
     private static void collect(
-        final Map<Snapshot.Client, Set<TaskId>> role, final Snapshot.Client client, final Collection<TaskId> tasks
-    ) {
+            final Map<Snapshot.Client, Set<TaskId>> role,
+            final Snapshot.Client client,
+            final Collection<TaskId> tasks) {
         role.computeIfAbsent(client, none -> new HashSet<>()).addAll(tasks);
     }
 
@@ -137,16 +141,15 @@ final class BrokerSticky implements Baseline {
 
         AssignmentMemberSpec spec(final Snapshot.Client client, final Subtopologies subtopologies) {
             return new AssignmentMemberSpec(
-                Optional.empty(),
-                Optional.ofNullable(client.rack()),
-                subtopologies.numbered(active),
-                subtopologies.numbered(standby),
-                Map.of(),
-                client.processId(),
-                client.tags(),
-                Map.of(),
-                Map.of()
-            );
+                    Optional.empty(),
+                    Optional.ofNullable(client.rack()),
+                    subtopologies.numbered(active),
+                    subtopologies.numbered(standby),
+                    Map.of(),
+                    client.processId(),
+                    client.tags(),
+                    Map.of(),
+                    Map.of());
         }
     }
 
@@ -184,13 +187,15 @@ final class BrokerSticky implements Baseline {
 
         Map<String, Set<Integer>> numbered(final List<TaskId> some) {
             final Map<String, Set<Integer>> numbers = new HashMap<>();
-            some.forEach(id -> numbers.computeIfAbsent(name(id), none -> new HashSet<>()).add(number.get(id)));
+            some.forEach(id ->
+                    numbers.computeIfAbsent(name(id), none -> new HashSet<>()).add(number.get(id)));
             return numbers;
         }
 
         List<TaskId> tasks(final Map<String, Set<Integer>> numbers) {
             final List<TaskId> some = new ArrayList<>();
-            numbers.forEach((subtopology, ofIt) -> ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
+            numbers.forEach((subtopology, ofIt) ->
+                    ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
             return some;
         }
 

@@ -1,7 +1,6 @@
 package io.github.optassign.baselines;
 
 import com.fasterxml.jackson.databind.JsonNode;
-
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
@@ -24,13 +23,13 @@ public final class Main {
                --serve
         Prints a TaskAssignment, format 1. Seconds of the timed calls go to standard error.""";
 
-    private Main() {
-    }
+    private Main() {}
 
     /** Exits with 0; 1 if Kafka's class failed; 2 on bad usage or input. */
     public static void main(final String[] arguments) throws IOException {
         // Kafka's code must not be able to write between the answers.
-        final PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+        final PrintStream answers =
+                new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
         System.setOut(System.err);
         if (arguments.length == 1 && arguments[0].equals("--serve")) {
             final FileInputStream in = new FileInputStream(FileDescriptor.in);
@@ -41,8 +40,8 @@ public final class Main {
     }
 
     private static int run(final List<String> arguments, final PrintStream answers) throws IOException {
-        final Map<String, String> options = new LinkedHashMap<>(Map.of(
-            "--assignor", "high-availability", "--warmup-calls", "0", "--timed-calls", "1"));
+        final Map<String, String> options = new LinkedHashMap<>(
+                Map.of("--assignor", "high-availability", "--warmup-calls", "0", "--timed-calls", "1"));
         if (arguments.size() % 2 == 0 || arguments.get(0).startsWith("--")) {
             return complain(USAGE);
         }
@@ -65,7 +64,8 @@ public final class Main {
             final int timedCalls = Integer.parseInt(options.get("--timed-calls"));
             final Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
             System.err.println("seconds: " + timing.seconds());
-            answers.println(Server.write(assignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
+            answers.println(Server.write(
+                    assignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
             answers.flush();
             return 0;
         } catch (final IllegalArgumentException e) {
@@ -83,26 +83,31 @@ public final class Main {
 
     /** The answer as a TaskAssignment; the follow-up is asked for by the least process id that is not draining. */
     private static Map<String, Object> assignment(
-        final String name, final Snapshot snapshot, final Application application, final Timing timing, final Baseline baseline
-    ) {
+            final String name,
+            final Snapshot snapshot,
+            final Application application,
+            final Timing timing,
+            final Baseline baseline) {
         final List<String> sorted = snapshot.clients().stream()
-            .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))
-            .map(Snapshot.Client::processId)
-            .toList();
+                .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))
+                .map(Snapshot.Client::processId)
+                .toList();
         final String asks = timing.answer().followup() ? sorted.get(0) : null;
         final List<Map<String, Object>> clients = timing.answer().clients().stream()
-            .sorted(Comparator.comparing(Answer.Assigned::processId))
-            .map(client -> {
-                final Map<String, Object> fields = new LinkedHashMap<>();
-                fields.put("process_id", client.processId());
-                fields.put("active", client.active());
-                fields.put("standby", client.standby());
-                fields.put("warmup", client.warmup());
-                final boolean followup = client.processId().equals(asks);
-                fields.put("followup_rebalance_ms", followup ? application.configs().probingRebalanceIntervalMs() : null);
-                return fields;
-            })
-            .toList();
+                .sorted(Comparator.comparing(Answer.Assigned::processId))
+                .map(client -> {
+                    final Map<String, Object> fields = new LinkedHashMap<>();
+                    fields.put("process_id", client.processId());
+                    fields.put("active", client.active());
+                    fields.put("standby", client.standby());
+                    fields.put("warmup", client.warmup());
+                    final boolean followup = client.processId().equals(asks);
+                    fields.put(
+                            "followup_rebalance_ms",
+                            followup ? application.configs().probingRebalanceIntervalMs() : null);
+                    return fields;
+                })
+                .toList();
         final Map<String, Object> report = new LinkedHashMap<>();
         report.put("found_by", "kafka");
         report.put("termination", Map.of("reason", "heuristic"));

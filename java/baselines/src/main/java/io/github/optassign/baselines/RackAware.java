@@ -1,5 +1,14 @@
 package io.github.optassign.baselines;
 
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
@@ -13,25 +22,14 @@ import org.apache.kafka.streams.processor.internals.InternalTopicManager;
 import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology;
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
-import java.util.function.Predicate;
-
 /**
- * Kafka's RackAwareTaskAssignor, with the racks of the snapshot in place of a broker's answers: those of source topics come as
- * cluster metadata, those of changelogs as a description of topics, each rack as one broker.
+ * Kafka's RackAwareTaskAssignor, with the racks of the snapshot in place of a broker's answers: those of source topics
+ * come as cluster metadata, those of changelogs as a description of topics, each rack as one broker.
  */
 final class RackAware {
     private static final String NONE = StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE;
 
-    private RackAware() {
-    }
+    private RackAware() {}
 
     /** Why racks cannot be taken into account though a strategy is configured; empty if they are, or need not be. */
     static Optional<String> missing(final Application application) {
@@ -55,9 +53,13 @@ final class RackAware {
         return Optional.empty();
     }
 
-    /** The assignor that HighAvailabilityTaskAssignor is given; it does nothing where racks are not configured or missing. */
+    /**
+     * The assignor that HighAvailabilityTaskAssignor is given; it does nothing where racks are not configured or
+     * missing.
+     */
     static RackAwareTaskAssignor assignor(final Application application) {
-        final boolean enabled = !NONE.equals(application.configs().rackAwareAssignmentStrategy()) && missing(application).isEmpty();
+        final boolean enabled = !NONE.equals(application.configs().rackAwareAssignmentStrategy())
+                && missing(application).isEmpty();
         final Partitions sources = new Partitions();
         final Partitions changelogs = new Partitions();
         final Map<Subtopology, Set<TaskId>> tasksOfSubtopology = new HashMap<>();
@@ -67,34 +69,38 @@ final class RackAware {
                 sources.add(id, task, Snapshot.Partition::source);
                 changelogs.add(id, task, partition -> task.logged() && partition.changelog());
                 final Subtopology subtopology = new Subtopology(id.subtopology(), id.topologyName());
-                tasksOfSubtopology.computeIfAbsent(subtopology, none -> new HashSet<>()).add(id);
+                tasksOfSubtopology
+                        .computeIfAbsent(subtopology, none -> new HashSet<>())
+                        .add(id);
             });
-            application.clients().forEach((id, client) -> racks.put(id, Map.of("consumer", Optional.of(client.rack()))));
+            application
+                    .clients()
+                    .forEach((id, client) -> racks.put(id, Map.of("consumer", Optional.of(client.rack()))));
         }
         return new RackAwareTaskAssignor(
-            sources.cluster(),
-            sources.ofTask,
-            changelogs.ofTask,
-            tasksOfSubtopology,
-            enabled ? racks : null,  // without them Kafka's class never enables itself
-            enabled ? new Described(changelogs) : null,
-            application.configs(),
-            Time.SYSTEM
-        );
+                sources.cluster(),
+                sources.ofTask,
+                changelogs.ofTask,
+                tasksOfSubtopology,
+                enabled ? racks : null, // without them Kafka's class never enables itself
+                enabled ? new Described(changelogs) : null,
+                application.configs(),
+                Time.SYSTEM);
     }
 
     /** The topic and number of a task's partition, made up where the snapshot does not name them. */
     static TopicPartition named(final TaskId task, final int index, final Snapshot.Partition partition) {
         final String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
         return new TopicPartition(
-            partition.topic() == null ? "subtopology-" + subtopology + "-topic-" + index : partition.topic(),
-            partition.partition() == null ? task.partition() : partition.partition()
-        );
+                partition.topic() == null ? "subtopology-" + subtopology + "-topic-" + index : partition.topic(),
+                partition.partition() == null ? task.partition() : partition.partition());
     }
 
     private static boolean haveRacks(final Snapshot.Task task, final Predicate<Snapshot.Partition> kind) {
-        final List<Snapshot.Partition> partitions = task.partitions().stream().filter(kind).toList();
-        return !partitions.isEmpty() && partitions.stream().noneMatch(partition -> partition.racks().isEmpty());
+        final List<Snapshot.Partition> partitions =
+                task.partitions().stream().filter(kind).toList();
+        return !partitions.isEmpty()
+                && partitions.stream().noneMatch(partition -> partition.racks().isEmpty());
     }
 
     /** Partitions of one kind, by task, with a broker for each rack of their replicas. */
@@ -110,7 +116,12 @@ final class RackAware {
                 if (kind.test(partition)) {
                     final TopicPartition name = named(id, i, partition);
                     partitions.add(name);
-                    replicas.put(name, partition.racks().stream().sorted().map(this::broker).toArray(Node[]::new));
+                    replicas.put(
+                            name,
+                            partition.racks().stream()
+                                    .sorted()
+                                    .map(this::broker)
+                                    .toArray(Node[]::new));
                 }
             }
             ofTask.put(id, partitions);
@@ -119,7 +130,7 @@ final class RackAware {
         Cluster cluster() {
             final List<PartitionInfo> partitions = new ArrayList<>();
             replicas.forEach((name, nodes) ->
-                partitions.add(new PartitionInfo(name.topic(), name.partition(), nodes[0], nodes, nodes)));
+                    partitions.add(new PartitionInfo(name.topic(), name.partition(), nodes[0], nodes, nodes)));
             return new Cluster("snapshot", brokers.values(), partitions, Set.of(), Set.of());
         }
 
@@ -133,10 +144,12 @@ final class RackAware {
         private final Partitions partitions;
 
         Described(final Partitions partitions) {
-            super(Time.SYSTEM, null, new StreamsConfig(Map.of(
-                StreamsConfig.APPLICATION_ID_CONFIG, "snapshot",
-                StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "none:9092"
-            )));
+            super(
+                    Time.SYSTEM,
+                    null,
+                    new StreamsConfig(Map.of(
+                            StreamsConfig.APPLICATION_ID_CONFIG, "snapshot",
+                            StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "none:9092")));
             this.partitions = partitions;
         }
 
@@ -146,7 +159,7 @@ final class RackAware {
             partitions.replicas.forEach((name, nodes) -> {
                 if (topics.contains(name.topic())) {
                     found.computeIfAbsent(name.topic(), none -> new ArrayList<>())
-                        .add(new TopicPartitionInfo(name.partition(), nodes[0], List.of(nodes), List.of(nodes)));
+                            .add(new TopicPartitionInfo(name.partition(), nodes[0], List.of(nodes), List.of(nodes)));
                 }
             });
             return found;

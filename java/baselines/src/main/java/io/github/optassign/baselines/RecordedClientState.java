@@ -1,9 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.assignment.ProcessId;
-import org.apache.kafka.streams.processor.internals.assignment.ClientState;
-
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,23 +8,29 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.internals.assignment.ClientState;
 
 /**
- * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to Kafka both
- * are standbys.
+ * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to
+ * Kafka both are standbys.
  *
- * <p>The assignor first places actives and standbys as they shall be in the end, then looks at lags, then moves copies away
- * from clients that lag (TaskMovement). The first look at a lag therefore ends the first part. In the second,
- * with D the client where a copy shall be (the movement's destination) and S the one that gets it for now:
+ * <p>The assignor first places actives and standbys as they shall be in the end, then looks at lags, then moves copies
+ * away from clients that lag (TaskMovement). The first look at a lag therefore ends the first part. In the second, with
+ * D the client where a copy shall be (the movement's destination) and S the one that gets it for now:
+ *
  * <ul>
- *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a warm-up.
+ *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a
+ *       warm-up.
  *   <li>An active and a standby swap: the same calls, but S had the standby before: D's copy is the standby.
- *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D is a
- *       warm-up; D is told nothing.
+ *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
+ *       is a warm-up; D is told nothing.
  * </ul>
- * Which D a call on S belongs to is told by the identity of the task id: each client keeps task ids of its own, equal to those
- * it is given, and TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back, as the S of
- * another movement, is a new object, so it is a standby.
+ *
+ * Which D a call on S belongs to is told by the identity of the task id: each client keeps task ids of its own, equal
+ * to those it is given, and TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back,
+ * as the S of another movement, is a new object, so it is a standby.
  */
 final class RecordedClientState extends ClientState {
     private final Recording recording;
@@ -46,14 +48,13 @@ final class RecordedClientState extends ClientState {
     }
 
     RecordedClientState(
-        final Recording recording,
-        final ProcessId processId,
-        final int threads,
-        final SortedSet<TaskId> previousActive,
-        final SortedSet<TaskId> previousStandby,
-        final Map<TaskId, Long> lags,
-        final Map<String, String> tags
-    ) {
+            final Recording recording,
+            final ProcessId processId,
+            final int threads,
+            final SortedSet<TaskId> previousActive,
+            final SortedSet<TaskId> previousStandby,
+            final Map<TaskId, Long> lags,
+            final Map<String, String> tags) {
         super(previousActive, previousStandby, lags, tags, threads, processId);
         this.recording = recording;
     }

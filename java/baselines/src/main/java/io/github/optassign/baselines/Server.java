@@ -3,35 +3,36 @@ package io.github.optassign.baselines;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-
-import org.apache.kafka.common.utils.AppInfoParser;
-
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong inside a
- * Kafka class, is answered by a line with {@code error}, and the next request is read.
+ * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong
+ * inside a Kafka class, is answered by a line with {@code error}, and the next request is read.
  */
 final class Server {
-    /** A line of input. {@code timed_calls} of the same rebalance are timed, after {@code warmup_calls} that are not. */
+    /**
+     * A line of input. {@code timed_calls} of the same rebalance are timed, after {@code warmup_calls} that are not.
+     */
     record Request(
-        @JsonProperty(required = true) String assignor,
-        @JsonProperty(required = true) JsonNode snapshot,
-        Integer warmupCalls,
-        Integer timedCalls
-    ) {
-    }
+            @JsonProperty(required = true) String assignor,
+            @JsonProperty(required = true) JsonNode snapshot,
+            Integer warmupCalls,
+            Integer timedCalls) {}
 
     /** A line of output. Seconds: of each timed call, of Kafka's call alone. */
-    record Response(List<Answer.Assigned> clients, boolean followup, List<Double> seconds, List<String> notes, String version) {
-    }
+    record Response(
+            List<Answer.Assigned> clients,
+            boolean followup,
+            List<Double> seconds,
+            List<String> notes,
+            String version) {}
 
-    private Server() {
-    }
+    private Server() {}
 
     static void serve(final BufferedReader requests, final PrintStream responses) throws IOException {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
@@ -56,7 +57,11 @@ final class Server {
             final Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
             final Answer answer = timing.answer();
             return new Response(
-                answer.clients(), answer.followup(), timing.seconds(), baseline.notes(application), AppInfoParser.getVersion());
+                    answer.clients(),
+                    answer.followup(),
+                    timing.seconds(),
+                    baseline.notes(application),
+                    AppInfoParser.getVersion());
         } catch (final IllegalArgumentException e) {
             return Map.of("error", String.valueOf(e.getMessage()));
         } catch (final RuntimeException | OutOfMemoryError | StackOverflowError e) {

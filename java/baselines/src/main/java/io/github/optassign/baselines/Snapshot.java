@@ -12,7 +12,6 @@ import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.deser.DeserializationProblemHandler;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
@@ -23,26 +22,26 @@ import java.util.function.Function;
 /**
  * A snapshot as its JSON has it: format 1 of {@code ApplicationState}. {@code null} stands for a field's default.
  *
- * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not kept.
+ * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not
+ * kept.
  */
 record Snapshot(
-    @JsonProperty(required = true) int format,
-    String application,
-    String takenAt,
-    @JsonProperty(required = true) Configs configs,
-    JsonNode options,
-    @JsonProperty(required = true) List<Task> tasks,
-    @JsonProperty(required = true) List<Client> clients,
-    JsonNode remembered
-) {
+        @JsonProperty(required = true) int format,
+        String application,
+        String takenAt,
+        @JsonProperty(required = true) Configs configs,
+        JsonNode options,
+        @JsonProperty(required = true) List<Task> tasks,
+        @JsonProperty(required = true) List<Client> clients,
+        JsonNode remembered) {
     static final JsonMapper JSON = JsonMapper.builder()
-        .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-        .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-        .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-        .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-        .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-        .addHandler(new OwnFields())
-        .build();
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+            .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+            .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+            .addHandler(new OwnFields())
+            .build();
 
     private static final long NOT_A_LAG = -1;
     private static final long LEAST_LAG = -3;
@@ -58,15 +57,14 @@ record Snapshot(
 
     /** {@code AssignmentConfigs}, with Kafka's defaults; Kafka's own class checks the limits. */
     record Configs(
-        Long acceptableRecoveryLag,
-        Integer maxWarmupReplicas,
-        Integer numStandbyReplicas,
-        Long probingRebalanceIntervalMs,
-        String rackAwareAssignmentStrategy,
-        List<String> rackAwareAssignmentTags,
-        Integer rackAwareTrafficCost,
-        Integer rackAwareNonOverlapCost
-    ) {
+            Long acceptableRecoveryLag,
+            Integer maxWarmupReplicas,
+            Integer numStandbyReplicas,
+            Long probingRebalanceIntervalMs,
+            String rackAwareAssignmentStrategy,
+            List<String> rackAwareAssignmentTags,
+            Integer rackAwareTrafficCost,
+            Integer rackAwareNonOverlapCost) {
         Configs {
             acceptableRecoveryLag = or(acceptableRecoveryLag, 10_000L);
             maxWarmupReplicas = or(maxWarmupReplicas, 2);
@@ -79,18 +77,21 @@ record Snapshot(
 
     /** {@code TaskInfo}. */
     record Task(
-        @JsonProperty(required = true) String id,
-        @JsonProperty(required = true) boolean stateful,
-        Boolean logged,
-        Long changelogEndOffset,
-        Double weight,
-        List<Partition> partitions
-    ) {
+            @JsonProperty(required = true) String id,
+            @JsonProperty(required = true) boolean stateful,
+            Boolean logged,
+            Long changelogEndOffset,
+            Double weight,
+            List<Partition> partitions) {
         Task {
             require(id != null, "id", "null", "a task id");
             logged = or(logged, stateful);
             require(stateful || !logged, "logged", "true", "false unless stateful is true");
-            require(changelogEndOffset == null || changelogEndOffset >= 0, "changelog_end_offset", changelogEndOffset, ">= 0");
+            require(
+                    changelogEndOffset == null || changelogEndOffset >= 0,
+                    "changelog_end_offset",
+                    changelogEndOffset,
+                    ">= 0");
             partitions = or(partitions, List.of());
         }
     }
@@ -106,18 +107,17 @@ record Snapshot(
 
     /** {@code KafkaStreamsState}. */
     record Client(
-        @JsonProperty(required = true) String processId,
-        @JsonProperty(required = true) int threads,
-        Map<String, List<String>> consumers,
-        List<String> previousActive,
-        List<String> previousStandby,
-        Map<String, Long> lags,
-        Map<String, String> tags,
-        String rack,
-        String host,
-        Double capacity,
-        Boolean draining
-    ) {
+            @JsonProperty(required = true) String processId,
+            @JsonProperty(required = true) int threads,
+            Map<String, List<String>> consumers,
+            List<String> previousActive,
+            List<String> previousStandby,
+            Map<String, Long> lags,
+            Map<String, String> tags,
+            String rack,
+            String host,
+            Double capacity,
+            Boolean draining) {
         Client {
             require(processId != null && !processId.isEmpty(), "process_id", processId, "a text that is not empty");
             require(threads >= 1, "threads", threads, ">= 1");
@@ -126,7 +126,10 @@ record Snapshot(
             previousStandby = or(previousStandby, List.of());
             lags = or(lags, Map.of());
             lags.forEach((task, lag) -> require(
-                lag != null && lag >= LEAST_LAG && lag != NOT_A_LAG, "lags[\"" + task + "\"]", lag, "-2, -3 or >= 0"));
+                    lag != null && lag >= LEAST_LAG && lag != NOT_A_LAG,
+                    "lags[\"" + task + "\"]",
+                    lag,
+                    "-2, -3 or >= 0"));
             tags = or(tags, Map.of());
             draining = or(draining, false);
         }
@@ -144,7 +147,8 @@ record Snapshot(
         } catch (final JsonMappingException e) {
             final StringBuilder place = new StringBuilder();
             for (final JsonMappingException.Reference reference : e.getPath()) {
-                place.append(reference.getIndex() >= 0 ? "[" + reference.getIndex() + "]" : "." + reference.getFieldName());
+                place.append(
+                        reference.getIndex() >= 0 ? "[" + reference.getIndex() + "]" : "." + reference.getFieldName());
             }
             final Throwable cause = e.getCause() instanceof IllegalArgumentException ? e.getCause() : null;
             final String what = cause != null ? cause.getMessage() : e.getOriginalMessage();
@@ -164,12 +168,12 @@ record Snapshot(
     private static final class OwnFields extends DeserializationProblemHandler {
         @Override
         public boolean handleUnknownProperty(
-            final DeserializationContext context,
-            final JsonParser parser,
-            final JsonDeserializer<?> deserializer,
-            final Object bean,
-            final String name
-        ) throws IOException {
+                final DeserializationContext context,
+                final JsonParser parser,
+                final JsonDeserializer<?> deserializer,
+                final Object bean,
+                final String name)
+                throws IOException {
             if (!name.startsWith("x_")) {
                 return false;
             }

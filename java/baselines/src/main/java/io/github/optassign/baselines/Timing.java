@@ -8,7 +8,8 @@ record Timing(Answer answer, List<Double> seconds) {
     private static final double NANOS = 1e9;
 
     /** Calls that are not timed, then calls that are. The answer is that of the first timed call. */
-    static Timing of(final Baseline baseline, final Application application, final int warmupCalls, final int timedCalls) {
+    static Timing of(
+            final Baseline baseline, final Application application, final int warmupCalls, final int timedCalls) {
         require(warmupCalls >= 0, "warmup_calls", warmupCalls, ">= 0");
         require(timedCalls >= 1, "timed_calls", timedCalls, ">= 1");
         for (int i = 0; i < warmupCalls; i++) {

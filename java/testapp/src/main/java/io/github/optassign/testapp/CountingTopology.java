@@ -13,11 +13,13 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with none.
+ * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with
+ * none.
  *
- * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same key, and
- * the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted. Where values are
- * numbered from 1 per key, a value that differs from its count shows state that was lost or counted twice.
+ * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same
+ * key, and the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted.
+ * Where values are numbered from 1 per key, a value that differs from its count shows state that was lost or counted
+ * twice.
  */
 final class CountingTopology {
     private static final String STORE = "counts";
@@ -47,10 +49,12 @@ final class CountingTopology {
         return numbers;
     }
 
-    private static void add(final Topology topology, final String application, final String kind, final boolean counts) {
+    private static void add(
+            final Topology topology, final String application, final String kind, final boolean counts) {
         final String topic = application + "-" + kind;
         topology.addSource(kind + "-in", topic + "-in");
-        topology.addProcessor(kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
+        topology.addProcessor(
+                kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 

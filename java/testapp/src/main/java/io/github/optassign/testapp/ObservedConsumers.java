@@ -19,7 +19,8 @@ import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 /**
  * Kafka's own consumers, which also tell every assignment they get, and rebalance when told to.
  *
- * <p>The second is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms} of a minute.
+ * <p>The second is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms}
+ * of a minute.
  */
 final class ObservedConsumers extends DefaultKafkaClientSupplier {
     private final Map<String, Integer> subtopologies;

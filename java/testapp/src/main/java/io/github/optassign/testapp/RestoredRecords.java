@@ -23,7 +23,8 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
     public void onRestoreStart(final TopicPartition changelog, final String store, final long from, final long to) {}
 
     @Override
-    public void onBatchRestored(final TopicPartition changelog, final String store, final long end, final long records) {
+    public void onBatchRestored(
+            final TopicPartition changelog, final String store, final long end, final long records) {
         active.add(records);
     }
 

@@ -24,9 +24,10 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
 /**
  * One process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
  *
- * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records; {@code rebalance} asks the
- * group for a rebalance; {@code stop} closes as Kafka Streams does by default, without leaving the group; {@code leave} closes and
- * leaves it. At the end of the input the process halts, so that none outlives who started it. Events: see {@link Events}.
+ * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records;
+ * {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default, without
+ * leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that none
+ * outlives who started it. Events: see {@link Events}.
  */
 public final class TestApplication {
     private final KafkaStreams streams;
@@ -41,7 +42,13 @@ public final class TestApplication {
         streams.setGlobalStateRestoreListener(restored);
         streams.setStandbyUpdateListener(restored);
         streams.setUncaughtExceptionHandler(exception -> {
-            Events.print("death", Map.of("exception", exception.toString(), "thread", Thread.currentThread().getName()));
+            Events.print(
+                    "death",
+                    Map.of(
+                            "exception",
+                            exception.toString(),
+                            "thread",
+                            Thread.currentThread().getName()));
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
         });
     }
@@ -79,7 +86,11 @@ public final class TestApplication {
         final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
         return Map.of(
                 "state", streams.state().name(),
-                "threads", threads.stream().map(ThreadMetadata::threadState).sorted().toList(),
+                "threads",
+                        threads.stream()
+                                .map(ThreadMetadata::threadState)
+                                .sorted()
+                                .toList(),
                 "active", ids(threads.stream().map(ThreadMetadata::activeTasks)),
                 "standby", ids(threads.stream().map(ThreadMetadata::standbyTasks)),
                 "lags", lags(),
@@ -88,15 +99,19 @@ public final class TestApplication {
     }
 
     private static List<String> ids(final Stream<? extends Collection<TaskMetadata>> tasks) {
-        return tasks.flatMap(Collection::stream).map(TaskMetadata::taskId).sorted().map(Object::toString).toList();
+        return tasks.flatMap(Collection::stream)
+                .map(TaskMetadata::taskId)
+                .sorted()
+                .map(Object::toString)
+                .toList();
     }
 
     /** Store and partition to the offsets that the copy here, of whatever role, has still to read. */
     private Map<String, Long> lags() {
         final Map<String, Long> lags = new TreeMap<>();
         streams.allLocalStorePartitionLags()
-                .forEach((store, partitions) -> partitions.forEach(
-                        (partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
+                .forEach((store, partitions) ->
+                        partitions.forEach((partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
         return lags;
     }
 }
