@@ -14,30 +14,30 @@ final class HashOrders {
         }
 
         @Override
-        public int compareTo(final Key other) {
+        public int compareTo(Key other) {
             return Integer.compare(number, other.number);
         }
     }
 
     private HashOrders() {}
 
-    public static void main(final String[] arguments) {
-        final Scanner input = new Scanner(System.in);
+    public static void main(String[] arguments) {
+        Scanner input = new Scanner(System.in);
         for (int cases = input.nextInt(); cases > 0; cases--) {
-            final Set<Key> keys = new HashSet<>(input.nextInt());
-            final Key[] all = new Key[input.nextInt()];
+            Set<Key> keys = new HashSet<>(input.nextInt());
+            Key[] all = new Key[input.nextInt()];
             for (int i = 0; i < all.length; i++) {
                 all[i] = new Key(i, input.nextInt());
             }
             for (int steps = input.nextInt(); steps > 0; steps--) {
-                final int step = input.nextInt();
+                int step = input.nextInt();
                 if (step >= 0) {
                     keys.add(all[step]);
                 } else {
                     keys.remove(all[-step - 1]);
                 }
             }
-            final StringBuilder order = new StringBuilder();
+            StringBuilder order = new StringBuilder();
             keys.forEach(key -> order.append(key.number()).append(' '));
             System.out.println(order);
         }

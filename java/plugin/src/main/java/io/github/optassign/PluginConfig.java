@@ -59,9 +59,10 @@ final class PluginConfig {
                     DEFAULT_TIMEOUT_MS,
                     ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
                     Importance.MEDIUM,
-                    "Milliseconds from the start of an assignment until the fallback answers instead of the "
-                            + "service. The group leader's thread waits that long, and each of the others for it in one request, so at "
-                            + "most a quarter of max.poll.interval.ms and half of request.timeout.ms is allowed.")
+                    "Milliseconds from the start of an assignment until the fallback answers instead of the service. "
+                            + "The group leader's thread waits that long, and each of the others for it in one "
+                            + "request, so at most a quarter of max.poll.interval.ms and half of request.timeout.ms "
+                            + "is allowed.")
             .define(
                     TOKEN,
                     Type.PASSWORD,
@@ -74,7 +75,7 @@ final class PluginConfig {
                     null,
                     Importance.MEDIUM,
                     "A file of at most 64 KiB that holds the token, instead of " + TOKEN
-                            + ". It is read in every rebalance, so the " + "token may change.")
+                            + ". It is read in every rebalance, so the token may change.")
             .define(
                     APPLICATION,
                     Type.STRING,
@@ -88,8 +89,8 @@ final class PluginConfig {
                     "active",
                     ConfigDef.ValidString.in("active", "shadow"),
                     Importance.MEDIUM,
-                    "active: the service's answers are applied. shadow: they are only logged in comparison with the fallback's, "
-                            + "which are applied.");
+                    "active: the service's answers are applied. shadow: they are only logged in comparison with the "
+                            + "fallback's, which are applied.");
 
     /** RFC 6750: what a bearer token is made of. Anything else would not survive a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");

@@ -47,25 +47,23 @@ class PluginConfigTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "optassign.url | ftp://host | allowed: http://host:port or https://host:port",
-                "optassign.url | host:8080 | allowed: http://host:port or https://host:port",
-                "optassign.url | http:// | allowed: http://host:port or https://host:port",
-                "optassign.url | http://ho st | allowed: http://host:port or https://host:port",
-                "optassign.url | http://host:70000 | allowed: http://host:port or https://host:port",
-                "optassign.url | http://a:b@host | Invalid value [hidden] for configuration optassign.url: allowed: no user",
-                "optassign.url | http://host?a=b | allowed: no query and no fragment",
-                "optassign.timeout.ms | 199 | Invalid value 199 for configuration optassign.timeout.ms: Value must be at least 200",
-                "optassign.timeout.ms | 60001 | no more than 60000",
-                "optassign.timeout.ms | soon | Not a number of type INT",
-                "optassign.mode | off | String must be one of: active, shadow",
-                "optassign.token | a b | Invalid value [hidden] for configuration optassign.token: allowed: a token of",
-                "optassign.token.file | /no/such/file | Invalid value /no/such/file for configuration optassign.token.file: allowed",
-                "optassign.application | '' | allowed: not empty",
-                "optassign.timout.ms | 300 | Unknown configuration optassign.timout.ms; allowed: optassign.application, optassign.mode",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+            optassign.url | ftp://host | allowed: http://host:port or https://host:port
+            optassign.url | host:8080 | allowed: http://host:port or https://host:port
+            optassign.url | http:// | allowed: http://host:port or https://host:port
+            optassign.url | http://ho st | allowed: http://host:port or https://host:port
+            optassign.url | http://host:70000 | allowed: http://host:port or https://host:port
+            optassign.url | http://a:b@host | Invalid value [hidden] for configuration optassign.url: allowed: no user
+            optassign.url | http://host?a=b | allowed: no query and no fragment
+            optassign.timeout.ms | 199 | Invalid value 199 for configuration optassign.timeout.ms: Value must be at least 200
+            optassign.timeout.ms | 60001 | no more than 60000
+            optassign.timeout.ms | soon | Not a number of type INT
+            optassign.mode | off | String must be one of: active, shadow
+            optassign.token | a b | Invalid value [hidden] for configuration optassign.token: allowed: a token of
+            optassign.token.file | /no/such/file | Invalid value /no/such/file for configuration optassign.token.file: allowed
+            optassign.application | '' | allowed: not empty
+            optassign.timout.ms | 300 | Unknown configuration optassign.timout.ms; allowed: optassign.application
+            """)
     void badValues(String key, String value, String message) {
         ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with(key, value)));
         assertTrue(e.getMessage().contains(message), e.getMessage());

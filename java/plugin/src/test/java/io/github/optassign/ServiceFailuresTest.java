@@ -148,9 +148,10 @@ class ServiceFailuresTest {
                         a -> a.replace("000000000002", "000000000003"),
                         "found client 00000000-0000-0000-0000-000000000003; allowed: clients of the snapshot"));
         cases.put("client twice", new Spoilt(a -> a.replace("000000000002", "000000000001"), "a second time"));
-        cases.put("missing client", new Spoilt(a -> """
+        String oneClient = """
             {"format": 1, "assignor": "cp-sat", "clients": [
-             {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""", "found no client 00000000-0000-0000-0000-000000000002"));
+             {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""";
+        cases.put("missing client", new Spoilt(a -> oneClient, "found no client 00000000-0000-0000-0000-000000000002"));
         return cases.entrySet().stream()
                 .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
                     String spoilt = entry.getValue().how().apply(VALID);

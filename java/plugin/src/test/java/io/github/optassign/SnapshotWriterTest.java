@@ -128,9 +128,12 @@ class SnapshotWriterTest {
             {'acceptable_recovery_lag': 10000, 'max_warmup_replicas': 2, 'num_standby_replicas': 0,
              'probing_rebalance_interval_ms': 600000, 'rack_aware_assignment_strategy': 'none',
              'rack_aware_assignment_tags': ['cluster', 'zone']}"""), snapshot.get("configs"));
-        assertEquals(new ObjectMapper().readTree("""
-            {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3, "previous_active": [], "previous_standby": [],
-             "lags": {}, "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}"""), snapshot.get("clients").get(0));
+        String client = """
+            {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3,
+             "previous_active": [], "previous_standby": [], "lags": {},
+             "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}""";
+        assertEquals(
+                new ObjectMapper().readTree(client), snapshot.get("clients").get(0));
     }
 
     /** Asking for racks costs a call to the broker, so it is done only where racks matter. */

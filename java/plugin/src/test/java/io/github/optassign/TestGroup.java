@@ -28,6 +28,7 @@ import org.apache.kafka.streams.state.HostInfo;
 
 /** A group of clients that a test sets up and plays with; its state comes in Kafka's own classes. */
 final class TestGroup {
+    /** The three kinds of tasks: without a store, with stores but no changelog, with a changelog. */
     enum Kind {
         STATELESS,
         UNLOGGED,

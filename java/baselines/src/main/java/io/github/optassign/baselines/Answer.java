@@ -10,14 +10,14 @@ record Answer(List<Assigned> clients, boolean followup) {
     /** What one client gets; warm-ups apart from standbys, tasks in Kafka's order. */
     record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
         static Assigned of(
-                final Snapshot.Client client,
-                final Collection<TaskId> active,
-                final Collection<TaskId> standby,
-                final Collection<TaskId> warmup) {
+                Snapshot.Client client,
+                Collection<TaskId> active,
+                Collection<TaskId> standby,
+                Collection<TaskId> warmup) {
             return new Assigned(client.processId(), sorted(active), sorted(standby), sorted(warmup));
         }
 
-        private static List<String> sorted(final Collection<TaskId> tasks) {
+        private static List<String> sorted(Collection<TaskId> tasks) {
             return tasks.stream().sorted().map(TaskId::toString).toList();
         }
     }

@@ -41,10 +41,10 @@ final class Application {
     private final SortedMap<TaskId, Long> fullLags = new TreeMap<>();
     private final int unknownLags;
 
-    Application(final Snapshot snapshot) {
+    Application(Snapshot snapshot) {
         configs = configs(snapshot.configs());
-        for (final Snapshot.Task task : snapshot.tasks()) {
-            final TaskId id = taskId(task.id());
+        for (Snapshot.Task task : snapshot.tasks()) {
+            TaskId id = taskId(task.id());
             ids.put(task.id(), id);
             tasks.put(id, task);
         }
@@ -90,10 +90,10 @@ final class Application {
      * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A
      * tree, as in Kafka's ClientState, so that looking one up takes as long.
      */
-    SortedMap<TaskId, Long> lags(final Snapshot.Client client) {
-        final TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
+    SortedMap<TaskId, Long> lags(Snapshot.Client client) {
+        TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
         client.lags().forEach((task, lag) -> {
-            final TaskId id = ids.get(task);
+            TaskId id = ids.get(task);
             if (id != null) {
                 lags.computeIfPresent(id, (same, full) -> lag);
             }
@@ -102,10 +102,10 @@ final class Application {
     }
 
     /** Those of the given tasks that exist. */
-    SortedSet<TaskId> existing(final Collection<String> listed) {
-        final SortedSet<TaskId> found = new TreeSet<>();
-        for (final String task : listed) {
-            final TaskId id = ids.get(task);
+    SortedSet<TaskId> existing(Collection<String> listed) {
+        SortedSet<TaskId> found = new TreeSet<>();
+        for (String task : listed) {
+            TaskId id = ids.get(task);
             if (id != null) {
                 found.add(id);
             }
@@ -113,7 +113,7 @@ final class Application {
         return found;
     }
 
-    private static AssignmentConfigs configs(final Snapshot.Configs given) {
+    private static AssignmentConfigs configs(Snapshot.Configs given) {
         return new AssignmentConfigs(
                 given.acceptableRecoveryLag(),
                 given.maxWarmupReplicas(),
@@ -125,12 +125,12 @@ final class Application {
                 given.rackAwareAssignmentStrategy());
     }
 
-    private static OptionalInt optional(final Integer value) {
+    private static OptionalInt optional(Integer value) {
         return value == null ? OptionalInt.empty() : OptionalInt.of(value);
     }
 
-    private static TaskId taskId(final String text) {
-        final Matcher parts = TASK_ID.matcher(text);
+    private static TaskId taskId(String text) {
+        Matcher parts = TASK_ID.matcher(text);
         if (!parts.matches()) {
             throw new IllegalArgumentException("tasks[].id: found " + text
                     + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
@@ -139,39 +139,39 @@ final class Application {
     }
 
     /** UUIDs as they are where all process ids are UUIDs; else made-up ones in the order of the process ids. */
-    private static Map<ProcessId, Snapshot.Client> processIds(final List<Snapshot.Client> given) {
-        final List<Snapshot.Client> sorted = given.stream()
+    private static Map<ProcessId, Snapshot.Client> processIds(List<Snapshot.Client> given) {
+        List<Snapshot.Client> sorted = given.stream()
                 .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
                 .toList();
-        final boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
+        boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
                 && sorted.stream()
                                 .map(client -> UUID.fromString(client.processId()))
                                 .distinct()
                                 .count()
                         == sorted.size();
-        final Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
+        Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
         for (int i = 0; i < sorted.size(); i++) {
-            final UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
+            UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
             clients.put(new ProcessId(uuid), sorted.get(i));
         }
         return clients;
     }
 
     /** With all digits, as Kafka writes them; UUID.fromString takes less. */
-    private static boolean isUuid(final String text) {
+    private static boolean isUuid(String text) {
         try {
             return UUID.fromString(text).toString().equalsIgnoreCase(text);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             return false;
         }
     }
 
-    private static long fullLag(final Snapshot.Task task, final Snapshot snapshot) {
+    private static long fullLag(Snapshot.Task task, Snapshot snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();
         }
         long most = snapshot.configs().acceptableRecoveryLag();
-        for (final Snapshot.Client client : snapshot.clients()) {
+        for (Snapshot.Client client : snapshot.clients()) {
             most = Math.max(most, client.lags().getOrDefault(task.id(), 0L));
         }
         return most == Long.MAX_VALUE ? most : most + 1;

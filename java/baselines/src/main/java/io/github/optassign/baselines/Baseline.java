@@ -18,10 +18,10 @@ interface Baseline {
     List<String> notes(Application application);
 
     /** The baseline of that name. IllegalArgumentException, with what is allowed, if there is none. */
-    static Baseline named(final String name) {
-        final Baseline found = name == null ? null : BY_NAME.get(name);
+    static Baseline named(String name) {
+        Baseline found = name == null ? null : BY_NAME.get(name);
         if (found == null) {
-            final List<String> allowed = BY_NAME.keySet().stream().sorted().toList();
+            List<String> allowed = BY_NAME.keySet().stream().sorted().toList();
             throw new IllegalArgumentException("assignor: found " + name + "; allowed: " + String.join(", ", allowed));
         }
         return found;

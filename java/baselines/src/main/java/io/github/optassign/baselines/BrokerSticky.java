@@ -31,18 +31,18 @@ import org.apache.kafka.streams.processor.TaskId;
  */
 final class BrokerSticky implements Baseline {
     @Override
-    public Rebalance prepare(final Application application) {
-        final Subtopologies subtopologies = new Subtopologies(application);
-        final Map<String, Snapshot.Client> clientOf = new LinkedHashMap<>();
-        final Map<String, AssignmentMemberSpec> members = new HashMap<>();
+    public Rebalance prepare(Application application) {
+        Subtopologies subtopologies = new Subtopologies(application);
+        Map<String, Snapshot.Client> clientOf = new LinkedHashMap<>();
+        Map<String, AssignmentMemberSpec> members = new HashMap<>();
         application.clients().values().forEach(client -> {
-            for (final Member member : membersOf(application, client)) {
+            for (Member member : membersOf(application, client)) {
                 clientOf.put(member.id, client);
                 members.put(member.id, member.spec(client, subtopologies));
             }
         });
-        final String standbys = Integer.toString(application.configs().numStandbyReplicas());
-        final GroupSpec group =
+        String standbys = Integer.toString(application.configs().numStandbyReplicas());
+        GroupSpec group =
                 new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
         return new Rebalance() {
             private GroupAssignment assigned = new GroupAssignment(Map.of());
@@ -54,11 +54,11 @@ final class BrokerSticky implements Baseline {
 
             @Override
             public Answer answer() {
-                final Map<Snapshot.Client, Set<TaskId>> active = new HashMap<>();
-                final Map<Snapshot.Client, Set<TaskId>> standby = new HashMap<>();
-                final Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> active = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> standby = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
                 assigned.members().forEach((id, member) -> {
-                    final Snapshot.Client client = clientOf.get(id);
+                    Snapshot.Client client = clientOf.get(id);
                     collect(active, client, subtopologies.tasks(member.activeTasks()));
                     collect(standby, client, subtopologies.tasks(member.standbyTasks()));
                     collect(warmup, client, subtopologies.tasks(member.warmupTasks()));
@@ -77,8 +77,8 @@ final class BrokerSticky implements Baseline {
     }
 
     @Override
-    public List<String> notes(final Application application) {
-        final List<String> notes = new ArrayList<>();
+    public List<String> notes(Application application) {
+        List<String> notes = new ArrayList<>();
         notes.add(
                 "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())
@@ -89,18 +89,16 @@ final class BrokerSticky implements Baseline {
     }
 
     private static void collect(
-            final Map<Snapshot.Client, Set<TaskId>> role,
-            final Snapshot.Client client,
-            final Collection<TaskId> tasks) {
+            Map<Snapshot.Client, Set<TaskId>> role, Snapshot.Client client, Collection<TaskId> tasks) {
         role.computeIfAbsent(client, none -> new HashSet<>()).addAll(tasks);
     }
 
-    private static List<Member> membersOf(final Application application, final Snapshot.Client client) {
-        final List<Member> members = new ArrayList<>();
-        final Set<TaskId> previousActive = application.existing(client.previousActive());
+    private static List<Member> membersOf(Application application, Snapshot.Client client) {
+        List<Member> members = new ArrayList<>();
+        Set<TaskId> previousActive = application.existing(client.previousActive());
         new TreeMap<>(client.consumers()).forEach((consumer, listed) -> {
-            final Member member = new Member(client.processId() + "/" + consumer);
-            for (final TaskId task : application.existing(listed)) {
+            Member member = new Member(client.processId() + "/" + consumer);
+            for (TaskId task : application.existing(listed)) {
                 if (previousActive.remove(task)) {
                     member.active.add(task);
                 }
@@ -110,18 +108,18 @@ final class BrokerSticky implements Baseline {
         for (int i = 0; client.consumers().isEmpty() && i < client.threads(); i++) {
             members.add(new Member(client.processId() + "/" + i));
         }
-        for (final TaskId task : previousActive) {
+        for (TaskId task : previousActive) {
             fewest(members).active.add(task);
         }
-        for (final TaskId task : application.existing(client.previousStandby())) {
+        for (TaskId task : application.existing(client.previousStandby())) {
             fewest(members).standby.add(task);
         }
         return members;
     }
 
-    private static Member fewest(final List<Member> members) {
+    private static Member fewest(List<Member> members) {
         Member least = members.get(0);
-        for (final Member member : members) {
+        for (Member member : members) {
             if (member.size() < least.size()) {
                 least = member;
             }
@@ -131,7 +129,7 @@ final class BrokerSticky implements Baseline {
 
     /** One thread and what it had before. */
     private record Member(String id, List<TaskId> active, List<TaskId> standby) {
-        Member(final String id) {
+        Member(String id) {
             this(id, new ArrayList<>(), new ArrayList<>());
         }
 
@@ -139,7 +137,7 @@ final class BrokerSticky implements Baseline {
             return active.size() + standby.size();
         }
 
-        AssignmentMemberSpec spec(final Snapshot.Client client, final Subtopologies subtopologies) {
+        AssignmentMemberSpec spec(Snapshot.Client client, Subtopologies subtopologies) {
             return new AssignmentMemberSpec(
                     Optional.empty(),
                     Optional.ofNullable(client.rack()),
@@ -159,9 +157,9 @@ final class BrokerSticky implements Baseline {
         private final Map<TaskId, Integer> number = new HashMap<>();
         private final Set<String> logged = new HashSet<>();
 
-        Subtopologies(final Application application) {
+        Subtopologies(Application application) {
             application.tasks().forEach((id, task) -> {
-                final List<TaskId> ofSubtopology = tasks.computeIfAbsent(name(id), none -> new ArrayList<>());
+                List<TaskId> ofSubtopology = tasks.computeIfAbsent(name(id), none -> new ArrayList<>());
                 number.put(id, ofSubtopology.size());
                 ofSubtopology.add(id);
                 if (task.logged()) {
@@ -176,30 +174,30 @@ final class BrokerSticky implements Baseline {
         }
 
         @Override
-        public int maxNumInputPartitions(final String subtopology) {
+        public int maxNumInputPartitions(String subtopology) {
             return tasks.get(subtopology).size();
         }
 
         @Override
-        public boolean isStateful(final String subtopology) {
+        public boolean isStateful(String subtopology) {
             return logged.contains(subtopology);
         }
 
-        Map<String, Set<Integer>> numbered(final List<TaskId> some) {
-            final Map<String, Set<Integer>> numbers = new HashMap<>();
+        Map<String, Set<Integer>> numbered(List<TaskId> some) {
+            Map<String, Set<Integer>> numbers = new HashMap<>();
             some.forEach(id ->
                     numbers.computeIfAbsent(name(id), none -> new HashSet<>()).add(number.get(id)));
             return numbers;
         }
 
-        List<TaskId> tasks(final Map<String, Set<Integer>> numbers) {
-            final List<TaskId> some = new ArrayList<>();
+        List<TaskId> tasks(Map<String, Set<Integer>> numbers) {
+            List<TaskId> some = new ArrayList<>();
             numbers.forEach((subtopology, ofIt) ->
                     ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
             return some;
         }
 
-        private static String name(final TaskId id) {
+        private static String name(TaskId id) {
             return (id.topologyName() == null ? "" : id.topologyName() + "__") + id.subtopology();
         }
     }

@@ -21,9 +21,9 @@ import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssi
  */
 final class HighAvailability implements Baseline {
     @Override
-    public Rebalance prepare(final Application application) {
-        final RecordedClientState.Recording recording = new RecordedClientState.Recording();
-        final Map<ProcessId, RecordedClientState> states = new HashMap<>();
+    public Rebalance prepare(Application application) {
+        RecordedClientState.Recording recording = new RecordedClientState.Recording();
+        Map<ProcessId, RecordedClientState> states = new HashMap<>();
         application
                 .clients()
                 .forEach((id, client) -> states.put(
@@ -36,10 +36,10 @@ final class HighAvailability implements Baseline {
                                 application.existing(client.previousStandby()),
                                 application.lags(client),
                                 client.tags())));
-        final Map<ProcessId, ClientState> given = new HashMap<>(states);
-        final Set<TaskId> tasks = new HashSet<>(application.tasks().keySet());
-        final Set<TaskId> logged = new HashSet<>(application.logged());
-        final RackAwareTaskAssignor racks = RackAware.assignor(application);
+        Map<ProcessId, ClientState> given = new HashMap<>(states);
+        Set<TaskId> tasks = new HashSet<>(application.tasks().keySet());
+        Set<TaskId> logged = new HashSet<>(application.logged());
+        RackAwareTaskAssignor racks = RackAware.assignor(application);
         return new Rebalance() {
             private boolean followup;
 
@@ -51,11 +51,11 @@ final class HighAvailability implements Baseline {
 
             @Override
             public Answer answer() {
-                final List<Answer.Assigned> clients = new ArrayList<>();
+                List<Answer.Assigned> clients = new ArrayList<>();
                 application.clients().forEach((id, client) -> {
-                    final RecordedClientState state = states.get(id);
-                    final Set<TaskId> warmups = state.warmups();
-                    final List<TaskId> standbys = state.standbyTasks().stream()
+                    RecordedClientState state = states.get(id);
+                    Set<TaskId> warmups = state.warmups();
+                    List<TaskId> standbys = state.standbyTasks().stream()
                             .filter(task -> !warmups.contains(task))
                             .toList();
                     clients.add(Answer.Assigned.of(client, state.activeTasks(), standbys, warmups));
@@ -66,8 +66,8 @@ final class HighAvailability implements Baseline {
     }
 
     @Override
-    public List<String> notes(final Application application) {
-        final List<String> notes = new ArrayList<>();
+    public List<String> notes(Application application) {
+        List<String> notes = new ArrayList<>();
         RackAware.missing(application).ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
         if (application.unknownLags() > 0) {
             notes.add("lags not known: " + application.unknownLags()

@@ -32,17 +32,17 @@ final class RackAware {
     private RackAware() {}
 
     /** Why racks cannot be taken into account though a strategy is configured; empty if they are, or need not be. */
-    static Optional<String> missing(final Application application) {
+    static Optional<String> missing(Application application) {
         if (NONE.equals(application.configs().rackAwareAssignmentStrategy())) {
             return Optional.empty();
         }
-        for (final Snapshot.Client client : application.clients().values()) {
+        for (Snapshot.Client client : application.clients().values()) {
             if (client.rack() == null) {
                 return Optional.of("client " + client.processId() + " has no rack");
             }
         }
-        final boolean standbys = application.configs().numStandbyReplicas() > 0;
-        for (final Snapshot.Task task : application.tasks().values()) {
+        boolean standbys = application.configs().numStandbyReplicas() > 0;
+        for (Snapshot.Task task : application.tasks().values()) {
             if (!haveRacks(task, Snapshot.Partition::source)) {
                 return Optional.of("no racks are given for the source partitions of task " + task.id());
             }
@@ -57,18 +57,18 @@ final class RackAware {
      * The assignor that HighAvailabilityTaskAssignor is given; it does nothing where racks are not configured or
      * missing.
      */
-    static RackAwareTaskAssignor assignor(final Application application) {
-        final boolean enabled = !NONE.equals(application.configs().rackAwareAssignmentStrategy())
+    static RackAwareTaskAssignor assignor(Application application) {
+        boolean enabled = !NONE.equals(application.configs().rackAwareAssignmentStrategy())
                 && missing(application).isEmpty();
-        final Partitions sources = new Partitions();
-        final Partitions changelogs = new Partitions();
-        final Map<Subtopology, Set<TaskId>> tasksOfSubtopology = new HashMap<>();
-        final Map<ProcessId, Map<String, Optional<String>>> racks = new HashMap<>();
+        Partitions sources = new Partitions();
+        Partitions changelogs = new Partitions();
+        Map<Subtopology, Set<TaskId>> tasksOfSubtopology = new HashMap<>();
+        Map<ProcessId, Map<String, Optional<String>>> racks = new HashMap<>();
         if (enabled) {
             application.tasks().forEach((id, task) -> {
                 sources.add(id, task, Snapshot.Partition::source);
                 changelogs.add(id, task, partition -> task.logged() && partition.changelog());
-                final Subtopology subtopology = new Subtopology(id.subtopology(), id.topologyName());
+                Subtopology subtopology = new Subtopology(id.subtopology(), id.topologyName());
                 tasksOfSubtopology
                         .computeIfAbsent(subtopology, none -> new HashSet<>())
                         .add(id);
@@ -89,15 +89,15 @@ final class RackAware {
     }
 
     /** The topic and number of a task's partition, made up where the snapshot does not name them. */
-    static TopicPartition named(final TaskId task, final int index, final Snapshot.Partition partition) {
-        final String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
+    static TopicPartition named(TaskId task, int index, Snapshot.Partition partition) {
+        String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
         return new TopicPartition(
                 partition.topic() == null ? "subtopology-" + subtopology + "-topic-" + index : partition.topic(),
                 partition.partition() == null ? task.partition() : partition.partition());
     }
 
-    private static boolean haveRacks(final Snapshot.Task task, final Predicate<Snapshot.Partition> kind) {
-        final List<Snapshot.Partition> partitions =
+    private static boolean haveRacks(Snapshot.Task task, Predicate<Snapshot.Partition> kind) {
+        List<Snapshot.Partition> partitions =
                 task.partitions().stream().filter(kind).toList();
         return !partitions.isEmpty()
                 && partitions.stream().noneMatch(partition -> partition.racks().isEmpty());
@@ -109,12 +109,12 @@ final class RackAware {
         private final Map<TopicPartition, Node[]> replicas = new HashMap<>();
         private final Map<String, Node> brokers = new TreeMap<>();
 
-        void add(final TaskId id, final Snapshot.Task task, final Predicate<Snapshot.Partition> kind) {
-            final Set<TopicPartition> partitions = new HashSet<>();
+        void add(TaskId id, Snapshot.Task task, Predicate<Snapshot.Partition> kind) {
+            Set<TopicPartition> partitions = new HashSet<>();
             for (int i = 0; i < task.partitions().size(); i++) {
-                final Snapshot.Partition partition = task.partitions().get(i);
+                Snapshot.Partition partition = task.partitions().get(i);
                 if (kind.test(partition)) {
-                    final TopicPartition name = named(id, i, partition);
+                    TopicPartition name = named(id, i, partition);
                     partitions.add(name);
                     replicas.put(
                             name,
@@ -128,13 +128,13 @@ final class RackAware {
         }
 
         Cluster cluster() {
-            final List<PartitionInfo> partitions = new ArrayList<>();
+            List<PartitionInfo> partitions = new ArrayList<>();
             replicas.forEach((name, nodes) ->
                     partitions.add(new PartitionInfo(name.topic(), name.partition(), nodes[0], nodes, nodes)));
             return new Cluster("snapshot", brokers.values(), partitions, Set.of(), Set.of());
         }
 
-        private Node broker(final String rack) {
+        private Node broker(String rack) {
             return brokers.computeIfAbsent(rack, name -> new Node(brokers.size(), name, 9092, name));
         }
     }
@@ -143,7 +143,7 @@ final class RackAware {
     private static final class Described extends InternalTopicManager {
         private final Partitions partitions;
 
-        Described(final Partitions partitions) {
+        Described(Partitions partitions) {
             super(
                     Time.SYSTEM,
                     null,
@@ -154,8 +154,8 @@ final class RackAware {
         }
 
         @Override
-        public Map<String, List<TopicPartitionInfo>> getTopicPartitionInfo(final Set<String> topics) {
-            final Map<String, List<TopicPartitionInfo>> found = new HashMap<>();
+        public Map<String, List<TopicPartitionInfo>> getTopicPartitionInfo(Set<String> topics) {
+            Map<String, List<TopicPartitionInfo>> found = new HashMap<>();
             partitions.replicas.forEach((name, nodes) -> {
                 if (topics.contains(name.topic())) {
                     found.computeIfAbsent(name.topic(), none -> new ArrayList<>())

@@ -48,19 +48,19 @@ final class RecordedClientState extends ClientState {
     }
 
     RecordedClientState(
-            final Recording recording,
-            final ProcessId processId,
-            final int threads,
-            final SortedSet<TaskId> previousActive,
-            final SortedSet<TaskId> previousStandby,
-            final Map<TaskId, Long> lags,
-            final Map<String, String> tags) {
+            Recording recording,
+            ProcessId processId,
+            int threads,
+            SortedSet<TaskId> previousActive,
+            SortedSet<TaskId> previousStandby,
+            Map<TaskId, Long> lags,
+            Map<String, String> tags) {
         super(previousActive, previousStandby, lags, tags, threads, processId);
         this.recording = recording;
     }
 
     @Override
-    public long lagFor(final TaskId task) {
+    public long lagFor(TaskId task) {
         if (standbysInTheEnd == null) {
             standbysInTheEnd = new HashSet<>(standbyTasks());
         }
@@ -68,7 +68,7 @@ final class RecordedClientState extends ClientState {
     }
 
     @Override
-    public void assignActive(final TaskId task) {
+    public void assignActive(TaskId task) {
         super.assignActive(ours(task));
         if (standbysInTheEnd != null) {
             recording.taker.put(task, this);
@@ -76,13 +76,13 @@ final class RecordedClientState extends ClientState {
     }
 
     @Override
-    public void assignStandby(final TaskId task) {
-        final TaskId copy = ours(task);
+    public void assignStandby(TaskId task) {
+        TaskId copy = ours(task);
         super.assignStandby(copy);
         if (standbysInTheEnd == null) {
             return;
         }
-        final RecordedClientState destination = recording.keeper.get(task);
+        RecordedClientState destination = recording.keeper.get(task);
         if (destination != this) {
             destination.keptToWarmUp.add(task);
         } else if (!recording.taker.get(task).standbysInTheEnd.contains(task)) {
@@ -92,8 +92,8 @@ final class RecordedClientState extends ClientState {
 
     /** The standby copies that are warm-ups. */
     SortedSet<TaskId> warmups() {
-        final SortedSet<TaskId> warmups = new TreeSet<>();
-        for (final TaskId copy : standbyTasks()) {
+        SortedSet<TaskId> warmups = new TreeSet<>();
+        for (TaskId copy : standbyTasks()) {
             if (keptToWarmUp.contains(copy)) {
                 warmups.add(copy);
             }
@@ -101,8 +101,8 @@ final class RecordedClientState extends ClientState {
         return warmups;
     }
 
-    private TaskId ours(final TaskId task) {
-        final TaskId copy = new TaskId(task.subtopology(), task.partition(), task.topologyName());
+    private TaskId ours(TaskId task) {
+        TaskId copy = new TaskId(task.subtopology(), task.partition(), task.topologyName());
         recording.keeper.put(copy, this);
         return copy;
     }

@@ -34,7 +34,7 @@ final class Server {
 
     private Server() {}
 
-    static void serve(final BufferedReader requests, final PrintStream responses) throws IOException {
+    static void serve(BufferedReader requests, PrintStream responses) throws IOException {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             if (!line.isBlank()) {
                 responses.println(write(respond(line)));
@@ -43,28 +43,28 @@ final class Server {
         }
     }
 
-    static String write(final Object value) throws JsonProcessingException {
+    static String write(Object value) throws JsonProcessingException {
         return Snapshot.JSON.writeValueAsString(value);
     }
 
-    private static Object respond(final String line) {
+    private static Object respond(String line) {
         try {
-            final Request request = Snapshot.reading(() -> Snapshot.JSON.readValue(line, Request.class));
-            final Baseline baseline = Baseline.named(request.assignor());
-            final Application application = new Application(Snapshot.of(request.snapshot()));
-            final int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
-            final int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
-            final Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
-            final Answer answer = timing.answer();
+            Request request = Snapshot.reading(() -> Snapshot.JSON.readValue(line, Request.class));
+            Baseline baseline = Baseline.named(request.assignor());
+            Application application = new Application(Snapshot.of(request.snapshot()));
+            int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
+            int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
+            Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
+            Answer answer = timing.answer();
             return new Response(
                     answer.clients(),
                     answer.followup(),
                     timing.seconds(),
                     baseline.notes(application),
                     AppInfoParser.getVersion());
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             return Map.of("error", String.valueOf(e.getMessage()));
-        } catch (final RuntimeException | OutOfMemoryError | StackOverflowError e) {
+        } catch (RuntimeException | OutOfMemoryError | StackOverflowError e) {
             return Map.of("error", e.toString());
         }
     }

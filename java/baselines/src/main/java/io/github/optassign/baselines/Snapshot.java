@@ -75,7 +75,7 @@ record Snapshot(
         }
     }
 
-    /** {@code TaskInfo}. */
+    /** A task, as Kafka's {@code TaskInfo} has it. */
     record Task(
             @JsonProperty(required = true) String id,
             @JsonProperty(required = true) boolean stateful,
@@ -96,7 +96,7 @@ record Snapshot(
         }
     }
 
-    /** {@code TaskTopicPartition}. */
+    /** A partition that a task reads or writes, as Kafka's {@code TaskTopicPartition} has it. */
     record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
         Partition {
             changelog = or(changelog, false);
@@ -105,7 +105,7 @@ record Snapshot(
         }
     }
 
-    /** {@code KafkaStreamsState}. */
+    /** A client, as Kafka's {@code KafkaStreamsState} has it. */
     record Client(
             @JsonProperty(required = true) String processId,
             @JsonProperty(required = true) int threads,
@@ -136,25 +136,25 @@ record Snapshot(
     }
 
     /** Reads a snapshot. IllegalArgumentException with the place of what is wrong. */
-    static Snapshot of(final JsonNode json) {
+    static Snapshot of(JsonNode json) {
         return reading(() -> JSON.treeToValue(json, Snapshot.class));
     }
 
     /** Runs a read of Jackson's; its errors become IllegalArgumentException: place, found, allowed, in one line. */
-    static <T> T reading(final Read<T> read) {
+    static <T> T reading(Read<T> read) {
         try {
             return read.run();
-        } catch (final JsonMappingException e) {
-            final StringBuilder place = new StringBuilder();
-            for (final JsonMappingException.Reference reference : e.getPath()) {
+        } catch (JsonMappingException e) {
+            StringBuilder place = new StringBuilder();
+            for (JsonMappingException.Reference reference : e.getPath()) {
                 place.append(
                         reference.getIndex() >= 0 ? "[" + reference.getIndex() + "]" : "." + reference.getFieldName());
             }
-            final Throwable cause = e.getCause() instanceof IllegalArgumentException ? e.getCause() : null;
-            final String what = cause != null ? cause.getMessage() : e.getOriginalMessage();
-            final String where = place.length() == 0 ? "" : place.substring(place.charAt(0) == '.' ? 1 : 0) + ": ";
+            Throwable cause = e.getCause() instanceof IllegalArgumentException ? e.getCause() : null;
+            String what = cause != null ? cause.getMessage() : e.getOriginalMessage();
+            String where = place.length() == 0 ? "" : place.substring(place.charAt(0) == '.' ? 1 : 0) + ": ";
             throw new IllegalArgumentException(where + what, e);
-        } catch (final JsonProcessingException e) {
+        } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("no JSON: " + e.getOriginalMessage(), e);
         }
     }
@@ -168,11 +168,11 @@ record Snapshot(
     private static final class OwnFields extends DeserializationProblemHandler {
         @Override
         public boolean handleUnknownProperty(
-                final DeserializationContext context,
-                final JsonParser parser,
-                final JsonDeserializer<?> deserializer,
-                final Object bean,
-                final String name)
+                DeserializationContext context,
+                JsonParser parser,
+                JsonDeserializer<?> deserializer,
+                Object bean,
+                String name)
                 throws IOException {
             if (!name.startsWith("x_")) {
                 return false;
@@ -182,19 +182,19 @@ record Snapshot(
         }
     }
 
-    private static <T> T or(final T value, final T otherwise) {
+    private static <T> T or(T value, T otherwise) {
         return value == null ? otherwise : value;
     }
 
-    private static void require(final boolean right, final String field, final Object found, final String allowed) {
+    private static void require(boolean right, String field, Object found, String allowed) {
         if (!right) {
             throw new IllegalArgumentException(field + ": found " + found + "; allowed: " + allowed);
         }
     }
 
-    private static <T> void eachOnce(final String place, final List<T> all, final Function<T, String> id) {
-        final Set<String> seen = new HashSet<>();
-        for (final T one : all) {
+    private static <T> void eachOnce(String place, List<T> all, Function<T, String> id) {
+        Set<String> seen = new HashSet<>();
+        for (T one : all) {
             require(seen.add(id.apply(one)), place, id.apply(one) + " a second time", "each once");
         }
     }

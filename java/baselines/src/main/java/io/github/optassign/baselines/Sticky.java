@@ -36,31 +36,31 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStrea
  */
 final class Sticky implements Baseline {
     @Override
-    public Rebalance prepare(final Application application) {
-        final Map<TaskId, TaskInfo> tasks = new HashMap<>();
-        final List<TaskId> logged = List.copyOf(application.logged());
-        for (final TaskId id : asKafkaListsThem(application.tasks().keySet())) {
-            final Snapshot.Task task = application.tasks().get(id);
-            final int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for those that get none
+    public Rebalance prepare(Application application) {
+        Map<TaskId, TaskInfo> tasks = new HashMap<>();
+        List<TaskId> logged = List.copyOf(application.logged());
+        for (TaskId id : asKafkaListsThem(application.tasks().keySet())) {
+            Snapshot.Task task = application.tasks().get(id);
+            int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for those that get none
             tasks.put(id, new Task(id, place, task, partitions(id, task)));
         }
-        final Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
+        Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
         application.clients().forEach((id, client) -> clients.put(id, state(application, id, client)));
-        final State state = new State(application.configs(), tasks, clients);
+        State state = new State(application.configs(), tasks, clients);
         return new Rebalance() {
             private Collection<KafkaStreamsAssignment> assigned = List.of();
 
             @Override
             public void assign() {
-                final TaskAssignment answer = new StickyTaskAssignor().assign(state);
+                TaskAssignment answer = new StickyTaskAssignor().assign(state);
                 assigned = answer.assignment();
             }
 
             @Override
             public Answer answer() {
-                final List<Answer.Assigned> answered = new ArrayList<>();
+                List<Answer.Assigned> answered = new ArrayList<>();
                 boolean followup = false;
-                for (final KafkaStreamsAssignment client : assigned) {
+                for (KafkaStreamsAssignment client : assigned) {
                     followup |= client.followupRebalanceDeadline().isPresent();
                     answered.add(Answer.Assigned.of(
                             application.clients().get(client.processId()),
@@ -74,8 +74,8 @@ final class Sticky implements Baseline {
     }
 
     @Override
-    public List<String> notes(final Application application) {
-        final List<String> notes = new ArrayList<>();
+    public List<String> notes(Application application) {
+        List<String> notes = new ArrayList<>();
         notes.add(
                 "lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())) {
@@ -91,25 +91,25 @@ final class Sticky implements Baseline {
      * filled subtopology by subtopology. The order remains where ids fall into the same bucket, and decides who keeps a
      * task.
      */
-    private static Set<TaskId> asKafkaListsThem(final Collection<TaskId> sorted) {
-        final Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
-        for (final TaskId id : sorted) {
+    private static Set<TaskId> asKafkaListsThem(Collection<TaskId> sorted) {
+        Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
+        for (TaskId id : sorted) {
             bySubtopology
                     .computeIfAbsent(new Subtopology(id.subtopology(), id.topologyName()), key -> new ArrayList<>())
                     .add(id);
         }
-        final Map<Subtopology, List<TaskId>> topicGroups = new HashMap<>();
+        Map<Subtopology, List<TaskId>> topicGroups = new HashMap<>();
         topicGroups.putAll(bySubtopology);
-        final Map<Subtopology, List<TaskId>> sourceTopics = new HashMap<>();
+        Map<Subtopology, List<TaskId>> sourceTopics = new HashMap<>();
         topicGroups.forEach(sourceTopics::put);
-        final Set<TaskId> partitioned = new HashSet<>();
+        Set<TaskId> partitioned = new HashSet<>();
         sourceTopics.values().forEach(partitioned::addAll);
         return partitioned;
     }
 
     /** What this class asks for beyond RackAware: costs, and the racks of changelogs even without standbys. */
-    private static Optional<String> missing(final Application application) {
-        final AssignmentConfigs configs = application.configs();
+    private static Optional<String> missing(Application application) {
+        AssignmentConfigs configs = application.configs();
         if (configs.rackAwareTrafficCost().isEmpty()
                 || configs.rackAwareNonOverlapCost().isEmpty()) {
             return Optional.of(
@@ -122,9 +122,8 @@ final class Sticky implements Baseline {
                 .findFirst();
     }
 
-    private static KafkaStreamsState state(
-            final Application application, final ProcessId id, final Snapshot.Client client) {
-        final SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
+    private static KafkaStreamsState state(Application application, ProcessId id, Snapshot.Client client) {
+        SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
         client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.existing(tasks)));
         return new DefaultKafkaStreamsState(
                 id,
@@ -139,26 +138,26 @@ final class Sticky implements Baseline {
     }
 
     /** The partitions of a task; a logged one has a changelog, named or not, since only such tasks get standbys. */
-    private static Set<TaskTopicPartition> partitions(final TaskId id, final Snapshot.Task task) {
-        final Set<TaskTopicPartition> partitions = new HashSet<>();
+    private static Set<TaskTopicPartition> partitions(TaskId id, Snapshot.Task task) {
+        Set<TaskTopicPartition> partitions = new HashSet<>();
         boolean hasChangelog = !task.logged();
         for (int i = 0; i < task.partitions().size(); i++) {
-            final Snapshot.Partition partition = task.partitions().get(i);
-            final boolean changelog = task.logged() && partition.changelog();
+            Snapshot.Partition partition = task.partitions().get(i);
+            boolean changelog = task.logged() && partition.changelog();
             hasChangelog |= changelog;
-            final Optional<Set<String>> racks =
+            Optional<Set<String>> racks =
                     partition.racks().isEmpty() ? Optional.empty() : Optional.of(partition.racks());
             partitions.add(new Partition(RackAware.named(id, i, partition), partition.source(), changelog, racks));
         }
         if (!hasChangelog) {
-            final Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
-            final TopicPartition name = RackAware.named(id, task.partitions().size(), unnamed);
+            Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
+            TopicPartition name = RackAware.named(id, task.partitions().size(), unnamed);
             partitions.add(new Partition(name, false, true, Optional.empty()));
         }
         return partitions;
     }
 
-    private static List<TaskId> ofType(final KafkaStreamsAssignment client, final AssignedTask.Type type) {
+    private static List<TaskId> ofType(KafkaStreamsAssignment client, AssignedTask.Type type) {
         return client.tasks().values().stream()
                 .filter(task -> task.type() == type)
                 .map(AssignedTask::id)
@@ -171,7 +170,7 @@ final class Sticky implements Baseline {
             Map<ProcessId, KafkaStreamsState> clients)
             implements ApplicationState {
         @Override
-        public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(final boolean computeTaskLags) {
+        public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
             return clients;
         }
     }
@@ -193,7 +192,7 @@ final class Sticky implements Baseline {
         }
 
         @Override
-        public boolean equals(final Object other) {
+        public boolean equals(Object other) {
             return this == other;
         }
 

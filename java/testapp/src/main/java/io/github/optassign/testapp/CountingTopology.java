@@ -26,8 +26,8 @@ final class CountingTopology {
 
     private CountingTopology() {}
 
-    static Topology build(final String application) {
-        final Topology topology = new Topology();
+    static Topology build(String application) {
+        Topology topology = new Topology();
         add(topology, application, "logged", true);
         topology.addStateStore(store("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
         add(topology, application, "unlogged", true);
@@ -37,10 +37,10 @@ final class CountingTopology {
     }
 
     /** Source topic to number of its subtopology, the first half of a task's id. */
-    static Map<String, Integer> subtopologies(final Topology topology) {
-        final Map<String, Integer> numbers = new LinkedHashMap<>();
-        for (final var subtopology : topology.describe().subtopologies()) {
-            for (final var node : subtopology.nodes()) {
+    static Map<String, Integer> subtopologies(Topology topology) {
+        Map<String, Integer> numbers = new LinkedHashMap<>();
+        for (var subtopology : topology.describe().subtopologies()) {
+            for (var node : subtopology.nodes()) {
                 if (node instanceof TopologyDescription.Source source) {
                     source.topicSet().forEach(topic -> numbers.put(topic, subtopology.id()));
                 }
@@ -49,16 +49,15 @@ final class CountingTopology {
         return numbers;
     }
 
-    private static void add(
-            final Topology topology, final String application, final String kind, final boolean counts) {
-        final String topic = application + "-" + kind;
+    private static void add(Topology topology, String application, String kind, boolean counts) {
+        String topic = application + "-" + kind;
         topology.addSource(kind + "-in", topic + "-in");
         topology.addProcessor(
                 kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 
-    private static StoreBuilder<KeyValueStore<String, Long>> store(final String name) {
+    private static StoreBuilder<KeyValueStore<String, Long>> store(String name) {
         return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
     }
 
@@ -69,23 +68,23 @@ final class CountingTopology {
         private ProcessorContext<String, String> context;
         private KeyValueStore<String, Long> counts;
 
-        Counter(final String storeName, final boolean tells) {
+        Counter(String storeName, boolean tells) {
             this.storeName = storeName;
             this.tells = tells;
         }
 
         @Override
-        public void init(final ProcessorContext<String, String> context) {
+        public void init(ProcessorContext<String, String> context) {
             this.context = context;
             counts = storeName == null ? null : context.getStateStore(storeName);
         }
 
         @Override
-        public void process(final Record<String, String> record) {
+        public void process(Record<String, String> record) {
             String value = record.value();
             if (counts != null) {
-                final Long before = counts.get(record.key());
-                final long count = before == null ? 1 : before + 1;
+                Long before = counts.get(record.key());
+                long count = before == null ? 1 : before + 1;
                 counts.put(record.key(), count);
                 value = tells ? value + ":" + count : value;
             }

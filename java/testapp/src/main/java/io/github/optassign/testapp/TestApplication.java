@@ -34,8 +34,8 @@ public final class TestApplication {
     private final ObservedConsumers consumers;
     private final RestoredRecords restored = new RestoredRecords();
 
-    private TestApplication(final Properties properties) {
-        final Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
+    private TestApplication(Properties properties) {
+        Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
         consumers = new ObservedConsumers(CountingTopology.subtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
@@ -54,14 +54,14 @@ public final class TestApplication {
     }
 
     /** Runs until told to stop. */
-    public static void main(final String[] arguments) throws IOException {
-        final Properties properties = new Properties();
+    public static void main(String[] arguments) throws IOException {
+        Properties properties = new Properties();
         try (var reader = Files.newBufferedReader(Path.of(arguments[0]))) {
             properties.load(reader);
         }
-        final var application = new TestApplication(properties);
+        var application = new TestApplication(properties);
         application.streams.start();
-        final var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String command = input.readLine(); command != null; command = input.readLine()) {
             if (!application.obeys(command)) {
                 return;
@@ -71,7 +71,7 @@ public final class TestApplication {
     }
 
     /** Whether the application still runs after this command. */
-    private boolean obeys(final String command) {
+    private boolean obeys(String command) {
         switch (command) {
             case "status" -> Events.print("status", status());
             case "rebalance" -> consumers.rebalance();
@@ -83,7 +83,7 @@ public final class TestApplication {
     }
 
     private Map<String, Object> status() {
-        final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
+        Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
         return Map.of(
                 "state", streams.state().name(),
                 "threads",
@@ -98,7 +98,7 @@ public final class TestApplication {
                 "restored_standby", restored.standby());
     }
 
-    private static List<String> ids(final Stream<? extends Collection<TaskMetadata>> tasks) {
+    private static List<String> ids(Stream<? extends Collection<TaskMetadata>> tasks) {
         return tasks.flatMap(Collection::stream)
                 .map(TaskMetadata::taskId)
                 .sorted()
@@ -108,7 +108,7 @@ public final class TestApplication {
 
     /** Store and partition to the offsets that the copy here, of whatever role, has still to read. */
     private Map<String, Long> lags() {
-        final Map<String, Long> lags = new TreeMap<>();
+        Map<String, Long> lags = new TreeMap<>();
         streams.allLocalStorePartitionLags()
                 .forEach((store, partitions) ->
                         partitions.forEach((partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
