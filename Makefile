@@ -74,7 +74,7 @@ lint: $(READY)  ## ruff and mypy
 format: $(READY)  ## put the sources into shape; those in Java only where Maven is installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	@if command -v mvn > /dev/null; then set -x; mvn -q -B -f java/pom.xml spotless:apply; fi
+	if command -v mvn > /dev/null; then mvn -q -B -f java/pom.xml spotless:apply; fi
 
 # The stamp tells optassign/assignors/baselines/jvm.py that it need not build again.
 java:  ## the Java modules; needs a JDK 17 or later and Maven

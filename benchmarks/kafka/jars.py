@@ -41,7 +41,7 @@ def test_classpath() -> str:
     """The same with the plug-in's test classes in front, which hold its round-trip benchmark; compiled if need be."""
     everything = classpath()
     folder = JAVA / "plugin"
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "package"]
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "-Dstyle.skip", "package"]
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
@@ -67,7 +67,18 @@ def _built(module: str, artifact: str) -> Path:
 
 def _build(folder: Path) -> None:
     """Package one module by itself: what is wrong with others is no reason for the cluster not to start."""
-    _run(["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"])
+    _run(
+        [
+            "mvn",
+            "--batch-mode",
+            "--quiet",
+            "--file",
+            str(folder / "pom.xml"),
+            "-Dmaven.test.skip=true",
+            "-Dstyle.skip",
+            "package",
+        ]
+    )
 
 
 def _run(command: list[str]) -> None:
