@@ -67,18 +67,8 @@ def _built(module: str, artifact: str) -> Path:
 
 def _build(folder: Path) -> None:
     """Package one module by itself: what is wrong with others is no reason for the cluster not to start."""
-    _run(
-        [
-            "mvn",
-            "--batch-mode",
-            "--quiet",
-            "--file",
-            str(folder / "pom.xml"),
-            "-Dmaven.test.skip=true",
-            "-Dstyle.skip",
-            "package",
-        ]
-    )
+    pom = str(folder / "pom.xml")
+    _run(["mvn", "--batch-mode", "--quiet", "--file", pom, "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
 
 
 def _run(command: list[str]) -> None:
