@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,13 +65,9 @@ class OptassignTaskAssignorTest extends AgainstAService {
                 assertEquals(Optional.empty(), deadline);
             }
         }
-        assertEquals(1_000, AnswerCheck.withinLimits(0), "no endless rebalances");
+        assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
         assertTrue(
-                Instant.now()
-                                .plusMillis(AnswerCheck.withinLimits(Long.MAX_VALUE))
-                                .toEpochMilli()
-                        > 0,
-                "no overflow");
+                Instant.now().plusMillis(FollowupLimits.clamp(Long.MAX_VALUE)).toEpochMilli() > 0, "no overflow");
     }
 
     @Test
@@ -200,8 +200,8 @@ class OptassignTaskAssignorTest extends AgainstAService {
 
     @Test
     void errorsThatLeaveTheJvmUnusableGoOn() {
-        assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.passOnFatal(new OutOfMemoryError()));
-        OptassignTaskAssignor.passOnFatal(new StackOverflowError());
-        OptassignTaskAssignor.passOnFatal(new NoClassDefFoundError());
+        assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.rethrowFatal(new OutOfMemoryError()));
+        OptassignTaskAssignor.rethrowFatal(new StackOverflowError());
+        OptassignTaskAssignor.rethrowFatal(new NoClassDefFoundError());
     }
 }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;

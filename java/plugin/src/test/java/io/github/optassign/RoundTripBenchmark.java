@@ -1,6 +1,19 @@
 package io.github.optassign;
 
 import com.sun.net.httpserver.HttpServer;
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.Fallback;
+import io.github.optassign.service.AnswerCheck;
+import io.github.optassign.service.AnswerReader;
+import io.github.optassign.service.AnswerWriter;
+import io.github.optassign.service.ServiceClient;
+import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.streams.AnswerConverter;
+import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -37,9 +50,9 @@ final class RoundTripBenchmark {
         HttpServer stub = null;
         String url = args[0];
         if (url.equals("stub")) {
-            Snapshot snapshot = Snapshot.of(state, new ChangelogEnds());
+            Snapshot snapshot = StreamsGroup.read(state, new ChangelogEnds()).snapshot();
             Fallback.Result result = Fallback.answer(snapshot, null);
-            stub = stub(AnswerWriter.write(Fallback.named(snapshot, result), false));
+            stub = stub(AnswerWriter.write(Fallback.toAnswer(snapshot, result), false));
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
         }
         PluginConfig config = PluginConfig.of(Map.of(
@@ -55,13 +68,13 @@ final class RoundTripBenchmark {
         int bytes = 0;
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
-            Snapshot snapshot = Snapshot.of(state, new ChangelogEnds());
-            byte[] body = SnapshotWriter.write(snapshot, "benchmark", Instant.now(), null, List.of());
+            StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds());
+            byte[] body = SnapshotWriter.write(read, "benchmark", Instant.now(), null, List.of());
             long written = System.nanoTime();
             ServiceClient.Reply reply = new ServiceClient(config).ask(body, -1, start + TimeUnit.SECONDS.toNanos(60));
             long answered = System.nanoTime();
-            CheckedAnswer checked = AnswerCheck.check(snapshot, AnswerReader.read(reply.json()));
-            KafkaAnswer.of(snapshot, checked, Instant.now());
+            CheckedAnswer checked = AnswerCheck.check(read.snapshot(), AnswerReader.read(reply.json()));
+            AnswerConverter.convert(read, checked, Instant.now());
             long end = System.nanoTime();
             bytes = body.length;
             if (call >= 0) {

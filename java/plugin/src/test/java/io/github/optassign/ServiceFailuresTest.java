@@ -4,6 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.memory.Memories;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.LogLines;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -27,12 +32,13 @@ import org.junit.jupiter.api.TestFactory;
 
 /** Whatever the service does, Kafka gets an assignment it accepts, every task once, and one line says why. */
 class ServiceFailuresTest {
+    private static final String VALID = FakeService.VALID;
     private FakeService service;
     private final LogLines log = new LogLines();
 
     @BeforeEach
     void open() throws IOException {
-        Memory.clearAll();
+        Memories.clearAll();
         service = new FakeService();
     }
 
@@ -42,20 +48,9 @@ class ServiceFailuresTest {
         log.close();
     }
 
-    static TestGroup group() {
-        TestGroup group =
-                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
-        return group.runs(0, "0_0").runs(1, "0_1", "1_0");
+    private static TestGroup group() {
+        return TestGroup.ofThreeTasks();
     }
-
-    /** A valid answer, but other than the fallback's: its tasks are swapped. */
-    static final String VALID = """
-        {"format": 1, "assignor": "cp-sat", "clients": [
-         {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_1", "1_0"], "standby": [], "warmup": ["0_0"],
-          "followup_rebalance_ms": 7000},
-         {"process_id": "00000000-0000-0000-0000-000000000002", "active": ["0_0"], "standby": [], "warmup": [],
-          "followup_rebalance_ms": null}], "plan": null, "x_new": [1, {"a": 2}],
-         "report": {"goals": [{"stage": "plan"}], "warmup_progress": []}}""";
 
     private OptassignTaskAssignor assignor(Map<String, ?> more) {
         Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", service.url()));
@@ -91,7 +86,7 @@ class ServiceFailuresTest {
                 line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
     }
 
-    /** Name of the case, how the valid answer is spoilt, what the log says. */
+    /** How a case spoils the valid answer, and what the log says of it. */
     private record Spoilt(UnaryOperator<String> how, String why) {}
 
     @TestFactory
