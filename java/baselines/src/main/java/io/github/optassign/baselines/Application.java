@@ -22,12 +22,16 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
- * A snapshot in Kafka's terms: task ids and process ids as Kafka's types, configs, and dense lags.
+ * A snapshot in Kafka's terms: task ids, process ids and configs in Kafka's types, and a lag of every logged task on
+ * every client.
  *
  * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
  */
 final class Application {
-    /** From the right, since the name of a topology may contain underscores (TaskId.parse stops at the first two). */
+    /**
+     * Matched from the right: the name of a topology may contain underscores, where TaskId.parse stops at the first
+     * two.
+     */
     private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
 
     /** The order of code points, in which optassign sorts; Java's own order of strings is that of UTF-16. */
@@ -38,27 +42,27 @@ final class Application {
     private final SortedMap<TaskId, Snapshot.Task> tasks = new TreeMap<>();
     private final Map<String, TaskId> ids = new HashMap<>();
     private final SortedMap<ProcessId, Snapshot.Client> clients = new TreeMap<>();
-    private final SortedMap<TaskId, Long> fullLags = new TreeMap<>();
+    private final SortedMap<TaskId, Long> changelogs = new TreeMap<>();
     private final int unknownLags;
 
     Application(Snapshot snapshot) {
-        configs = configs(snapshot.configs());
+        configs = toKafka(snapshot.configs());
         for (Snapshot.Task task : snapshot.tasks()) {
-            TaskId id = taskId(task.id());
+            TaskId id = parseTaskId(task.id());
             ids.put(task.id(), id);
             tasks.put(id, task);
         }
-        processIds(snapshot.clients()).forEach(clients::put);
+        chooseProcessIds(snapshot.clients()).forEach(clients::put);
         tasks.forEach((id, task) -> {
             if (task.logged()) {
-                fullLags.put(id, fullLag(task, snapshot));
+                changelogs.put(id, measureChangelog(task, snapshot));
             }
         });
         unknownLags = (int) clients.values().stream()
                 .flatMap(client -> client.lags().entrySet().stream())
                 .filter(lag -> lag.getValue() == -3
                         && ids.containsKey(lag.getKey())
-                        && fullLags.containsKey(ids.get(lag.getKey())))
+                        && changelogs.containsKey(ids.get(lag.getKey())))
                 .count();
     }
 
@@ -73,7 +77,7 @@ final class Application {
 
     /** Tasks with a changelog: what StreamsPartitionAssignor calls stateful. */
     SortedSet<TaskId> logged() {
-        return Collections.unmodifiableSortedSet(new TreeSet<>(fullLags.keySet()));
+        return Collections.unmodifiableSortedSet(new TreeSet<>(changelogs.keySet()));
     }
 
     /** All clients in Kafka's order. */
@@ -91,7 +95,7 @@ final class Application {
      * tree, as in Kafka's ClientState, so that looking one up takes as long.
      */
     SortedMap<TaskId, Long> lags(Snapshot.Client client) {
-        TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
+        TreeMap<TaskId, Long> lags = new TreeMap<>(changelogs);
         client.lags().forEach((task, lag) -> {
             TaskId id = ids.get(task);
             if (id != null) {
@@ -101,8 +105,8 @@ final class Application {
         return lags;
     }
 
-    /** Those of the given tasks that exist. */
-    SortedSet<TaskId> existing(Collection<String> listed) {
+    /** Selects those of the listed tasks that exist. */
+    SortedSet<TaskId> selectExisting(Collection<String> listed) {
         SortedSet<TaskId> found = new TreeSet<>();
         for (String task : listed) {
             TaskId id = ids.get(task);
@@ -113,23 +117,23 @@ final class Application {
         return found;
     }
 
-    private static AssignmentConfigs configs(Snapshot.Configs given) {
+    private static AssignmentConfigs toKafka(Snapshot.Configs given) {
         return new AssignmentConfigs(
                 given.acceptableRecoveryLag(),
                 given.maxWarmupReplicas(),
                 given.numStandbyReplicas(),
                 given.probingRebalanceIntervalMs(),
                 given.rackAwareAssignmentTags(),
-                optional(given.rackAwareTrafficCost()),
-                optional(given.rackAwareNonOverlapCost()),
+                toOptional(given.rackAwareTrafficCost()),
+                toOptional(given.rackAwareNonOverlapCost()),
                 given.rackAwareAssignmentStrategy());
     }
 
-    private static OptionalInt optional(Integer value) {
+    private static OptionalInt toOptional(Integer value) {
         return value == null ? OptionalInt.empty() : OptionalInt.of(value);
     }
 
-    private static TaskId taskId(String text) {
+    private static TaskId parseTaskId(String text) {
         Matcher parts = TASK_ID.matcher(text);
         if (!parts.matches()) {
             throw new IllegalArgumentException("tasks[].id: found " + text
@@ -138,8 +142,8 @@ final class Application {
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
 
-    /** UUIDs as they are where all process ids are UUIDs; else made-up ones in the order of the process ids. */
-    private static Map<ProcessId, Snapshot.Client> processIds(List<Snapshot.Client> given) {
+    /** Keeps the process ids if all of them are UUIDs; else makes up UUIDs in the order of the process ids. */
+    private static Map<ProcessId, Snapshot.Client> chooseProcessIds(List<Snapshot.Client> given) {
         List<Snapshot.Client> sorted = given.stream()
                 .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
                 .toList();
@@ -157,7 +161,7 @@ final class Application {
         return clients;
     }
 
-    /** With all digits, as Kafka writes them; UUID.fromString takes less. */
+    /** Whether this is a UUID with all its digits, as Kafka writes them; UUID.fromString takes shorter ones too. */
     private static boolean isUuid(String text) {
         try {
             return UUID.fromString(text).toString().equalsIgnoreCase(text);
@@ -166,7 +170,8 @@ final class Application {
         }
     }
 
-    private static long fullLag(Snapshot.Task task, Snapshot snapshot) {
+    /** The end offset; where the snapshot has none, one more than the greatest lag and than the acceptable one. */
+    private static long measureChangelog(Snapshot.Task task, Snapshot snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();
         }

@@ -20,7 +20,7 @@ import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * The broker's StickyTaskAssignor (KIP-1071, group.protocol=streams).
+ * Runs the broker's StickyTaskAssignor (KIP-1071, group.protocol=streams).
  *
  * <p>Its members are threads: the consumers of a client where the snapshot lists any, else as many as it has threads. A
  * consumer keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order
@@ -36,9 +36,9 @@ final class BrokerSticky implements Baseline {
         Map<String, Snapshot.Client> clientOf = new LinkedHashMap<>();
         Map<String, AssignmentMemberSpec> members = new HashMap<>();
         application.clients().values().forEach(client -> {
-            for (Member member : membersOf(application, client)) {
+            for (Member member : splitIntoMembers(application, client)) {
                 clientOf.put(member.id, client);
-                members.put(member.id, member.spec(client, subtopologies));
+                members.put(member.id, member.toSpec(client, subtopologies));
             }
         });
         String standbys = Integer.toString(application.configs().numStandbyReplicas());
@@ -59,9 +59,9 @@ final class BrokerSticky implements Baseline {
                 Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
                 assigned.members().forEach((id, member) -> {
                     Snapshot.Client client = clientOf.get(id);
-                    collect(active, client, subtopologies.tasks(member.activeTasks()));
-                    collect(standby, client, subtopologies.tasks(member.standbyTasks()));
-                    collect(warmup, client, subtopologies.tasks(member.warmupTasks()));
+                    collect(active, client, subtopologies.toTasks(member.activeTasks()));
+                    collect(standby, client, subtopologies.toTasks(member.standbyTasks()));
+                    collect(warmup, client, subtopologies.toTasks(member.warmupTasks()));
                 });
                 return new Answer(
                         application.clients().values().stream()
@@ -93,12 +93,12 @@ final class BrokerSticky implements Baseline {
         role.computeIfAbsent(client, none -> new HashSet<>()).addAll(tasks);
     }
 
-    private static List<Member> membersOf(Application application, Snapshot.Client client) {
+    private static List<Member> splitIntoMembers(Application application, Snapshot.Client client) {
         List<Member> members = new ArrayList<>();
-        Set<TaskId> previousActive = application.existing(client.previousActive());
+        Set<TaskId> previousActive = application.selectExisting(client.previousActive());
         new TreeMap<>(client.consumers()).forEach((consumer, listed) -> {
             Member member = new Member(client.processId() + "/" + consumer);
-            for (TaskId task : application.existing(listed)) {
+            for (TaskId task : application.selectExisting(listed)) {
                 if (previousActive.remove(task)) {
                     member.active.add(task);
                 }
@@ -109,15 +109,15 @@ final class BrokerSticky implements Baseline {
             members.add(new Member(client.processId() + "/" + i));
         }
         for (TaskId task : previousActive) {
-            fewest(members).active.add(task);
+            findLeastLoaded(members).active.add(task);
         }
-        for (TaskId task : application.existing(client.previousStandby())) {
-            fewest(members).standby.add(task);
+        for (TaskId task : application.selectExisting(client.previousStandby())) {
+            findLeastLoaded(members).standby.add(task);
         }
         return members;
     }
 
-    private static Member fewest(List<Member> members) {
+    private static Member findLeastLoaded(List<Member> members) {
         Member least = members.get(0);
         for (Member member : members) {
             if (member.size() < least.size()) {
@@ -127,7 +127,7 @@ final class BrokerSticky implements Baseline {
         return least;
     }
 
-    /** One thread and what it had before. */
+    /** A member of the group, which is one thread, and the tasks that it had before. */
     private record Member(String id, List<TaskId> active, List<TaskId> standby) {
         Member(String id) {
             this(id, new ArrayList<>(), new ArrayList<>());
@@ -137,12 +137,12 @@ final class BrokerSticky implements Baseline {
             return active.size() + standby.size();
         }
 
-        AssignmentMemberSpec spec(Snapshot.Client client, Subtopologies subtopologies) {
+        AssignmentMemberSpec toSpec(Snapshot.Client client, Subtopologies subtopologies) {
             return new AssignmentMemberSpec(
                     Optional.empty(),
                     Optional.ofNullable(client.rack()),
-                    subtopologies.numbered(active),
-                    subtopologies.numbered(standby),
+                    subtopologies.toNumbers(active),
+                    subtopologies.toNumbers(standby),
                     Map.of(),
                     client.processId(),
                     client.tags(),
@@ -151,7 +151,7 @@ final class BrokerSticky implements Baseline {
         }
     }
 
-    /** The topology: subtopologies by name, their tasks numbered from 0 without gaps. */
+    /** The topology as the broker sees it: subtopologies by name, their tasks numbered from 0 without gaps. */
     private static final class Subtopologies implements TopologyDescriber {
         private final Map<String, List<TaskId>> tasks = new TreeMap<>();
         private final Map<TaskId, Integer> number = new HashMap<>();
@@ -159,11 +159,11 @@ final class BrokerSticky implements Baseline {
 
         Subtopologies(Application application) {
             application.tasks().forEach((id, task) -> {
-                List<TaskId> ofSubtopology = tasks.computeIfAbsent(name(id), none -> new ArrayList<>());
+                List<TaskId> ofSubtopology = tasks.computeIfAbsent(toName(id), none -> new ArrayList<>());
                 number.put(id, ofSubtopology.size());
                 ofSubtopology.add(id);
                 if (task.logged()) {
-                    logged.add(name(id));
+                    logged.add(toName(id));
                 }
             });
         }
@@ -183,21 +183,21 @@ final class BrokerSticky implements Baseline {
             return logged.contains(subtopology);
         }
 
-        Map<String, Set<Integer>> numbered(List<TaskId> some) {
+        Map<String, Set<Integer>> toNumbers(List<TaskId> some) {
             Map<String, Set<Integer>> numbers = new HashMap<>();
             some.forEach(id ->
-                    numbers.computeIfAbsent(name(id), none -> new HashSet<>()).add(number.get(id)));
+                    numbers.computeIfAbsent(toName(id), none -> new HashSet<>()).add(number.get(id)));
             return numbers;
         }
 
-        List<TaskId> tasks(Map<String, Set<Integer>> numbers) {
+        List<TaskId> toTasks(Map<String, Set<Integer>> numbers) {
             List<TaskId> some = new ArrayList<>();
             numbers.forEach((subtopology, ofIt) ->
                     ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
             return some;
         }
 
-        private static String name(TaskId id) {
+        private static String toName(TaskId id) {
             return (id.topologyName() == null ? "" : id.topologyName() + "__") + id.subtopology();
         }
     }

@@ -13,8 +13,8 @@ import org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityT
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
- * HighAvailabilityTaskAssignor, which Kafka Streams uses where nothing else is configured (KIP-441), called as
- * StreamsPartitionAssignor calls it.
+ * Runs HighAvailabilityTaskAssignor, which Kafka Streams uses where nothing else is configured (KIP-441), as
+ * StreamsPartitionAssignor does.
  *
  * <p>Its time includes the text of its log line, which lists all previous tasks and lags of all clients: Kafka builds
  * it whether or not anything is logged.
@@ -32,14 +32,14 @@ final class HighAvailability implements Baseline {
                                 recording,
                                 id,
                                 client.threads(),
-                                application.existing(client.previousActive()),
-                                application.existing(client.previousStandby()),
+                                application.selectExisting(client.previousActive()),
+                                application.selectExisting(client.previousStandby()),
                                 application.lags(client),
                                 client.tags())));
         Map<ProcessId, ClientState> given = new HashMap<>(states);
         Set<TaskId> tasks = new HashSet<>(application.tasks().keySet());
         Set<TaskId> logged = new HashSet<>(application.logged());
-        RackAwareTaskAssignor racks = RackAware.assignor(application);
+        RackAwareTaskAssignor racks = RackAware.createAssignor(application);
         return new Rebalance() {
             private boolean followup;
 
@@ -68,7 +68,8 @@ final class HighAvailability implements Baseline {
     @Override
     public List<String> notes(Application application) {
         List<String> notes = new ArrayList<>();
-        RackAware.missing(application).ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
+        RackAware.findMissing(application)
+                .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
         if (application.unknownLags() > 0) {
             notes.add("lags not known: " + application.unknownLags()
                     + "; this class sorts them before all others. Where no end"

@@ -16,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The command line: one snapshot, or with {@code --serve} one request per line. */
+/** The command line: runs an assignor on one snapshot or, with {@code --serve}, on one request per line of input. */
 public final class Main {
     private static final String USAGE = """
         usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky] [--warmup-calls N] [--timed-calls N]
@@ -55,16 +55,16 @@ public final class Main {
                 return complain(file + ": found no file that can be read");
             }
             String text = Files.readString(file);
-            JsonNode json = Snapshot.reading(() -> Snapshot.JSON.readTree(text));
+            JsonNode json = Snapshot.read(() -> Snapshot.JSON.readTree(text));
             Snapshot snapshot = Snapshot.of(json);
-            Baseline baseline = Baseline.named(options.get("--assignor"));
+            Baseline baseline = Baseline.find(options.get("--assignor"));
             Application application = new Application(snapshot);
             int warmupCalls = Integer.parseInt(options.get("--warmup-calls"));
             int timedCalls = Integer.parseInt(options.get("--timed-calls"));
-            Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
+            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
             System.err.println("seconds: " + timing.seconds());
             answers.println(Server.write(
-                    assignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
+                    toTaskAssignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
             answers.flush();
             return 0;
         } catch (IllegalArgumentException e) {
@@ -80,8 +80,11 @@ public final class Main {
         return 2;
     }
 
-    /** The answer as a TaskAssignment; the follow-up is asked for by the least process id that is not draining. */
-    private static Map<String, Object> assignment(
+    /**
+     * Turns the answer into a TaskAssignment. The client of least process id that is not draining asks for the
+     * follow-up.
+     */
+    private static Map<String, Object> toTaskAssignment(
             String name, Snapshot snapshot, Application application, Timing timing, Baseline baseline) {
         List<String> sorted = snapshot.clients().stream()
                 .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))

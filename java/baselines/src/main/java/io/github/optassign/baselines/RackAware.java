@@ -23,16 +23,19 @@ import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
- * Kafka's RackAwareTaskAssignor, with the racks of the snapshot in place of a broker's answers: those of source topics
- * come as cluster metadata, those of changelogs as a description of topics, each rack as one broker.
+ * Creates Kafka's RackAwareTaskAssignor with the racks of the snapshot in place of a broker's answers: those of source
+ * topics come as cluster metadata, those of changelogs as a description of topics, each rack as one broker.
  */
 final class RackAware {
     private static final String NONE = StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE;
 
     private RackAware() {}
 
-    /** Why racks cannot be taken into account though a strategy is configured; empty if they are, or need not be. */
-    static Optional<String> missing(Application application) {
+    /**
+     * Finds out why racks cannot be taken into account though a strategy is configured; empty: they can, or need not
+     * be.
+     */
+    static Optional<String> findMissing(Application application) {
         if (NONE.equals(application.configs().rackAwareAssignmentStrategy())) {
             return Optional.empty();
         }
@@ -54,12 +57,12 @@ final class RackAware {
     }
 
     /**
-     * The assignor that HighAvailabilityTaskAssignor is given; it does nothing where racks are not configured or
+     * Creates what HighAvailabilityTaskAssignor is given; it does nothing where racks are not configured or are
      * missing.
      */
-    static RackAwareTaskAssignor assignor(Application application) {
+    static RackAwareTaskAssignor createAssignor(Application application) {
         boolean enabled = !NONE.equals(application.configs().rackAwareAssignmentStrategy())
-                && missing(application).isEmpty();
+                && findMissing(application).isEmpty();
         Partitions sources = new Partitions();
         Partitions changelogs = new Partitions();
         Map<Subtopology, Set<TaskId>> tasksOfSubtopology = new HashMap<>();
@@ -78,18 +81,18 @@ final class RackAware {
                     .forEach((id, client) -> racks.put(id, Map.of("consumer", Optional.of(client.rack()))));
         }
         return new RackAwareTaskAssignor(
-                sources.cluster(),
+                sources.toCluster(),
                 sources.ofTask,
                 changelogs.ofTask,
                 tasksOfSubtopology,
                 enabled ? racks : null, // without them Kafka's class never enables itself
-                enabled ? new Described(changelogs) : null,
+                enabled ? new TopicManager(changelogs) : null,
                 application.configs(),
                 Time.SYSTEM);
     }
 
-    /** The topic and number of a task's partition, made up where the snapshot does not name them. */
-    static TopicPartition named(TaskId task, int index, Snapshot.Partition partition) {
+    /** Names a task's partition by topic and number, which are made up where the snapshot does not say them. */
+    static TopicPartition toTopicPartition(TaskId task, int index, Snapshot.Partition partition) {
         String subtopology = (task.topologyName() == null ? "" : task.topologyName() + "-") + task.subtopology();
         return new TopicPartition(
                 partition.topic() == null ? "subtopology-" + subtopology + "-topic-" + index : partition.topic(),
@@ -114,36 +117,36 @@ final class RackAware {
             for (int i = 0; i < task.partitions().size(); i++) {
                 Snapshot.Partition partition = task.partitions().get(i);
                 if (kind.test(partition)) {
-                    TopicPartition name = named(id, i, partition);
+                    TopicPartition name = toTopicPartition(id, i, partition);
                     partitions.add(name);
                     replicas.put(
                             name,
                             partition.racks().stream()
                                     .sorted()
-                                    .map(this::broker)
+                                    .map(this::findBroker)
                                     .toArray(Node[]::new));
                 }
             }
             ofTask.put(id, partitions);
         }
 
-        Cluster cluster() {
+        Cluster toCluster() {
             List<PartitionInfo> partitions = new ArrayList<>();
             replicas.forEach((name, nodes) ->
                     partitions.add(new PartitionInfo(name.topic(), name.partition(), nodes[0], nodes, nodes)));
             return new Cluster("snapshot", brokers.values(), partitions, Set.of(), Set.of());
         }
 
-        private Node broker(String rack) {
+        private Node findBroker(String rack) {
             return brokers.computeIfAbsent(rack, name -> new Node(brokers.size(), name, 9092, name));
         }
     }
 
-    /** Answers what a broker would be asked. */
-    private static final class Described extends InternalTopicManager {
+    /** Answers from the snapshot what a broker would be asked. */
+    private static final class TopicManager extends InternalTopicManager {
         private final Partitions partitions;
 
-        Described(Partitions partitions) {
+        TopicManager(Partitions partitions) {
             super(
                     Time.SYSTEM,
                     null,

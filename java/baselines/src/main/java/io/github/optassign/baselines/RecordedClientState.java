@@ -34,17 +34,17 @@ import org.apache.kafka.streams.processor.internals.assignment.ClientState;
  */
 final class RecordedClientState extends ClientState {
     private final Recording recording;
-    /** Standbys when the first part ended; null before. */
-    private Set<TaskId> standbysInTheEnd;
-    /** Copies of ours, by identity, that are warm-ups if they are still here in the end. */
+    /** The standbys when the first part ended, which are those of the end; null before. */
+    private Set<TaskId> plannedStandbys;
+    /** Copies on this client, by identity, that are warm-ups if they are still here in the end. */
     private final Set<TaskId> keptToWarmUp = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** What the clients of one rebalance share. */
     static final class Recording {
-        /** Whose task id an object is. */
-        private final Map<TaskId, RecordedClientState> keeper = new IdentityHashMap<>();
-        /** Who got the active copy of a task in its movement. */
-        private final Map<TaskId, RecordedClientState> taker = new HashMap<>();
+        /** Task id, by identity, to the client that keeps this object. */
+        private final Map<TaskId, RecordedClientState> keepers = new IdentityHashMap<>();
+        /** Task to the client that got its active copy in a movement. */
+        private final Map<TaskId, RecordedClientState> takers = new HashMap<>();
     }
 
     RecordedClientState(
@@ -61,36 +61,36 @@ final class RecordedClientState extends ClientState {
 
     @Override
     public long lagFor(TaskId task) {
-        if (standbysInTheEnd == null) {
-            standbysInTheEnd = new HashSet<>(standbyTasks());
+        if (plannedStandbys == null) {
+            plannedStandbys = new HashSet<>(standbyTasks());
         }
         return super.lagFor(task);
     }
 
     @Override
     public void assignActive(TaskId task) {
-        super.assignActive(ours(task));
-        if (standbysInTheEnd != null) {
-            recording.taker.put(task, this);
+        super.assignActive(copyId(task));
+        if (plannedStandbys != null) {
+            recording.takers.put(task, this);
         }
     }
 
     @Override
     public void assignStandby(TaskId task) {
-        TaskId copy = ours(task);
+        TaskId copy = copyId(task);
         super.assignStandby(copy);
-        if (standbysInTheEnd == null) {
+        if (plannedStandbys == null) {
             return;
         }
-        RecordedClientState destination = recording.keeper.get(task);
+        RecordedClientState destination = recording.keepers.get(task);
         if (destination != this) {
             destination.keptToWarmUp.add(task);
-        } else if (!recording.taker.get(task).standbysInTheEnd.contains(task)) {
+        } else if (!recording.takers.get(task).plannedStandbys.contains(task)) {
             keptToWarmUp.add(copy);
         }
     }
 
-    /** The standby copies that are warm-ups. */
+    /** The standby copies that are warm-ups, once the assignor is done. */
     SortedSet<TaskId> warmups() {
         SortedSet<TaskId> warmups = new TreeSet<>();
         for (TaskId copy : standbyTasks()) {
@@ -101,9 +101,9 @@ final class RecordedClientState extends ClientState {
         return warmups;
     }
 
-    private TaskId ours(TaskId task) {
+    private TaskId copyId(TaskId task) {
         TaskId copy = new TaskId(task.subtopology(), task.partition(), task.topologyName());
-        recording.keeper.put(copy, this);
+        recording.keepers.put(copy, this);
         return copy;
     }
 }

@@ -49,12 +49,12 @@ final class Server {
 
     private static Object respond(String line) {
         try {
-            Request request = Snapshot.reading(() -> Snapshot.JSON.readValue(line, Request.class));
-            Baseline baseline = Baseline.named(request.assignor());
+            Request request = Snapshot.read(() -> Snapshot.JSON.readValue(line, Request.class));
+            Baseline baseline = Baseline.find(request.assignor());
             Application application = new Application(Snapshot.of(request.snapshot()));
             int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
             int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
-            Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
+            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
             Answer answer = timing.answer();
             return new Response(
                     answer.clients(),

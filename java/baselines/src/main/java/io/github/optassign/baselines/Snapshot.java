@@ -40,7 +40,7 @@ record Snapshot(
             .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
             .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .addHandler(new OwnFields())
+            .addHandler(new OwnFieldSkipper())
             .build();
 
     private static final long NOT_A_LAG = -1;
@@ -51,8 +51,8 @@ record Snapshot(
         require(configs != null, "configs", "null", "an object");
         require(tasks != null, "tasks", "null", "a list");
         require(clients != null && !clients.isEmpty(), "clients", "none", "at least one");
-        eachOnce("tasks[].id", tasks, Task::id);
-        eachOnce("clients[].process_id", clients, Client::processId);
+        requireDistinct("tasks[].id", tasks, Task::id);
+        requireDistinct("clients[].process_id", clients, Client::processId);
     }
 
     /** {@code AssignmentConfigs}, with Kafka's defaults; Kafka's own class checks the limits. */
@@ -66,12 +66,12 @@ record Snapshot(
             Integer rackAwareTrafficCost,
             Integer rackAwareNonOverlapCost) {
         Configs {
-            acceptableRecoveryLag = or(acceptableRecoveryLag, 10_000L);
-            maxWarmupReplicas = or(maxWarmupReplicas, 2);
-            numStandbyReplicas = or(numStandbyReplicas, 0);
-            probingRebalanceIntervalMs = or(probingRebalanceIntervalMs, 600_000L);
-            rackAwareAssignmentStrategy = or(rackAwareAssignmentStrategy, "none");
-            rackAwareAssignmentTags = or(rackAwareAssignmentTags, List.of());
+            acceptableRecoveryLag = orElse(acceptableRecoveryLag, 10_000L);
+            maxWarmupReplicas = orElse(maxWarmupReplicas, 2);
+            numStandbyReplicas = orElse(numStandbyReplicas, 0);
+            probingRebalanceIntervalMs = orElse(probingRebalanceIntervalMs, 600_000L);
+            rackAwareAssignmentStrategy = orElse(rackAwareAssignmentStrategy, "none");
+            rackAwareAssignmentTags = orElse(rackAwareAssignmentTags, List.of());
         }
     }
 
@@ -85,23 +85,23 @@ record Snapshot(
             List<Partition> partitions) {
         Task {
             require(id != null, "id", "null", "a task id");
-            logged = or(logged, stateful);
+            logged = orElse(logged, stateful);
             require(stateful || !logged, "logged", "true", "false unless stateful is true");
             require(
                     changelogEndOffset == null || changelogEndOffset >= 0,
                     "changelog_end_offset",
                     changelogEndOffset,
                     ">= 0");
-            partitions = or(partitions, List.of());
+            partitions = orElse(partitions, List.of());
         }
     }
 
     /** A partition that a task reads or writes, as Kafka's {@code TaskTopicPartition} has it. */
     record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
         Partition {
-            changelog = or(changelog, false);
-            source = or(source, !changelog);
-            racks = or(racks, Set.of());
+            changelog = orElse(changelog, false);
+            source = orElse(source, !changelog);
+            racks = orElse(racks, Set.of());
         }
     }
 
@@ -121,29 +121,31 @@ record Snapshot(
         Client {
             require(processId != null && !processId.isEmpty(), "process_id", processId, "a text that is not empty");
             require(threads >= 1, "threads", threads, ">= 1");
-            consumers = or(consumers, Map.of());
-            previousActive = or(previousActive, List.of());
-            previousStandby = or(previousStandby, List.of());
-            lags = or(lags, Map.of());
+            consumers = orElse(consumers, Map.of());
+            previousActive = orElse(previousActive, List.of());
+            previousStandby = orElse(previousStandby, List.of());
+            lags = orElse(lags, Map.of());
             lags.forEach((task, lag) -> require(
                     lag != null && lag >= LEAST_LAG && lag != NOT_A_LAG,
                     "lags[\"" + task + "\"]",
                     lag,
                     "-2, -3 or >= 0"));
-            tags = or(tags, Map.of());
-            draining = or(draining, false);
+            tags = orElse(tags, Map.of());
+            draining = orElse(draining, false);
         }
     }
 
-    /** Reads a snapshot. IllegalArgumentException with the place of what is wrong. */
+    /** Reads a snapshot. IllegalArgumentException, with the place of what is wrong, if it is not valid. */
     static Snapshot of(JsonNode json) {
-        return reading(() -> JSON.treeToValue(json, Snapshot.class));
+        return read(() -> JSON.treeToValue(json, Snapshot.class));
     }
 
-    /** Runs a read of Jackson's; its errors become IllegalArgumentException: place, found, allowed, in one line. */
-    static <T> T reading(Read<T> read) {
+    /**
+     * Reads by Jackson. Its errors become an IllegalArgumentException that says place, found and allowed in one line.
+     */
+    static <T> T read(Reading<T> call) {
         try {
-            return read.run();
+            return call.run();
         } catch (JsonMappingException e) {
             StringBuilder place = new StringBuilder();
             for (JsonMappingException.Reference reference : e.getPath()) {
@@ -159,13 +161,13 @@ record Snapshot(
         }
     }
 
-    /** What may fail while JSON is read. */
-    interface Read<T> {
+    /** A call of Jackson's, which may fail. */
+    interface Reading<T> {
         T run() throws JsonProcessingException;
     }
 
-    /** Fields that begin with x_ are passed over; Jackson refuses all others that it does not know. */
-    private static final class OwnFields extends DeserializationProblemHandler {
+    /** Skips fields whose names begin with x_; Jackson refuses all others that it does not know. */
+    private static final class OwnFieldSkipper extends DeserializationProblemHandler {
         @Override
         public boolean handleUnknownProperty(
                 DeserializationContext context,
@@ -182,7 +184,7 @@ record Snapshot(
         }
     }
 
-    private static <T> T or(T value, T otherwise) {
+    private static <T> T orElse(T value, T otherwise) {
         return value == null ? otherwise : value;
     }
 
@@ -192,7 +194,7 @@ record Snapshot(
         }
     }
 
-    private static <T> void eachOnce(String place, List<T> all, Function<T, String> id) {
+    private static <T> void requireDistinct(String place, List<T> all, Function<T, String> id) {
         Set<String> seen = new HashSet<>();
         for (T one : all) {
             require(seen.add(id.apply(one)), place, id.apply(one) + " a second time", "each once");

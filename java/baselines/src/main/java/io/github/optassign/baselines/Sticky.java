@@ -28,7 +28,7 @@ import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology
 import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
 
 /**
- * The public StickyTaskAssignor (KIP-924), called as StreamsPartitionAssignor calls it.
+ * Runs the public StickyTaskAssignor (KIP-924) as StreamsPartitionAssignor does.
  *
  * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash
  * code, so there the order, and with it the answer, differs from run to run; here a task's hash code is its place among
@@ -39,13 +39,13 @@ final class Sticky implements Baseline {
     public Rebalance prepare(Application application) {
         Map<TaskId, TaskInfo> tasks = new HashMap<>();
         List<TaskId> logged = List.copyOf(application.logged());
-        for (TaskId id : asKafkaListsThem(application.tasks().keySet())) {
+        for (TaskId id : orderLikeKafka(application.tasks().keySet())) {
             Snapshot.Task task = application.tasks().get(id);
             int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for those that get none
-            tasks.put(id, new Task(id, place, task, partitions(id, task)));
+            tasks.put(id, new Task(id, place, task, toPartitions(id, task)));
         }
         Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
-        application.clients().forEach((id, client) -> clients.put(id, state(application, id, client)));
+        application.clients().forEach((id, client) -> clients.put(id, toState(application, id, client)));
         State state = new State(application.configs(), tasks, clients);
         return new Rebalance() {
             private Collection<KafkaStreamsAssignment> assigned = List.of();
@@ -64,8 +64,8 @@ final class Sticky implements Baseline {
                     followup |= client.followupRebalanceDeadline().isPresent();
                     answered.add(Answer.Assigned.of(
                             application.clients().get(client.processId()),
-                            ofType(client, AssignedTask.Type.ACTIVE),
-                            ofType(client, AssignedTask.Type.STANDBY),
+                            selectTasks(client, AssignedTask.Type.ACTIVE),
+                            selectTasks(client, AssignedTask.Type.STANDBY),
                             List.of()));
                 }
                 return new Answer(answered, followup);
@@ -79,19 +79,19 @@ final class Sticky implements Baseline {
         notes.add(
                 "lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())) {
-            RackAware.missing(application)
-                    .or(() -> missing(application))
+            RackAware.findMissing(application)
+                    .or(() -> findMissing(application))
                     .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
         }
         return notes;
     }
 
     /**
-     * Task ids in the order in which StreamsPartitionAssignor puts them into its map: out of another one, which was
-     * filled subtopology by subtopology. The order remains where ids fall into the same bucket, and decides who keeps a
-     * task.
+     * Brings task ids into the order in which StreamsPartitionAssignor puts them into its map: out of another map,
+     * which was filled subtopology by subtopology. Ids that fall into the same bucket stay in this order, and it
+     * decides which client keeps a task.
      */
-    private static Set<TaskId> asKafkaListsThem(Collection<TaskId> sorted) {
+    private static Set<TaskId> orderLikeKafka(Collection<TaskId> sorted) {
         Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
         for (TaskId id : sorted) {
             bySubtopology
@@ -107,8 +107,10 @@ final class Sticky implements Baseline {
         return partitioned;
     }
 
-    /** What this class asks for beyond RackAware: costs, and the racks of changelogs even without standbys. */
-    private static Optional<String> missing(Application application) {
+    /**
+     * Finds what this class asks for beyond {@link RackAware}: costs, and racks of changelogs even without standbys.
+     */
+    private static Optional<String> findMissing(Application application) {
         AssignmentConfigs configs = application.configs();
         if (configs.rackAwareTrafficCost().isEmpty()
                 || configs.rackAwareNonOverlapCost().isEmpty()) {
@@ -116,29 +118,32 @@ final class Sticky implements Baseline {
                     "this class wants both rack_aware_traffic_cost and rack_aware_non_overlap_cost to be configured");
         }
         return application.tasks().entrySet().stream()
-                .filter(task -> partitions(task.getKey(), task.getValue()).stream()
+                .filter(task -> toPartitions(task.getKey(), task.getValue()).stream()
                         .anyMatch(p -> p.rackIds().isEmpty()))
                 .map(task -> "no racks are given for the changelog of task " + task.getKey())
                 .findFirst();
     }
 
-    private static KafkaStreamsState state(Application application, ProcessId id, Snapshot.Client client) {
+    private static KafkaStreamsState toState(Application application, ProcessId id, Snapshot.Client client) {
         SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
-        client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.existing(tasks)));
+        client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.selectExisting(tasks)));
         return new DefaultKafkaStreamsState(
                 id,
                 client.threads(),
                 client.tags(),
-                application.existing(client.previousActive()),
-                application.existing(client.previousStandby()),
+                application.selectExisting(client.previousActive()),
+                application.selectExisting(client.previousStandby()),
                 consumers,
                 Optional.empty(),
                 Optional.of(Map.of()), // lags: this class asks for states without them
                 Optional.ofNullable(client.rack()));
     }
 
-    /** The partitions of a task; a logged one has a changelog, named or not, since only such tasks get standbys. */
-    private static Set<TaskTopicPartition> partitions(TaskId id, Snapshot.Task task) {
+    /**
+     * The partitions of a task. A logged one gets a changelog even if none is named, since only such tasks get
+     * standbys.
+     */
+    private static Set<TaskTopicPartition> toPartitions(TaskId id, Snapshot.Task task) {
         Set<TaskTopicPartition> partitions = new HashSet<>();
         boolean hasChangelog = !task.logged();
         for (int i = 0; i < task.partitions().size(); i++) {
@@ -147,17 +152,19 @@ final class Sticky implements Baseline {
             hasChangelog |= changelog;
             Optional<Set<String>> racks =
                     partition.racks().isEmpty() ? Optional.empty() : Optional.of(partition.racks());
-            partitions.add(new Partition(RackAware.named(id, i, partition), partition.source(), changelog, racks));
+            partitions.add(
+                    new Partition(RackAware.toTopicPartition(id, i, partition), partition.source(), changelog, racks));
         }
         if (!hasChangelog) {
             Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
-            TopicPartition name = RackAware.named(id, task.partitions().size(), unnamed);
+            TopicPartition name =
+                    RackAware.toTopicPartition(id, task.partitions().size(), unnamed);
             partitions.add(new Partition(name, false, true, Optional.empty()));
         }
         return partitions;
     }
 
-    private static List<TaskId> ofType(KafkaStreamsAssignment client, AssignedTask.Type type) {
+    private static List<TaskId> selectTasks(KafkaStreamsAssignment client, AssignedTask.Type type) {
         return client.tasks().values().stream()
                 .filter(task -> task.type() == type)
                 .map(AssignedTask::id)

@@ -3,12 +3,19 @@ package io.github.optassign.baselines;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The same rebalance several times, each on objects of its own, which are built outside of what is timed. */
+/**
+ * The answer of a Kafka class, and how long it took.
+ *
+ * @param seconds of each timed call, of Kafka's call alone
+ */
 record Timing(Answer answer, List<Double> seconds) {
     private static final double NANOS = 1e9;
 
-    /** Calls that are not timed, then calls that are. The answer is that of the first timed call. */
-    static Timing of(Baseline baseline, Application application, int warmupCalls, int timedCalls) {
+    /**
+     * Makes calls that are not timed, then calls that are, each on objects of its own that are built before. The answer
+     * is that of the first timed call.
+     */
+    static Timing measure(Baseline baseline, Application application, int warmupCalls, int timedCalls) {
         require(warmupCalls >= 0, "warmup_calls", warmupCalls, ">= 0");
         require(timedCalls >= 1, "timed_calls", timedCalls, ">= 1");
         for (int i = 0; i < warmupCalls; i++) {

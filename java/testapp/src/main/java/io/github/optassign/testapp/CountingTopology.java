@@ -29,15 +29,15 @@ final class CountingTopology {
     static Topology build(String application) {
         Topology topology = new Topology();
         add(topology, application, "logged", true);
-        topology.addStateStore(store("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
+        topology.addStateStore(buildStore("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
         add(topology, application, "unlogged", true);
-        topology.addStateStore(store("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
+        topology.addStateStore(buildStore("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
         add(topology, application, "stateless", false);
         return topology;
     }
 
-    /** Source topic to number of its subtopology, the first half of a task's id. */
-    static Map<String, Integer> subtopologies(Topology topology) {
+    /** Finds the number of each source topic's subtopology, which is the first half of a task's id. */
+    static Map<String, Integer> numberSubtopologies(Topology topology) {
         Map<String, Integer> numbers = new LinkedHashMap<>();
         for (var subtopology : topology.describe().subtopologies()) {
             for (var node : subtopology.nodes()) {
@@ -57,20 +57,20 @@ final class CountingTopology {
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 
-    private static StoreBuilder<KeyValueStore<String, Long>> store(String name) {
+    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name) {
         return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
     }
 
-    /** Counts records per key, if it has a store, and hands each on. */
+    /** Counts records per key, if it has a store, and forwards each of them. */
     private static final class Counter implements Processor<String, String, String, String> {
         private final String storeName;
-        private final boolean tells;
+        private final boolean appendsCount;
         private ProcessorContext<String, String> context;
         private KeyValueStore<String, Long> counts;
 
-        Counter(String storeName, boolean tells) {
+        Counter(String storeName, boolean appendsCount) {
             this.storeName = storeName;
-            this.tells = tells;
+            this.appendsCount = appendsCount;
         }
 
         @Override
@@ -86,7 +86,7 @@ final class CountingTopology {
                 Long before = counts.get(record.key());
                 long count = before == null ? 1 : before + 1;
                 counts.put(record.key(), count);
-                value = tells ? value + ":" + count : value;
+                value = appendsCount ? value + ":" + count : value;
             }
             context.forward(record.withValue(value));
         }

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 
-/** What happens, one JSON object per line on standard output, so that whoever started the process can wait for it. */
+/**
+ * Tells what happens, one JSON object per line on standard output, so that whoever started the process can wait for it.
+ */
 final class Events {
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -17,9 +17,9 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 
 /**
- * Kafka's own consumers, which also tell every assignment they get, and rebalance when told to.
+ * Makes Kafka's own consumers, which also print every assignment that they get, and rebalance when told to.
  *
- * <p>The second is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms}
+ * <p>The latter is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms}
  * of a minute.
  */
 final class ObservedConsumers extends DefaultKafkaClientSupplier {

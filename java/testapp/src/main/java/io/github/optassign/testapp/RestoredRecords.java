@@ -6,7 +6,10 @@ import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** How many records were read from changelogs, by active tasks before they could run and by standbys and warm-ups. */
+/**
+ * Counts the records that were read from changelogs: by active tasks before they could run, by standbys and by
+ * warm-ups.
+ */
 final class RestoredRecords implements StateRestoreListener, StandbyUpdateListener {
     private final LongAdder active = new LongAdder();
     private final LongAdder standby = new LongAdder();

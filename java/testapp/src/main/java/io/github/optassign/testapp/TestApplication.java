@@ -36,7 +36,7 @@ public final class TestApplication {
 
     private TestApplication(Properties properties) {
         Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
-        consumers = new ObservedConsumers(CountingTopology.subtopologies(topology));
+        consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
         streams.setGlobalStateRestoreListener(restored);
@@ -63,15 +63,15 @@ public final class TestApplication {
         application.streams.start();
         var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String command = input.readLine(); command != null; command = input.readLine()) {
-            if (!application.obeys(command)) {
+            if (!application.execute(command)) {
                 return;
             }
         }
         Runtime.getRuntime().halt(1);
     }
 
-    /** Whether the application still runs after this command. */
-    private boolean obeys(String command) {
+    /** Executes a command; returns whether the application runs on. */
+    private boolean execute(String command) {
         switch (command) {
             case "status" -> Events.print("status", status());
             case "rebalance" -> consumers.rebalance();
@@ -91,14 +91,14 @@ public final class TestApplication {
                                 .map(ThreadMetadata::threadState)
                                 .sorted()
                                 .toList(),
-                "active", ids(threads.stream().map(ThreadMetadata::activeTasks)),
-                "standby", ids(threads.stream().map(ThreadMetadata::standbyTasks)),
+                "active", toIds(threads.stream().map(ThreadMetadata::activeTasks)),
+                "standby", toIds(threads.stream().map(ThreadMetadata::standbyTasks)),
                 "lags", lags(),
                 "restored_active", restored.active(),
                 "restored_standby", restored.standby());
     }
 
-    private static List<String> ids(Stream<? extends Collection<TaskMetadata>> tasks) {
+    private static List<String> toIds(Stream<? extends Collection<TaskMetadata>> tasks) {
         return tasks.flatMap(Collection::stream)
                 .map(TaskMetadata::taskId)
                 .sorted()
@@ -106,7 +106,7 @@ public final class TestApplication {
                 .toList();
     }
 
-    /** Store and partition to the offsets that the copy here, of whatever role, has still to read. */
+    /** Store and partition to the offsets that the copy here, active or not, has still to read. */
     private Map<String, Long> lags() {
         Map<String, Long> lags = new TreeMap<>();
         streams.allLocalStorePartitionLags()
