@@ -182,7 +182,10 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(1, log.warnings().size());
     }
 
-    /** Kafka's validation of an answer of the fallback's: a task that Kafka says has no state, though it has a lag. */
+    /**
+     * The fallback gives a standby to a task that Kafka calls stateless though it has a lag, and Kafka's validation
+     * refuses it.
+     */
     @Test
     void answerOfTheFallbackThatKafkaRefusesLeavesTasksWhereTheyAre() {
         TestGroup group = group();

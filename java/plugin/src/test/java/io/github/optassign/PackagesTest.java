@@ -45,7 +45,9 @@ class PackagesTest {
         return uses;
     }
 
-    /** Whatever uses nothing but what was taken away already can be taken away; what is left over goes in circles. */
+    /**
+     * Takes away packages that use none of those that are left; what is left in the end uses each other in a circle.
+     */
     @Test
     void noCircles() {
         Set<String> left = new TreeSet<>(USES.keySet());

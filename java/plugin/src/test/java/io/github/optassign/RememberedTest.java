@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the service is sent of the answers before, and with which date. */
+/** Which earlier answer is sent to the service, and with which date. */
 class RememberedTest extends AgainstAService {
     @Test
     void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
@@ -64,7 +64,7 @@ class RememberedTest extends AgainstAService {
         assertTrue(dated > tomorrow && dated < tomorrow + 600_000, dated + " after " + tomorrow);
     }
 
-    /** What the plug-in sends back of what the service said of its clock. */
+    /** Plays two rebalances; returns the date that the plug-in sends back after the service gave this one. */
     private long answeredAt(String said) {
         service.behaviour = (exchange, body) -> {
             exchange.getResponseHeaders().set("Optassign-Answered-At", said);
@@ -89,9 +89,7 @@ class RememberedTest extends AgainstAService {
         assertEquals(said, answeredAt(Long.toString(said)));
     }
 
-    /**
-     * This process led, lost the lead and leads again; meanwhile somebody has moved a task (which one does not matter).
-     */
+    /** This process led, lost the lead and leads again; meanwhile another leader has moved a task. */
     @Test
     void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
         TestGroup group =

@@ -105,7 +105,9 @@ final class RoundTripBenchmark {
         return args.length > at ? Integer.parseInt(args[at]) : otherwise;
     }
 
-    /** A fifth of the tasks stateless, every other with an active and a standby at home, all lags dense as in Kafka. */
+    /**
+     * Makes a group at rest: a fifth of the tasks stateless, each of the others with an active and a standby in place.
+     */
     private static TestGroup group(int tasks, int clients) {
         Random random = new Random(1);
         TestGroup group = TestGroup.of(clients);

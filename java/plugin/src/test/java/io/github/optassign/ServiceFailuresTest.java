@@ -30,7 +30,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Whatever the service does, Kafka gets an assignment it accepts, every task once, and one line says why. */
+/** Whatever the service does, Kafka gets an assignment that it accepts, with every task once, and one line says why. */
 class ServiceFailuresTest {
     private static final String VALID = FakeService.VALID;
     private FakeService service;

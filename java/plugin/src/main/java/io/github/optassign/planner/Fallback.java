@@ -20,7 +20,7 @@ import java.util.List;
  *   <li>{@link Planner} makes the plan: where every copy should be in the end.
  *   <li>{@link #assignActives} gives each task to one of its most caught up clients: to the plan's if that is one of
  *       them, else to the owner, else to the least loaded. A task in transit goes where the first pass of its move
- *       said.
+ *       said, and owners go before the plan where a move may be under way that nobody here remembers.
  *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active, the plan's
  *       first among equals.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.

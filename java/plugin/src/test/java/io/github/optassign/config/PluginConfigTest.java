@@ -86,7 +86,7 @@ class PluginConfigTest {
         assertEquals("Both optassign.token and optassign.token.file are set; allowed: one of them", e.getMessage());
     }
 
-    /** Whatever makes them bad: what may be a password does not get into the log. */
+    /** Whatever is wrong with a URL, the part that may be a password does not get into the log. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -131,7 +131,7 @@ class PluginConfigTest {
                             .endsWith("allowed: a readable regular file of at most 65536 bytes; found another kind"),
                     e.getMessage());
         }
-        // As Kubernetes mounts secrets.
+        // A link to a regular file is allowed: this is how Kubernetes mounts secrets.
         Path file = Files.writeString(folder.resolve("file"), "a-token\n");
         Path link = Files.createSymbolicLink(folder.resolve("link"), file);
         assertEquals(
@@ -197,7 +197,7 @@ class PluginConfigTest {
         OptassignTaskAssignor.check(with("group.protocol", "classic"));
     }
 
-    /** What applications configure Kafka Streams with. */
+    /** Applications usually configure Kafka Streams by Properties. */
     @Test
     void propertiesCanBeChecked() {
         Properties properties = new Properties();

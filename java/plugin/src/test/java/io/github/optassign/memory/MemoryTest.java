@@ -14,18 +14,18 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.processor.TaskId;
 import org.junit.jupiter.api.Test;
 
-/** When a remembered answer still is the last one, and how one that replaces it is dated. */
+/** When a remembered answer still is the last one, and how the answer that replaces it is dated. */
 class MemoryTest {
     private static final int GROUPS = 300;
 
-    /** What the fallback answers, and what is remembered of it. */
+    /** Answers by the fallback; returns what is remembered of the answer. */
     private static AppliedAnswer decide(TestGroup group, AppliedAnswer last) {
         return group.remembered(Fallback.answer(group.snapshot(), last));
     }
 
     /**
-     * What may happen to an answer: it arrives nowhere, its first pass is over (with all or with some), it is carried
-     * out.
+     * Whatever happens to an answer, it counts as the last one: whether it arrives nowhere, its first pass is over on
+     * all clients or on some, or it is carried out.
      */
     @Test
     void ownAnswersAreNeverOvertaken() {
@@ -54,7 +54,7 @@ class MemoryTest {
         }
     }
 
-    /** A task of an answer that was carried out is with somebody else: that was another leader. */
+    /** An answer was carried out, and then one of its tasks runs on another client: another leader has moved it. */
     @Test
     void answersOfAnotherLeaderAreNoticed() {
         int noticed = 0;
@@ -67,7 +67,7 @@ class MemoryTest {
             group.settle(last.answer(), false);
             last = decide(group, last);
             if (group.clients.size() < 2 || !owners(group).equals(owners(last.answer()))) {
-                continue; // of a group that is not at rest somebody may still have had any task
+                continue; // where the group is not at rest, more than one client may own a task
             }
             TaskId task = group.tasks.keySet().stream()
                     .skip(random.nextInt(group.tasks.size()))

@@ -10,10 +10,11 @@ import org.junit.jupiter.api.Test;
 class CirculationTest {
     @Test
     void mendsWithFewChanges() {
-        // Two ways round: one over an arc that itself has too little, one over an arc that is content.
+        // Two ways to mend the first arc: over an arc that has too little itself, or over one that is within its
+        // bounds.
         Circulation flow = new Circulation(4);
         int over = flow.addArc(0, 1, 0, 1, 2);
-        int content = flow.addArc(0, 2, 0, 9, 1);
+        int inBounds = flow.addArc(0, 2, 0, 9, 1);
         int under = flow.addArc(0, 3, 1, 9, 0);
         flow.addArc(1, 0, 2, 9, 2);
         flow.addArc(2, 0, 0, 9, 1);
@@ -23,7 +24,7 @@ class CirculationTest {
         assertTrue(flow.repair());
         assertEquals(1, flow.flow(over));
         assertEquals(1, flow.flow(under));
-        assertEquals(1, flow.flow(content));
+        assertEquals(1, flow.flow(inBounds));
     }
 
     @Test

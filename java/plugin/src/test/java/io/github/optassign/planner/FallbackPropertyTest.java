@@ -87,7 +87,8 @@ class FallbackPropertyTest {
     }
 
     /**
-     * From any group: rules kept at every step, no follow-up after as many rebalances as the slots need, and then rest.
+     * From any group: every answer keeps the rules, no more follow-ups than the warm-up slots need, and then nothing
+     * moves.
      */
     private void settles(boolean memory, boolean keepState) {
         for (int seed = 0; seed < 600; seed++) {
@@ -109,8 +110,7 @@ class FallbackPropertyTest {
                 group.settle(answer, keepState);
             }
             Fallback.Result again = Fallback.answer(group.snapshot(), applied);
-            // Directories of dropped copies look like standbys, so without memory nobody knows which of them were
-            // assigned.
+            // Directories of dropped copies look like standbys: without memory nothing tells which were assigned.
             if (memory || !keepState) {
                 assertTrue(again.placement().hasSameCopies(result.placement()), history.toString());
                 assertEquals(-1, again.followupMs(), history.toString());

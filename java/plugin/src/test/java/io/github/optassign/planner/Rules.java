@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** Rules R1 to R6, stated once more from the group a test made, without the plug-in's own ranks. */
+/** Checks rules R1 to R6 against the group that a test made: stated a second time, without the plug-in's own ranks. */
 final class Rules {
     private final TestGroup group;
     private final Answer answer;
@@ -22,7 +22,7 @@ final class Rules {
         this.answer = answer;
     }
 
-    /** What an answer breaks, where no task is in transit; empty: nothing. */
+    /** Lists the rules that an answer breaks, where no task is in transit. */
     static List<String> broken(TestGroup group, Answer answer) {
         Rules rules = new Rules(group, answer);
         rules.check();

@@ -29,7 +29,7 @@ class HttpClientsTest {
 
     private final HttpClients clients = new HttpClients(HttpClients::newClient, now::get);
 
-    private void passes(long ms) {
+    private void advanceClock(long ms) {
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(ms));
     }
 
@@ -37,7 +37,7 @@ class HttpClientsTest {
     void oneThatIsUsedIsKept() throws ServiceFailure {
         HttpClient first = clients.get();
         for (int i = 0; i < 4; i++) {
-            passes(30_000);
+            advanceClock(30_000);
             assertSame(first, clients.get());
         }
     }
@@ -45,13 +45,13 @@ class HttpClientsTest {
     @Test
     void oneThatWasNotUsedForLongIsRenewed() throws ServiceFailure {
         HttpClient first = clients.get();
-        passes(30_001);
+        advanceClock(30_001);
         HttpClient second = clients.get();
         assertNotSame(first, second);
         assertSame(second, clients.get());
     }
 
-    /** Such as a broken TLS set-up, or no thread to be had: once it is mended, the service is asked again. */
+    /** The TLS set-up may be broken, or no thread be left: once that is over, the service is asked again. */
     @Test
     void failureIsNotForEver() throws ServiceFailure {
         AtomicInteger made = new AtomicInteger();
@@ -76,9 +76,7 @@ class HttpClientsTest {
         assertEquals(3, made.get());
     }
 
-    /**
-     * A firewall lets a connection live for one exchange, then drops what comes on it, without a word to either side.
-     */
+    /** A firewall lets a connection live for one exchange, then drops all that comes on it and tells neither side. */
     @Test
     void connectionDroppedInSilenceIsNotAskedAgainAfterMinutes() throws Exception {
         CountDownLatch over = new CountDownLatch(1);
@@ -105,7 +103,7 @@ class HttpClientsTest {
                         new ServiceClient(config, clients)
                                 .ask(new byte[] {'{', '}'}, -1, deadline)
                                 .json());
-                passes(600_000);
+                advanceClock(600_000);
             }
         } finally {
             over.countDown();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Out of memory, or of threads, because of the service: one answer is lost, not the thread that leads the group. */
 class OutOfMemoryTest {
-    /** JUnit itself would end of the error. */
+    /** Makes a failure of an OutOfMemoryError, which would end JUnit itself. */
     private static <T> T survives(Supplier<T> call) {
         try {
             return call.get();
@@ -38,7 +38,8 @@ class OutOfMemoryTest {
     }
 
     /**
-     * What does not fit into one array, from a file without contents that is as long as an array of bytes cannot be.
+     * A body that does not fit into one array: it comes from a file without contents that is longer than an array of
+     * bytes can be.
      */
     @Test
     void bodyThatDoesNotFitIntoTheHeap(@TempDir Path folder) throws IOException {
@@ -71,7 +72,7 @@ class OutOfMemoryTest {
     }
 
     /**
-     * Threads and a heap's last megabytes are back when the fallback answers; the leader's thread must not end of it.
+     * The service may take the last thread or megabyte. The fallback needs neither, and the leader's thread goes on.
      */
     @Test
     void whileTheServiceIsAsked() throws IOException {

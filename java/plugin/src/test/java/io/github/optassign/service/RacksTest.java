@@ -23,7 +23,7 @@ import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicP
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Racks come from the broker, which may take longer than anybody may wait. */
+/** Racks come from the broker, which may take longer than the plug-in can wait. */
 class RacksTest {
     private final CountDownLatch over = new CountDownLatch(1);
 
@@ -32,7 +32,7 @@ class RacksTest {
         over.countDown();
     }
 
-    /** Whose broker does as told when Kafka asks it for racks. */
+    /** Makes a group whose broker runs this when Kafka asks it for racks. */
     private static TestGroup group(Runnable broker) {
         TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0").runs(1, "0_1");
@@ -46,7 +46,7 @@ class RacksTest {
         return group;
     }
 
-    /** Not for ever, so that a plug-in that waits fails the test instead of hanging it. */
+    /** Hangs for 20 s at most, so that a plug-in that waits for it fails the test instead of hanging it. */
     private void hang() {
         try {
             over.await(20, TimeUnit.SECONDS);
@@ -55,7 +55,7 @@ class RacksTest {
         }
     }
 
-    private static long in(long ms) {
+    private static long deadlineIn(long ms) {
         return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
     }
 
@@ -83,7 +83,7 @@ class RacksTest {
     void interruptIsKept() {
         StreamsGroup group = group(this::hang).read();
         Thread.currentThread().interrupt();
-        ServiceFailure failure = assertThrows(ServiceFailure.class, () -> Racks.find(group, in(60_000)));
+        ServiceFailure failure = assertThrows(ServiceFailure.class, () -> Racks.find(group, deadlineIn(60_000)));
         assertTrue(Thread.interrupted());
         assertEquals("interrupted while waiting for racks", failure.getMessage());
     }
@@ -94,17 +94,17 @@ class RacksTest {
                     throw new TimeoutException("no\nluck");
                 })
                 .read();
-        ServiceFailure failure = assertThrows(ServiceFailure.class, () -> Racks.find(group, in(60_000)));
+        ServiceFailure failure = assertThrows(ServiceFailure.class, () -> Racks.find(group, deadlineIn(60_000)));
         assertEquals(
                 "the broker did not tell racks: org.apache.kafka.common.errors.TimeoutException: no luck",
                 failure.getMessage());
     }
 
-    /** Kafka asks in a thread that ends with the answer and keeps no JVM alive. */
+    /** The thread that asks the broker does not keep the JVM alive. */
     @Test
     void threadIsADaemon() throws ServiceFailure {
         boolean[] daemon = {false};
-        Racks.find(group(() -> daemon[0] = Thread.currentThread().isDaemon()).read(), in(60_000));
+        Racks.find(group(() -> daemon[0] = Thread.currentThread().isDaemon()).read(), deadlineIn(60_000));
         assertTrue(daemon[0]);
     }
 }
