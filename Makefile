@@ -71,9 +71,10 @@ lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)  ## put the sources into shape
+format: $(READY)  ## put the sources into shape; those in Java only where Maven is installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	if command -v mvn > /dev/null; then mvn -q -B -f java/pom.xml spotless:apply; fi
 
 # The stamp tells optassign/assignors/baselines/jvm.py that it need not build again.
 java:  ## the Java modules; needs a JDK 17 or later and Maven

@@ -41,7 +41,7 @@ def test_classpath() -> str:
     """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()
     folder = JAVA / "plugin"
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "package"]
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "-Dstyle.skip", "package"]
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
@@ -67,7 +67,8 @@ def _build_if_old(module: str, artifact: str) -> Path:
 
 def _build(folder: Path) -> None:
     """Package one module by itself: the cluster can start although another module does not compile."""
-    _run(["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-Dmaven.test.skip=true", "package"])
+    pom = str(folder / "pom.xml")
+    _run(["mvn", "--batch-mode", "--quiet", "--file", pom, "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
 
 
 def _run(command: list[str]) -> None:

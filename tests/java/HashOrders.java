@@ -3,8 +3,8 @@ import java.util.Scanner;
 import java.util.Set;
 
 /**
- * Prints the order of java.util.HashSet. Input: number of cases; per case the capacity, the number of keys and their hash
- * codes, the number of steps and these: k >= 0 adds key k, k < 0 removes key -k - 1.
+ * Prints the order of java.util.HashSet. Input: number of cases; per case the capacity, the number of keys and their
+ * hash codes, the number of steps and these: k >= 0 adds key k, k < 0 removes key -k - 1.
  */
 final class HashOrders {
     private record Key(int number, int code) implements Comparable<Key> {
@@ -14,31 +14,30 @@ final class HashOrders {
         }
 
         @Override
-        public int compareTo(final Key other) {
+        public int compareTo(Key other) {
             return Integer.compare(number, other.number);
         }
     }
 
-    private HashOrders() {
-    }
+    private HashOrders() {}
 
-    public static void main(final String[] arguments) {
-        final Scanner input = new Scanner(System.in);
+    public static void main(String[] arguments) {
+        Scanner input = new Scanner(System.in);
         for (int cases = input.nextInt(); cases > 0; cases--) {
-            final Set<Key> keys = new HashSet<>(input.nextInt());
-            final Key[] all = new Key[input.nextInt()];
+            Set<Key> keys = new HashSet<>(input.nextInt());
+            Key[] all = new Key[input.nextInt()];
             for (int i = 0; i < all.length; i++) {
                 all[i] = new Key(i, input.nextInt());
             }
             for (int steps = input.nextInt(); steps > 0; steps--) {
-                final int step = input.nextInt();
+                int step = input.nextInt();
                 if (step >= 0) {
                     keys.add(all[step]);
                 } else {
                     keys.remove(all[-step - 1]);
                 }
             }
-            final StringBuilder order = new StringBuilder();
+            StringBuilder order = new StringBuilder();
             keys.forEach(key -> order.append(key.number()).append(' '));
             System.out.println(order);
         }

@@ -216,7 +216,7 @@ def _build(module: Path) -> None:
     with _alone(module / "pom.xml"):
         if _is_built(module):  # by the process we waited for
             return
-        command = [maven, "-q", "-B", "-f", str(module / "pom.xml"), "package"]
+        command = [maven, "-q", "-B", "-f", str(module / "pom.xml"), "-Dstyle.skip", "package"]
         for offline in (["-o"], []):
             done = subprocess.run(
                 [*command, *offline], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False

@@ -1,5 +1,10 @@
 package io.github.optassign;
 
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.memory.Memory;
+import io.github.optassign.service.ServiceFailure;
+import io.github.optassign.streams.LastResort;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
@@ -20,33 +25,36 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  * task.assignor.class=io.github.optassign.OptassignTaskAssignor
- * optassign.url=http://optassign:8080
+ * optassign.url=http://127.0.0.1:8924
  * </pre>
  *
- * <p>Whatever goes wrong on our side, the application keeps running: where the service gives no answer that may be applied, or
- * the configuration is bad, the plug-in answers by itself ({@link Fallback}) and says why in one line of level WARN. Nothing is
- * thrown out of {@link #configure} or {@link #assign}, since Kafka would end the group leader's thread, and then that of
- * the next leader; only what leaves the JVM unusable (an OutOfMemoryError and the like) goes on.
+ * <p>Whatever fails on this side, the application keeps running: where the service gives no answer that may be applied,
+ * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.Fallback}) and says
+ * why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would end
+ * the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such as
+ * an OutOfMemoryError, are thrown on.
  *
  * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
-    /** Configuration errors already logged as such: a new assignor is configured for every rebalance. */
+    /** Configuration errors that were logged already: a new assignor is configured for every rebalance. */
     private static final Set<String> REPORTED = ConcurrentHashMap.newKeySet();
 
     private PluginConfig config;
+    /** Why the service cannot be asked; null: it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
-    private String application = "unknown";
-    private Memory.Applied pending;
 
-    /** Called by Kafka. */
-    public OptassignTaskAssignor() {
-    }
+    private String application = "unknown";
+    /** The answer that Kafka has been given and has not yet taken; null: none. */
+    private AppliedAnswer pending;
+
+    /** Made by Kafka, anew for every rebalance. */
+    public OptassignTaskAssignor() {}
 
     /**
-     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside a
-     * rebalance.
+     * Checks a configuration, for an application that wants to fail early: {@link #configure} cannot, as it runs inside
+     * a rebalance.
      *
      * @param configs the application's Streams configuration, such as its Properties
      * @throws ConfigException with the key, what was found and what is allowed
@@ -62,8 +70,10 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         PluginConfig.of(named);
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
         if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
-            throw new ConfigException(StreamsConfig.GROUP_PROTOCOL_CONFIG, protocol,
-                "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
+            throw new ConfigException(
+                    StreamsConfig.GROUP_PROTOCOL_CONFIG,
+                    protocol,
+                    "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
         }
     }
 
@@ -71,15 +81,19 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     @Override
     public void configure(Map<String, ?> configs) {
         try {
-            application = PluginConfig.applicationOf(configs);
+            application = PluginConfig.findApplication(configs);
             config = PluginConfig.of(configs);
             problem = null;
         } catch (Throwable e) {
-            passOnFatal(e);
+            rethrowFatal(e);
             config = null;
-            problem = "configuration: " + ServiceFailure.oneLine(e.getMessage() == null ? e.toString() : e.getMessage());
+            problem = "configuration: "
+                    + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
             if (REPORTED.add(problem)) {
-                LOG.error("optassign: application={} {}; the service is not asked until this is mended", application, problem);
+                LOG.error(
+                        "optassign: application={} {}; the service is not asked until this is mended",
+                        application,
+                        problem);
             }
         }
     }
@@ -91,29 +105,33 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         try {
             Rebalance rebalance = new Rebalance(state, application, config, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
-            pending = rebalance.toRemember();
+            pending = rebalance.decided();
             return assignment;
         } catch (Throwable e) {
-            passOnFatal(e);
-            LOG.warn("optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
-                + "where its state may be, without standbys", application, e);
+            rethrowFatal(e);
+            LOG.warn(
+                    "optassign: application={} fallback: failed itself, which is a bug; every task stays where it is or goes "
+                            + "where its state may be, without standbys",
+                    application,
+                    e);
             return LastResort.assign(state, Instant.now());
         }
     }
 
     /** Remembers the answer, now that Kafka has taken it. */
     @Override
-    public void onAssignmentComputed(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+    public void onAssignmentComputed(
+            GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
         if (error == AssignmentError.NONE && pending != null) {
-            Memory.of(application).applied(pending);
+            Memory.of(application).remember(pending);
         } else if (error != AssignmentError.NONE) {
             LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
         }
         pending = null;
     }
 
-    /** Goes on with what leaves the JVM unusable; a stack that was too deep does not. */
-    static void passOnFatal(Throwable e) {
+    /** Throws errors that leave the JVM unusable. A stack that was too deep does not. */
+    static void rethrowFatal(Throwable e) {
         if (e instanceof VirtualMachineError fatal && !(e instanceof StackOverflowError)) {
             throw fatal;
         }

@@ -2,6 +2,10 @@ package io.github.optassign;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.github.optassign.memory.Memories;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.LogLines;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.util.Map;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
@@ -9,17 +13,20 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered before. */
+/**
+ * Tests of the plug-in against a real HTTP server that answers validly unless told otherwise; nothing is remembered
+ * before.
+ */
 abstract class AgainstAService {
     static final ObjectMapper JSON = new ObjectMapper();
-    static final String VALID = ServiceFailuresTest.VALID;
+    static final String VALID = FakeService.VALID;
 
     FakeService service;
     final LogLines log = new LogLines();
 
     @BeforeEach
     void open() throws IOException {
-        Memory.clearAll();
+        Memories.clearAll();
         service = new FakeService();
         service.behaviour = (exchange, body) -> VALID;
     }
@@ -31,7 +38,7 @@ abstract class AgainstAService {
     }
 
     static TestGroup group() {
-        return ServiceFailuresTest.group();
+        return TestGroup.ofThreeTasks();
     }
 
     TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {

@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,8 +65,9 @@ class OptassignTaskAssignorTest extends AgainstAService {
                 assertEquals(Optional.empty(), deadline);
             }
         }
-        assertEquals(1_000, AnswerCheck.withinLimits(0), "no endless rebalances");
-        assertTrue(Instant.now().plusMillis(AnswerCheck.withinLimits(Long.MAX_VALUE)).toEpochMilli() > 0, "no overflow");
+        assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
+        assertTrue(
+                Instant.now().plusMillis(FollowupLimits.clamp(Long.MAX_VALUE)).toEpochMilli() > 0, "no overflow");
     }
 
     @Test
@@ -72,9 +77,11 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals("shadow", service.headers.get(0).getFirst("Optassign-Mode"));
         assertEquals(1, log.all().size());
         String line = log.infos().get(0);
-        assertTrue(line.contains("application=orders shadow: tasks=3 clients=2 service (cp-sat): active_moved=3 "
-            + "not_caught_up=0 restore_offsets=0 warmups=1 active_excess=0; applied (fallback): active_moved=0 "
-            + "not_caught_up=0 restore_offsets=0 warmups=0 active_excess=0; total_ms="), line);
+        assertTrue(
+                line.contains("application=orders shadow: tasks=3 clients=2 service (cp-sat): active_moved=3 "
+                        + "not_caught_up=0 restore_offsets=0 warmups=1 active_excess=0; applied (fallback): active_moved=0 "
+                        + "not_caught_up=0 restore_offsets=0 warmups=0 active_excess=0; total_ms="),
+                line);
         rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
         assertEquals("fallback", sent(1).get("remembered").get("assignor").asText(), "what was applied");
     }
@@ -96,15 +103,24 @@ class OptassignTaskAssignorTest extends AgainstAService {
             assertEquals(i, log.warnings().size());
         }
         assertEquals(1, log.of(Level.ERROR).size());
-        assertTrue(log.of(Level.ERROR).get(0).contains("Invalid value 77 for configuration optassign.timeout.ms: Value must "
-            + "be at least 200"), log.of(Level.ERROR).get(0));
-        assertTrue(log.warnings().get(0).contains("fallback: configuration: Invalid value 77"), log.warnings().get(0));
+        assertTrue(
+                log.of(Level.ERROR)
+                        .get(0)
+                        .contains("Invalid value 77 for configuration optassign.timeout.ms: Value must "
+                                + "be at least 200"),
+                log.of(Level.ERROR).get(0));
+        assertTrue(
+                log.warnings().get(0).contains("fallback: configuration: Invalid value 77"),
+                log.warnings().get(0));
         assertEquals(0, service.bodies.size());
     }
 
     @Test
     void neverConfiguredIsNoReasonToFail() {
-        assertEquals(3, Assignments.owners(new OptassignTaskAssignor().assign(group().state())).size());
+        assertEquals(
+                3,
+                Assignments.owners(new OptassignTaskAssignor().assign(group().state()))
+                        .size());
     }
 
     @Test
@@ -129,7 +145,8 @@ class OptassignTaskAssignorTest extends AgainstAService {
     void threadsOfTheHttpClientDoNotKeepTheJvmAlive() {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
-            .filter(thread -> thread.getName().startsWith("HttpClient")).toList();
+                .filter(thread -> thread.getName().startsWith("HttpClient"))
+                .toList();
         assertFalse(threads.isEmpty());
         threads.forEach(thread -> assertTrue(thread.isDaemon(), thread.getName()));
     }
@@ -165,7 +182,10 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(1, log.warnings().size());
     }
 
-    /** Kafka's validation of an answer of the fallback's: a task that Kafka says has no state, though it has a lag. */
+    /**
+     * The fallback gives a standby to a task that Kafka calls stateless though it has a lag, and Kafka's validation
+     * refuses it.
+     */
     @Test
     void answerOfTheFallbackThatKafkaRefusesLeavesTasksWhereTheyAre() {
         TestGroup group = group();
@@ -176,13 +196,15 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
         assertEquals(1, log.warnings().size());
-        assertTrue(log.warnings().get(0).contains("fallback: failed itself"), log.warnings().get(0));
+        assertTrue(
+                log.warnings().get(0).contains("fallback: failed itself"),
+                log.warnings().get(0));
     }
 
     @Test
     void errorsThatLeaveTheJvmUnusableGoOn() {
-        assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.passOnFatal(new OutOfMemoryError()));
-        OptassignTaskAssignor.passOnFatal(new StackOverflowError());
-        OptassignTaskAssignor.passOnFatal(new NoClassDefFoundError());
+        assertThrows(OutOfMemoryError.class, () -> OptassignTaskAssignor.rethrowFatal(new OutOfMemoryError()));
+        OptassignTaskAssignor.rethrowFatal(new StackOverflowError());
+        OptassignTaskAssignor.rethrowFatal(new NoClassDefFoundError());
     }
 }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
@@ -16,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the service is sent of the answers before, and with which date. */
+/** Which earlier answer is sent to the service, and with which date. */
 class RememberedTest extends AgainstAService {
     @Test
     void appliedAnswerGoesBackUnalteredWithTheNextInstance() throws IOException {
@@ -43,7 +45,8 @@ class RememberedTest extends AgainstAService {
         rebalance(group(), Map.of(), AssignmentError.NONE);
         JsonNode remembered = sent(1).get("remembered");
         assertEquals("fallback", remembered.get("assignor").asText());
-        assertEquals("0_0", remembered.get("clients").get(0).get("active").get(0).asText());
+        assertEquals(
+                "0_0", remembered.get("clients").get(0).get("active").get(0).asText());
         assertTrue(Long.parseLong(service.headers.get(1).getFirst("Optassign-Remembered-At")) > 0);
     }
 
@@ -61,7 +64,7 @@ class RememberedTest extends AgainstAService {
         assertTrue(dated > tomorrow && dated < tomorrow + 600_000, dated + " after " + tomorrow);
     }
 
-    /** What the plug-in sends back of what the service said of its clock. */
+    /** Plays two rebalances; returns the date that the plug-in sends back after the service gave this one. */
     private long answeredAt(String said) {
         service.behaviour = (exchange, body) -> {
             exchange.getResponseHeaders().set("Optassign-Answered-At", said);
@@ -86,10 +89,11 @@ class RememberedTest extends AgainstAService {
         assertEquals(said, answeredAt(Long.toString(said)));
     }
 
-    /** This process led, lost the lead and leads again; meanwhile somebody has moved a task (which one does not matter). */
+    /** This process led, lost the lead and leads again; meanwhile another leader has moved a task. */
     @Test
     void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
-        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        TestGroup group =
+                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
         group.runs(0, "0_1", "1_0").runs(1, "0_0");
         rebalance(group, Map.of(), AssignmentError.NONE);
         rebalance(group, Map.of(), AssignmentError.NONE);

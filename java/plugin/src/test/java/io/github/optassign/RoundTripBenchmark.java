@@ -1,6 +1,19 @@
 package io.github.optassign;
 
 import com.sun.net.httpserver.HttpServer;
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.Fallback;
+import io.github.optassign.service.AnswerCheck;
+import io.github.optassign.service.AnswerReader;
+import io.github.optassign.service.AnswerWriter;
+import io.github.optassign.service.ServiceClient;
+import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.streams.AnswerConverter;
+import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -16,16 +29,15 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 
 /**
- * Measures what a rebalance costs beside the solving: reading Kafka's state, writing JSON, HTTP, reading and checking the
- * answer.
+ * Measures what a rebalance costs beside the solving: reading Kafka's state, writing JSON, HTTP, reading and checking
+ * the answer.
  *
- * <p>Arguments: the service's URL, or {@code stub} for a server in this JVM that answers at once with the fallback's answer;
- * then tasks, clients, warm-up calls, calls (default 1000 100 100 200). Prints quantiles in milliseconds as JSON. Run it with
- * {@code -Dsun.net.httpserver.nodelay=true}, else the stub waits for Nagle's algorithm.
+ * <p>Arguments: the service's URL, or {@code stub} for a server in this JVM that answers at once with the fallback's
+ * answer; then tasks, clients, warm-up calls, calls (default 1000 100 100 200). Prints quantiles in milliseconds as
+ * JSON. Run it with {@code -Dsun.net.httpserver.nodelay=true}, else the stub waits for Nagle's algorithm.
  */
 final class RoundTripBenchmark {
-    private RoundTripBenchmark() {
-    }
+    private RoundTripBenchmark() {}
 
     /** Runs the benchmark; exits with an exception if an answer is not valid. */
     public static void main(String[] args) throws Exception {
@@ -38,24 +50,31 @@ final class RoundTripBenchmark {
         HttpServer stub = null;
         String url = args[0];
         if (url.equals("stub")) {
-            Snapshot snapshot = Snapshot.of(state, new ChangelogEnds());
+            Snapshot snapshot = StreamsGroup.read(state, new ChangelogEnds()).snapshot();
             Fallback.Result result = Fallback.answer(snapshot, null);
-            stub = stub(AnswerWriter.write(Fallback.named(snapshot, result), false));
+            stub = stub(AnswerWriter.write(Fallback.toAnswer(snapshot, result), false));
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
         }
-        PluginConfig config = PluginConfig.of(Map.of("optassign.url", url, "optassign.timeout.ms", 60_000,
-            "request.timeout.ms", 120_000, "application.id", "benchmark"));
+        PluginConfig config = PluginConfig.of(Map.of(
+                "optassign.url",
+                url,
+                "optassign.timeout.ms",
+                60_000,
+                "request.timeout.ms",
+                120_000,
+                "application.id",
+                "benchmark"));
         double[][] times = new double[4][calls];
         int bytes = 0;
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
-            Snapshot snapshot = Snapshot.of(state, new ChangelogEnds());
-            byte[] body = SnapshotWriter.write(snapshot, "benchmark", Instant.now(), null, List.of());
+            StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds());
+            byte[] body = SnapshotWriter.write(read, "benchmark", Instant.now(), null, List.of());
             long written = System.nanoTime();
             ServiceClient.Reply reply = new ServiceClient(config).ask(body, -1, start + TimeUnit.SECONDS.toNanos(60));
             long answered = System.nanoTime();
-            CheckedAnswer checked = AnswerCheck.check(snapshot, AnswerReader.read(reply.json()));
-            KafkaAnswer.of(snapshot, checked, Instant.now());
+            CheckedAnswer checked = AnswerCheck.check(read.snapshot(), AnswerReader.read(reply.json()));
+            AnswerConverter.convert(read, checked, Instant.now());
             long end = System.nanoTime();
             bytes = body.length;
             if (call >= 0) {
@@ -65,9 +84,18 @@ final class RoundTripBenchmark {
                 times[3][call] = (end - start) / 1e6;
             }
         }
-        System.out.printf(Locale.ROOT, "{\"tasks\": %d, \"clients\": %d, \"calls\": %d, \"body_bytes\": %d, \"write_ms\": %s, "
-            + "\"http_ms\": %s, \"read_ms\": %s, \"total_ms\": %s}%n", tasks, clients, calls, bytes, quantiles(times[0]),
-            quantiles(times[1]), quantiles(times[2]), quantiles(times[3]));
+        System.out.printf(
+                Locale.ROOT,
+                "{\"tasks\": %d, \"clients\": %d, \"calls\": %d, \"body_bytes\": %d, \"write_ms\": %s, "
+                        + "\"http_ms\": %s, \"read_ms\": %s, \"total_ms\": %s}%n",
+                tasks,
+                clients,
+                calls,
+                bytes,
+                quantiles(times[0]),
+                quantiles(times[1]),
+                quantiles(times[2]),
+                quantiles(times[3]));
         if (stub != null) {
             stub.stop(0);
         }
@@ -77,7 +105,9 @@ final class RoundTripBenchmark {
         return args.length > at ? Integer.parseInt(args[at]) : otherwise;
     }
 
-    /** A fifth of the tasks stateless, every other with an active and a standby at home, all lags dense as in Kafka. */
+    /**
+     * Makes a group at rest: a fifth of the tasks stateless, each of the others with an active and a standby in place.
+     */
     private static TestGroup group(int tasks, int clients) {
         Random random = new Random(1);
         TestGroup group = TestGroup.of(clients);
@@ -118,7 +148,8 @@ final class RoundTripBenchmark {
         StringBuilder text = new StringBuilder("{");
         for (int percent : new int[] {50, 90, 99}) {
             double value = sorted[Math.min(sorted.length - 1, sorted.length * percent / 100)];
-            text.append(text.length() > 1 ? ", " : "").append(String.format(Locale.ROOT, "\"p%d\": %.2f", percent, value));
+            text.append(text.length() > 1 ? ", " : "")
+                    .append(String.format(Locale.ROOT, "\"p%d\": %.2f", percent, value));
         }
         return text.append('}').toString();
     }

@@ -4,6 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.memory.Memories;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.LogLines;
+import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -25,14 +30,15 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Whatever the service does, Kafka gets an assignment it accepts, every task once, and one line says why. */
+/** Whatever the service does, Kafka gets an assignment that it accepts, with every task once, and one line says why. */
 class ServiceFailuresTest {
+    private static final String VALID = FakeService.VALID;
     private FakeService service;
     private final LogLines log = new LogLines();
 
     @BeforeEach
     void open() throws IOException {
-        Memory.clearAll();
+        Memories.clearAll();
         service = new FakeService();
     }
 
@@ -42,19 +48,9 @@ class ServiceFailuresTest {
         log.close();
     }
 
-    static TestGroup group() {
-        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
-        return group.runs(0, "0_0").runs(1, "0_1", "1_0");
+    private static TestGroup group() {
+        return TestGroup.ofThreeTasks();
     }
-
-    /** A valid answer, but other than the fallback's: its tasks are swapped. */
-    static final String VALID = """
-        {"format": 1, "assignor": "cp-sat", "clients": [
-         {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_1", "1_0"], "standby": [], "warmup": ["0_0"],
-          "followup_rebalance_ms": 7000},
-         {"process_id": "00000000-0000-0000-0000-000000000002", "active": ["0_0"], "standby": [], "warmup": [],
-          "followup_rebalance_ms": null}], "plan": null, "x_new": [1, {"a": 2}],
-         "report": {"goals": [{"stage": "plan"}], "warmup_progress": []}}""";
 
     private OptassignTaskAssignor assignor(Map<String, ?> more) {
         Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", service.url()));
@@ -86,12 +82,12 @@ class ServiceFailuresTest {
         assertEquals(List.of(), log.warnings());
         assertEquals(1, log.infos().size());
         String line = log.infos().get(0);
-        assertTrue(line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
+        assertTrue(
+                line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
     }
 
-    /** Name of the case, how the valid answer is spoilt, what the log says. */
-    private record Spoilt(UnaryOperator<String> how, String why) {
-    }
+    /** How a case spoils the valid answer, and what the log says of it. */
+    private record Spoilt(UnaryOperator<String> how, String why) {}
 
     @TestFactory
     Stream<DynamicTest> answersThatMustNotReachKafka() {
@@ -101,67 +97,95 @@ class ServiceFailuresTest {
         cases.put("half", new Spoilt(a -> a.substring(0, a.length() / 2), "found an answer that is no JSON"));
         cases.put("two", new Spoilt(a -> a + a, "found text after the answer"));
         cases.put("array", new Spoilt(a -> "[]", "the answer: found START_ARRAY; allowed: an object"));
-        cases.put("format", new Spoilt(a -> a.replace("\"format\": 1", "\"format\": 2"), "format: found 2; allowed: 1"));
+        cases.put(
+                "format", new Spoilt(a -> a.replace("\"format\": 1", "\"format\": 2"), "format: found 2; allowed: 1"));
         cases.put("no format", new Spoilt(a -> a.replace("\"format\": 1,", ""), "format: found null; allowed: 1"));
         cases.put("no clients", new Spoilt(a -> a.replace("\"clients\"", "\"klients\""), "clients: found nothing"));
-        cases.put("number as task", new Spoilt(a -> a.replace("\"0_1\"", "7"), "clients[0].active: found VALUE_NUMBER_INT"));
-        cases.put("text as delay", new Spoilt(a -> a.replace("7000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
-        cases.put("delay of 80 bits", new Spoilt(a -> a.replace("7000", "99999999999999999999"), "allowed: an integer of 64"));
+        cases.put(
+                "number as task",
+                new Spoilt(a -> a.replace("\"0_1\"", "7"), "clients[0].active: found VALUE_NUMBER_INT"));
+        cases.put(
+                "text as delay",
+                new Spoilt(a -> a.replace("7000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
+        cases.put(
+                "delay of 80 bits",
+                new Spoilt(a -> a.replace("7000", "99999999999999999999"), "allowed: an integer of 64"));
         cases.put("negative delay", new Spoilt(a -> a.replace("7000", "-1"), "found a follow-up in -1 ms"));
-        cases.put("task left out", new Spoilt(a -> a.replace("[\"0_1\", \"1_0\"]", "[\"0_1\"]"),
-            "found task 1_0 active nowhere"));
-        cases.put("active twice", new Spoilt(a -> a.replace("[\"0_0\"], \"standby\"", "[\"0_0\", \"1_0\"], \"standby\""),
-            "found task 1_0 active on "));
-        cases.put("active twice on one client", new Spoilt(a -> a.replace("\"0_1\", \"1_0\"", "\"0_1\", \"1_0\", \"1_0\""),
-            "found task 1_0 twice on "));
-        cases.put("both roles on one client", new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_1\"]"),
-            "found task 0_1 twice on "));
-        cases.put("standby of an unlogged task", new Spoilt(
-            a -> a.replace("\"active\": [\"0_0\"], \"standby\": []", "\"active\": [\"0_0\"], \"standby\": [\"1_0\"]"),
-            "found a standby of task 1_0; allowed: none, it has no changelog"));
-        cases.put("unknown task", new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_9\"]"),
-            "found task 0_9;"));
-        cases.put("unknown client", new Spoilt(a -> a.replace("000000000002", "000000000003"),
-            "found client 00000000-0000-0000-0000-000000000003; allowed: clients of the snapshot"));
+        cases.put(
+                "task left out",
+                new Spoilt(a -> a.replace("[\"0_1\", \"1_0\"]", "[\"0_1\"]"), "found task 1_0 active nowhere"));
+        cases.put(
+                "active twice",
+                new Spoilt(
+                        a -> a.replace("[\"0_0\"], \"standby\"", "[\"0_0\", \"1_0\"], \"standby\""),
+                        "found task 1_0 active on "));
+        cases.put(
+                "active twice on one client",
+                new Spoilt(
+                        a -> a.replace("\"0_1\", \"1_0\"", "\"0_1\", \"1_0\", \"1_0\""), "found task 1_0 twice on "));
+        cases.put(
+                "both roles on one client",
+                new Spoilt(
+                        a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_1\"]"), "found task 0_1 twice on "));
+        cases.put(
+                "standby of an unlogged task",
+                new Spoilt(
+                        a -> a.replace(
+                                "\"active\": [\"0_0\"], \"standby\": []",
+                                "\"active\": [\"0_0\"], \"standby\": [\"1_0\"]"),
+                        "found a standby of task 1_0; allowed: none, it has no changelog"));
+        cases.put(
+                "unknown task",
+                new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_9\"]"), "found task 0_9;"));
+        cases.put(
+                "unknown client",
+                new Spoilt(
+                        a -> a.replace("000000000002", "000000000003"),
+                        "found client 00000000-0000-0000-0000-000000000003; allowed: clients of the snapshot"));
         cases.put("client twice", new Spoilt(a -> a.replace("000000000002", "000000000001"), "a second time"));
-        cases.put("missing client", new Spoilt(a -> """
+        String oneClient = """
             {"format": 1, "assignor": "cp-sat", "clients": [
-             {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""",
-            "found no client 00000000-0000-0000-0000-000000000002"));
-        return cases.entrySet().stream().map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
-            String spoilt = entry.getValue().how().apply(VALID);
-            assertFalse(spoilt.equals(VALID), "the case spoils nothing");
-            service.behaviour = (exchange, body) -> spoilt;
-            try (LogLines own = new LogLines()) {
-                TaskAssignment assignment = assignor(Map.of()).assign(group().state());
-                assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                assertEquals(1, own.warnings().size(), own.all().toString());
-                assertTrue(own.warnings().get(0).contains(entry.getValue().why()), own.warnings().get(0));
-            }
-        }));
+             {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""";
+        cases.put("missing client", new Spoilt(a -> oneClient, "found no client 00000000-0000-0000-0000-000000000002"));
+        return cases.entrySet().stream()
+                .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
+                    String spoilt = entry.getValue().how().apply(VALID);
+                    assertFalse(spoilt.equals(VALID), "the case spoils nothing");
+                    service.behaviour = (exchange, body) -> spoilt;
+                    try (LogLines own = new LogLines()) {
+                        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+                        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+                        assertEquals(1, own.warnings().size(), own.all().toString());
+                        assertTrue(
+                                own.warnings().get(0).contains(entry.getValue().why()),
+                                own.warnings().get(0));
+                    }
+                }));
     }
 
     @TestFactory
     Stream<DynamicTest> statuses() {
-        return Stream.of(204, 302, 400, 401, 413, 500, 503).map(status -> DynamicTest.dynamicTest("status " + status, () -> {
-            service.behaviour = (exchange, body) -> {
-                exchange.getResponseHeaders().set("Location", service.url() + "/elsewhere");
-                if (status == 204) {
-                    exchange.sendResponseHeaders(204, -1);
-                } else {
-                    FakeService.reply(exchange, status, "{\"error\": \"no\nluck\"}");
-                }
-                return null;
-            };
-            int calls = service.bodies.size();
-            try (LogLines own = new LogLines()) {
-                TaskAssignment assignment = assignor(Map.of()).assign(group().state());
-                assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                String text = status == 204 ? "status 204" : "status " + status + " {\"error\": \"no luck\"}";
-                assertTrue(own.warnings().get(0).contains(text), own.all().toString());
-            }
-            assertEquals(calls + 1, service.bodies.size(), "neither redirected nor asked again");
-        }));
+        return Stream.of(204, 302, 400, 401, 413, 500, 503)
+                .map(status -> DynamicTest.dynamicTest("status " + status, () -> {
+                    service.behaviour = (exchange, body) -> {
+                        exchange.getResponseHeaders().set("Location", service.url() + "/elsewhere");
+                        if (status == 204) {
+                            exchange.sendResponseHeaders(204, -1);
+                        } else {
+                            FakeService.reply(exchange, status, "{\"error\": \"no\nluck\"}");
+                        }
+                        return null;
+                    };
+                    int calls = service.bodies.size();
+                    try (LogLines own = new LogLines()) {
+                        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+                        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+                        String text = status == 204 ? "status 204" : "status " + status + " {\"error\": \"no luck\"}";
+                        assertTrue(
+                                own.warnings().get(0).contains(text), own.all().toString());
+                    }
+                    assertEquals(calls + 1, service.bodies.size(), "neither redirected nor asked again");
+                }));
     }
 
     @Test
@@ -259,8 +283,8 @@ class ServiceFailuresTest {
                     try (var socket = closesAtOnce.accept()) {
                         socket.getInputStream().read();
                         if (call == 1) {
-                            String head = "HTTP/1.1 200 OK\r\nOptassign-Protocol: 1\r\nContent-Length: " + VALID.length()
-                                + "\r\n\r\n";
+                            String head = "HTTP/1.1 200 OK\r\nOptassign-Protocol: 1\r\nContent-Length: "
+                                    + VALID.length() + "\r\n\r\n";
                             socket.getOutputStream().write((head + VALID).getBytes(StandardCharsets.UTF_8));
                             socket.shutdownOutput();
                             socket.getInputStream().readAllBytes();
@@ -274,7 +298,10 @@ class ServiceFailuresTest {
             server.start();
             String url = "http://127.0.0.1:" + closesAtOnce.getLocalPort();
             TaskAssignment assignment = assignor(Map.of("optassign.url", url)).assign(group().state());
-            assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment), log.all().toString());
+            assertEquals(
+                    Map.of("0_0", 2, "0_1", 1, "1_0", 1),
+                    Assignments.owners(assignment),
+                    log.all().toString());
         }
     }
 

@@ -1,25 +1,23 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-
 import java.util.Collection;
 import java.util.List;
+import org.apache.kafka.streams.processor.TaskId;
 
-/** What a Kafka class decided: what each client gets, by process id, and whether it wants to be asked again. */
+/** What a Kafka class decided: what each client gets, and whether the class asks for a follow-up rebalance. */
 record Answer(List<Assigned> clients, boolean followup) {
 
-    /** What one client gets; warm-ups apart from standbys, tasks in Kafka's order. */
+    /** What one client gets, its tasks in Kafka's order. Warm-ups are not among the standbys. */
     record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
         static Assigned of(
-            final Snapshot.Client client,
-            final Collection<TaskId> active,
-            final Collection<TaskId> standby,
-            final Collection<TaskId> warmup
-        ) {
-            return new Assigned(client.processId(), sorted(active), sorted(standby), sorted(warmup));
+                Snapshot.Client client,
+                Collection<TaskId> active,
+                Collection<TaskId> standby,
+                Collection<TaskId> warmup) {
+            return new Assigned(client.processId(), sortNames(active), sortNames(standby), sortNames(warmup));
         }
 
-        private static List<String> sorted(final Collection<TaskId> tasks) {
+        private static List<String> sortNames(Collection<TaskId> tasks) {
             return tasks.stream().sorted().map(TaskId::toString).toList();
         }
     }

@@ -1,9 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
-import org.apache.kafka.streams.processor.assignment.ProcessId;
-
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collection;
@@ -21,44 +17,53 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
 
 /**
- * A snapshot in Kafka's terms: task ids and process ids as Kafka's types, configs, and dense lags.
+ * A snapshot in Kafka's terms: task ids, process ids and configs in Kafka's types, and a lag of every logged task on
+ * every client.
  *
  * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
  */
 final class Application {
-    /** From the right, since the name of a topology may contain underscores (TaskId.parse stops at the first two). */
+    /**
+     * Matched from the right: the name of a topology may contain underscores, where TaskId.parse stops at the first
+     * two.
+     */
     private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
 
     /** The order of code points, in which optassign sorts; Java's own order of strings is that of UTF-16. */
-    private static final Comparator<String> BY_CODE_POINTS = (a, b) ->
-        Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
+    private static final Comparator<String> BY_CODE_POINTS =
+            (a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
 
     private final AssignmentConfigs configs;
     private final SortedMap<TaskId, Snapshot.Task> tasks = new TreeMap<>();
     private final Map<String, TaskId> ids = new HashMap<>();
     private final SortedMap<ProcessId, Snapshot.Client> clients = new TreeMap<>();
-    private final SortedMap<TaskId, Long> fullLags = new TreeMap<>();
+    private final SortedMap<TaskId, Long> changelogs = new TreeMap<>();
     private final int unknownLags;
 
-    Application(final Snapshot snapshot) {
-        configs = configs(snapshot.configs());
-        for (final Snapshot.Task task : snapshot.tasks()) {
-            final TaskId id = taskId(task.id());
+    Application(Snapshot snapshot) {
+        configs = toKafka(snapshot.configs());
+        for (Snapshot.Task task : snapshot.tasks()) {
+            TaskId id = parseTaskId(task.id());
             ids.put(task.id(), id);
             tasks.put(id, task);
         }
-        processIds(snapshot.clients()).forEach(clients::put);
+        chooseProcessIds(snapshot.clients()).forEach(clients::put);
         tasks.forEach((id, task) -> {
             if (task.logged()) {
-                fullLags.put(id, fullLag(task, snapshot));
+                changelogs.put(id, measureChangelog(task, snapshot));
             }
         });
         unknownLags = (int) clients.values().stream()
-            .flatMap(client -> client.lags().entrySet().stream())
-            .filter(lag -> lag.getValue() == -3 && ids.containsKey(lag.getKey()) && fullLags.containsKey(ids.get(lag.getKey())))
-            .count();
+                .flatMap(client -> client.lags().entrySet().stream())
+                .filter(lag -> lag.getValue() == -3
+                        && ids.containsKey(lag.getKey())
+                        && changelogs.containsKey(ids.get(lag.getKey())))
+                .count();
     }
 
     AssignmentConfigs configs() {
@@ -72,7 +77,7 @@ final class Application {
 
     /** Tasks with a changelog: what StreamsPartitionAssignor calls stateful. */
     SortedSet<TaskId> logged() {
-        return Collections.unmodifiableSortedSet(new TreeSet<>(fullLags.keySet()));
+        return Collections.unmodifiableSortedSet(new TreeSet<>(changelogs.keySet()));
     }
 
     /** All clients in Kafka's order. */
@@ -86,13 +91,13 @@ final class Application {
     }
 
     /**
-     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A tree,
-     * as in Kafka's ClientState, so that looking one up takes as long.
+     * The lag (offsets) of every logged task on a client, as Kafka has them: an absent lag is the whole changelog. A
+     * tree, as in Kafka's ClientState, so that looking one up takes as long.
      */
-    SortedMap<TaskId, Long> lags(final Snapshot.Client client) {
-        final TreeMap<TaskId, Long> lags = new TreeMap<>(fullLags);
+    SortedMap<TaskId, Long> lags(Snapshot.Client client) {
+        TreeMap<TaskId, Long> lags = new TreeMap<>(changelogs);
         client.lags().forEach((task, lag) -> {
-            final TaskId id = ids.get(task);
+            TaskId id = ids.get(task);
             if (id != null) {
                 lags.computeIfPresent(id, (same, full) -> lag);
             }
@@ -100,11 +105,11 @@ final class Application {
         return lags;
     }
 
-    /** Those of the given tasks that exist. */
-    SortedSet<TaskId> existing(final Collection<String> listed) {
-        final SortedSet<TaskId> found = new TreeSet<>();
-        for (final String task : listed) {
-            final TaskId id = ids.get(task);
+    /** Selects those of the listed tasks that exist. */
+    SortedSet<TaskId> selectExisting(Collection<String> listed) {
+        SortedSet<TaskId> found = new TreeSet<>();
+        for (String task : listed) {
+            TaskId id = ids.get(task);
             if (id != null) {
                 found.add(id);
             }
@@ -112,62 +117,66 @@ final class Application {
         return found;
     }
 
-    private static AssignmentConfigs configs(final Snapshot.Configs given) {
+    private static AssignmentConfigs toKafka(Snapshot.Configs given) {
         return new AssignmentConfigs(
-            given.acceptableRecoveryLag(),
-            given.maxWarmupReplicas(),
-            given.numStandbyReplicas(),
-            given.probingRebalanceIntervalMs(),
-            given.rackAwareAssignmentTags(),
-            optional(given.rackAwareTrafficCost()),
-            optional(given.rackAwareNonOverlapCost()),
-            given.rackAwareAssignmentStrategy()
-        );
+                given.acceptableRecoveryLag(),
+                given.maxWarmupReplicas(),
+                given.numStandbyReplicas(),
+                given.probingRebalanceIntervalMs(),
+                given.rackAwareAssignmentTags(),
+                toOptional(given.rackAwareTrafficCost()),
+                toOptional(given.rackAwareNonOverlapCost()),
+                given.rackAwareAssignmentStrategy());
     }
 
-    private static OptionalInt optional(final Integer value) {
+    private static OptionalInt toOptional(Integer value) {
         return value == null ? OptionalInt.empty() : OptionalInt.of(value);
     }
 
-    private static TaskId taskId(final String text) {
-        final Matcher parts = TASK_ID.matcher(text);
+    private static TaskId parseTaskId(String text) {
+        Matcher parts = TASK_ID.matcher(text);
         if (!parts.matches()) {
-            throw new IllegalArgumentException(
-                "tasks[].id: found " + text + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
+            throw new IllegalArgumentException("tasks[].id: found " + text
+                    + "; allowed: <subtopology>_<partition> or <name>__<subtopology>_<partition>");
         }
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
 
-    /** UUIDs as they are where all process ids are UUIDs; else made-up ones in the order of the process ids. */
-    private static Map<ProcessId, Snapshot.Client> processIds(final List<Snapshot.Client> given) {
-        final List<Snapshot.Client> sorted = given.stream()
-            .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
-            .toList();
-        final boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
-            && sorted.stream().map(client -> UUID.fromString(client.processId())).distinct().count() == sorted.size();
-        final Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
+    /** Keeps the process ids if all of them are UUIDs; else makes up UUIDs in the order of the process ids. */
+    private static Map<ProcessId, Snapshot.Client> chooseProcessIds(List<Snapshot.Client> given) {
+        List<Snapshot.Client> sorted = given.stream()
+                .sorted(Comparator.comparing(Snapshot.Client::processId, BY_CODE_POINTS))
+                .toList();
+        boolean areUuids = sorted.stream().allMatch(client -> isUuid(client.processId()))
+                && sorted.stream()
+                                .map(client -> UUID.fromString(client.processId()))
+                                .distinct()
+                                .count()
+                        == sorted.size();
+        Map<ProcessId, Snapshot.Client> clients = new LinkedHashMap<>();
         for (int i = 0; i < sorted.size(); i++) {
-            final UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
+            UUID uuid = areUuids ? UUID.fromString(sorted.get(i).processId()) : new UUID(0, i);
             clients.put(new ProcessId(uuid), sorted.get(i));
         }
         return clients;
     }
 
-    /** With all digits, as Kafka writes them; UUID.fromString takes less. */
-    private static boolean isUuid(final String text) {
+    /** Whether this is a UUID with all its digits, as Kafka writes them; UUID.fromString takes shorter ones too. */
+    private static boolean isUuid(String text) {
         try {
             return UUID.fromString(text).toString().equalsIgnoreCase(text);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             return false;
         }
     }
 
-    private static long fullLag(final Snapshot.Task task, final Snapshot snapshot) {
+    /** The end offset; where the snapshot has none, one more than the greatest lag and than the acceptable one. */
+    private static long measureChangelog(Snapshot.Task task, Snapshot snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();
         }
         long most = snapshot.configs().acceptableRecoveryLag();
-        for (final Snapshot.Client client : snapshot.clients()) {
+        for (Snapshot.Client client : snapshot.clients()) {
             most = Math.max(most, client.lags().getOrDefault(task.id(), 0L));
         }
         return most == Long.MAX_VALUE ? most : most + 1;

@@ -1,14 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
-import org.apache.kafka.coordinator.group.streams.assignor.MemberAssignment;
-import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
-import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
-import org.apache.kafka.streams.processor.TaskId;
-
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -20,31 +11,39 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
+import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
+import org.apache.kafka.streams.processor.TaskId;
 
 /**
- * The broker's StickyTaskAssignor (KIP-1071, group.protocol=streams).
+ * Runs the broker's StickyTaskAssignor (KIP-1071, group.protocol=streams).
  *
  * <p>Its members are threads: the consumers of a client where the snapshot lists any, else as many as it has threads. A
- * consumer keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order of
- * task ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it assigned; a
- * snapshot lists every task directory.) A subtopology has partitions 0 to n - 1 there, so gaps in the numbers of a
- * snapshot's tasks are closed on the way in and opened on the way out. The class knows neither lags nor warm-ups, asks for
- * no follow-up, and takes tags and racks into account nowhere.
+ * consumer keeps the previous active tasks that it lists; the others, and all previous standbys, are dealt in the order
+ * of task ids, each to the first of the client's members with the fewest so far. (The broker knows which standbys it
+ * assigned; a snapshot lists every task directory.) A subtopology has partitions 0 to n - 1 there, so gaps in the
+ * numbers of a snapshot's tasks are closed on the way in and opened on the way out. The class knows neither lags nor
+ * warm-ups, asks for no follow-up, and takes tags and racks into account nowhere.
  */
 final class BrokerSticky implements Baseline {
     @Override
-    public Rebalance prepare(final Application application) {
-        final Subtopologies subtopologies = new Subtopologies(application);
-        final Map<String, Snapshot.Client> clientOf = new LinkedHashMap<>();
-        final Map<String, AssignmentMemberSpec> members = new HashMap<>();
+    public Rebalance prepare(Application application) {
+        Subtopologies subtopologies = new Subtopologies(application);
+        Map<String, Snapshot.Client> clientOf = new LinkedHashMap<>();
+        Map<String, AssignmentMemberSpec> members = new HashMap<>();
         application.clients().values().forEach(client -> {
-            for (final Member member : membersOf(application, client)) {
+            for (Member member : splitIntoMembers(application, client)) {
                 clientOf.put(member.id, client);
-                members.put(member.id, member.spec(client, subtopologies));
+                members.put(member.id, member.toSpec(client, subtopologies));
             }
         });
-        final String standbys = Integer.toString(application.configs().numStandbyReplicas());
-        final GroupSpec group = new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
+        String standbys = Integer.toString(application.configs().numStandbyReplicas());
+        GroupSpec group =
+                new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
         return new Rebalance() {
             private GroupAssignment assigned = new GroupAssignment(Map.of());
 
@@ -55,48 +54,51 @@ final class BrokerSticky implements Baseline {
 
             @Override
             public Answer answer() {
-                final Map<Snapshot.Client, Set<TaskId>> active = new HashMap<>();
-                final Map<Snapshot.Client, Set<TaskId>> standby = new HashMap<>();
-                final Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> active = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> standby = new HashMap<>();
+                Map<Snapshot.Client, Set<TaskId>> warmup = new HashMap<>();
                 assigned.members().forEach((id, member) -> {
-                    final Snapshot.Client client = clientOf.get(id);
-                    collect(active, client, subtopologies.tasks(member.activeTasks()));
-                    collect(standby, client, subtopologies.tasks(member.standbyTasks()));
-                    collect(warmup, client, subtopologies.tasks(member.warmupTasks()));
+                    Snapshot.Client client = clientOf.get(id);
+                    collect(active, client, subtopologies.toTasks(member.activeTasks()));
+                    collect(standby, client, subtopologies.toTasks(member.standbyTasks()));
+                    collect(warmup, client, subtopologies.toTasks(member.warmupTasks()));
                 });
-                return new Answer(application.clients().values().stream().map(client -> Answer.Assigned.of(
-                    client,
-                    active.getOrDefault(client, Set.of()),
-                    standby.getOrDefault(client, Set.of()),
-                    warmup.getOrDefault(client, Set.of())
-                )).toList(), false);
+                return new Answer(
+                        application.clients().values().stream()
+                                .map(client -> Answer.Assigned.of(
+                                        client,
+                                        active.getOrDefault(client, Set.of()),
+                                        standby.getOrDefault(client, Set.of()),
+                                        warmup.getOrDefault(client, Set.of())))
+                                .toList(),
+                        false);
             }
         };
     }
 
     @Override
-    public List<String> notes(final Application application) {
-        final List<String> notes = new ArrayList<>();
-        notes.add("lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
+    public List<String> notes(Application application) {
+        List<String> notes = new ArrayList<>();
+        notes.add(
+                "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())
-            || !application.configs().rackAwareAssignmentTags().isEmpty()) {
+                || !application.configs().rackAwareAssignmentTags().isEmpty()) {
             notes.add("racks and tags were not taken into account: the broker's assignor knows neither");
         }
         return notes;
     }
 
     private static void collect(
-        final Map<Snapshot.Client, Set<TaskId>> role, final Snapshot.Client client, final Collection<TaskId> tasks
-    ) {
+            Map<Snapshot.Client, Set<TaskId>> role, Snapshot.Client client, Collection<TaskId> tasks) {
         role.computeIfAbsent(client, none -> new HashSet<>()).addAll(tasks);
     }
 
-    private static List<Member> membersOf(final Application application, final Snapshot.Client client) {
-        final List<Member> members = new ArrayList<>();
-        final Set<TaskId> previousActive = application.existing(client.previousActive());
+    private static List<Member> splitIntoMembers(Application application, Snapshot.Client client) {
+        List<Member> members = new ArrayList<>();
+        Set<TaskId> previousActive = application.selectExisting(client.previousActive());
         new TreeMap<>(client.consumers()).forEach((consumer, listed) -> {
-            final Member member = new Member(client.processId() + "/" + consumer);
-            for (final TaskId task : application.existing(listed)) {
+            Member member = new Member(client.processId() + "/" + consumer);
+            for (TaskId task : application.selectExisting(listed)) {
                 if (previousActive.remove(task)) {
                     member.active.add(task);
                 }
@@ -106,18 +108,18 @@ final class BrokerSticky implements Baseline {
         for (int i = 0; client.consumers().isEmpty() && i < client.threads(); i++) {
             members.add(new Member(client.processId() + "/" + i));
         }
-        for (final TaskId task : previousActive) {
-            fewest(members).active.add(task);
+        for (TaskId task : previousActive) {
+            findLeastLoaded(members).active.add(task);
         }
-        for (final TaskId task : application.existing(client.previousStandby())) {
-            fewest(members).standby.add(task);
+        for (TaskId task : application.selectExisting(client.previousStandby())) {
+            findLeastLoaded(members).standby.add(task);
         }
         return members;
     }
 
-    private static Member fewest(final List<Member> members) {
+    private static Member findLeastLoaded(List<Member> members) {
         Member least = members.get(0);
-        for (final Member member : members) {
+        for (Member member : members) {
             if (member.size() < least.size()) {
                 least = member;
             }
@@ -125,9 +127,9 @@ final class BrokerSticky implements Baseline {
         return least;
     }
 
-    /** One thread and what it had before. */
+    /** A member of the group, which is one thread, and the tasks that it had before. */
     private record Member(String id, List<TaskId> active, List<TaskId> standby) {
-        Member(final String id) {
+        Member(String id) {
             this(id, new ArrayList<>(), new ArrayList<>());
         }
 
@@ -135,34 +137,33 @@ final class BrokerSticky implements Baseline {
             return active.size() + standby.size();
         }
 
-        AssignmentMemberSpec spec(final Snapshot.Client client, final Subtopologies subtopologies) {
+        AssignmentMemberSpec toSpec(Snapshot.Client client, Subtopologies subtopologies) {
             return new AssignmentMemberSpec(
-                Optional.empty(),
-                Optional.ofNullable(client.rack()),
-                subtopologies.numbered(active),
-                subtopologies.numbered(standby),
-                Map.of(),
-                client.processId(),
-                client.tags(),
-                Map.of(),
-                Map.of()
-            );
+                    Optional.empty(),
+                    Optional.ofNullable(client.rack()),
+                    subtopologies.toNumbers(active),
+                    subtopologies.toNumbers(standby),
+                    Map.of(),
+                    client.processId(),
+                    client.tags(),
+                    Map.of(),
+                    Map.of());
         }
     }
 
-    /** The topology: subtopologies by name, their tasks numbered from 0 without gaps. */
+    /** The topology as the broker sees it: subtopologies by name, their tasks numbered from 0 without gaps. */
     private static final class Subtopologies implements TopologyDescriber {
         private final Map<String, List<TaskId>> tasks = new TreeMap<>();
         private final Map<TaskId, Integer> number = new HashMap<>();
         private final Set<String> logged = new HashSet<>();
 
-        Subtopologies(final Application application) {
+        Subtopologies(Application application) {
             application.tasks().forEach((id, task) -> {
-                final List<TaskId> ofSubtopology = tasks.computeIfAbsent(name(id), none -> new ArrayList<>());
+                List<TaskId> ofSubtopology = tasks.computeIfAbsent(toName(id), none -> new ArrayList<>());
                 number.put(id, ofSubtopology.size());
                 ofSubtopology.add(id);
                 if (task.logged()) {
-                    logged.add(name(id));
+                    logged.add(toName(id));
                 }
             });
         }
@@ -173,28 +174,30 @@ final class BrokerSticky implements Baseline {
         }
 
         @Override
-        public int maxNumInputPartitions(final String subtopology) {
+        public int maxNumInputPartitions(String subtopology) {
             return tasks.get(subtopology).size();
         }
 
         @Override
-        public boolean isStateful(final String subtopology) {
+        public boolean isStateful(String subtopology) {
             return logged.contains(subtopology);
         }
 
-        Map<String, Set<Integer>> numbered(final List<TaskId> some) {
-            final Map<String, Set<Integer>> numbers = new HashMap<>();
-            some.forEach(id -> numbers.computeIfAbsent(name(id), none -> new HashSet<>()).add(number.get(id)));
+        Map<String, Set<Integer>> toNumbers(List<TaskId> some) {
+            Map<String, Set<Integer>> numbers = new HashMap<>();
+            some.forEach(id ->
+                    numbers.computeIfAbsent(toName(id), none -> new HashSet<>()).add(number.get(id)));
             return numbers;
         }
 
-        List<TaskId> tasks(final Map<String, Set<Integer>> numbers) {
-            final List<TaskId> some = new ArrayList<>();
-            numbers.forEach((subtopology, ofIt) -> ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
+        List<TaskId> toTasks(Map<String, Set<Integer>> numbers) {
+            List<TaskId> some = new ArrayList<>();
+            numbers.forEach((subtopology, ofIt) ->
+                    ofIt.forEach(i -> some.add(tasks.get(subtopology).get(i))));
             return some;
         }
 
-        private static String name(final TaskId id) {
+        private static String toName(TaskId id) {
             return (id.topologyName() == null ? "" : id.topologyName() + "__") + id.subtopology();
         }
     }

@@ -1,7 +1,6 @@
 package io.github.optassign.baselines;
 
 import com.fasterxml.jackson.databind.JsonNode;
-
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
@@ -17,32 +16,31 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The command line: one snapshot, or with {@code --serve} one request per line. */
+/** The command line: runs an assignor on one snapshot or, with {@code --serve}, on one request per line of input. */
 public final class Main {
     private static final String USAGE = """
         usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky] [--warmup-calls N] [--timed-calls N]
                --serve
         Prints a TaskAssignment, format 1. Seconds of the timed calls go to standard error.""";
 
-    private Main() {
-    }
+    private Main() {}
 
     /** Exits with 0; 1 if Kafka's class failed; 2 on bad usage or input. */
-    public static void main(final String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws IOException {
         // Kafka's code must not be able to write between the answers.
-        final PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
         System.setOut(System.err);
         if (arguments.length == 1 && arguments[0].equals("--serve")) {
-            final FileInputStream in = new FileInputStream(FileDescriptor.in);
+            FileInputStream in = new FileInputStream(FileDescriptor.in);
             Server.serve(new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8)), answers);
             return;
         }
         System.exit(run(List.of(arguments), answers));
     }
 
-    private static int run(final List<String> arguments, final PrintStream answers) throws IOException {
-        final Map<String, String> options = new LinkedHashMap<>(Map.of(
-            "--assignor", "high-availability", "--warmup-calls", "0", "--timed-calls", "1"));
+    private static int run(List<String> arguments, PrintStream answers) throws IOException {
+        Map<String, String> options = new LinkedHashMap<>(
+                Map.of("--assignor", "high-availability", "--warmup-calls", "0", "--timed-calls", "1"));
         if (arguments.size() % 2 == 0 || arguments.get(0).startsWith("--")) {
             return complain(USAGE);
         }
@@ -52,63 +50,68 @@ public final class Main {
             }
         }
         try {
-            final Path file = Path.of(arguments.get(0));
+            Path file = Path.of(arguments.get(0));
             if (!Files.isReadable(file)) {
                 return complain(file + ": found no file that can be read");
             }
-            final String text = Files.readString(file);
-            final JsonNode json = Snapshot.reading(() -> Snapshot.JSON.readTree(text));
-            final Snapshot snapshot = Snapshot.of(json);
-            final Baseline baseline = Baseline.named(options.get("--assignor"));
-            final Application application = new Application(snapshot);
-            final int warmupCalls = Integer.parseInt(options.get("--warmup-calls"));
-            final int timedCalls = Integer.parseInt(options.get("--timed-calls"));
-            final Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
+            String text = Files.readString(file);
+            JsonNode json = Snapshot.read(() -> Snapshot.JSON.readTree(text));
+            Snapshot snapshot = Snapshot.of(json);
+            Baseline baseline = Baseline.find(options.get("--assignor"));
+            Application application = new Application(snapshot);
+            int warmupCalls = Integer.parseInt(options.get("--warmup-calls"));
+            int timedCalls = Integer.parseInt(options.get("--timed-calls"));
+            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
             System.err.println("seconds: " + timing.seconds());
-            answers.println(Server.write(assignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
+            answers.println(Server.write(
+                    toTaskAssignment("kafka-" + options.get("--assignor"), snapshot, application, timing, baseline)));
             answers.flush();
             return 0;
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             return complain(e.getMessage());
-        } catch (final IllegalStateException e) {
+        } catch (IllegalStateException e) {
             complain(e.toString());
             return 1;
         }
     }
 
-    private static int complain(final String what) {
+    private static int complain(String what) {
         System.err.println(what);
         return 2;
     }
 
-    /** The answer as a TaskAssignment; the follow-up is asked for by the least process id that is not draining. */
-    private static Map<String, Object> assignment(
-        final String name, final Snapshot snapshot, final Application application, final Timing timing, final Baseline baseline
-    ) {
-        final List<String> sorted = snapshot.clients().stream()
-            .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))
-            .map(Snapshot.Client::processId)
-            .toList();
-        final String asks = timing.answer().followup() ? sorted.get(0) : null;
-        final List<Map<String, Object>> clients = timing.answer().clients().stream()
-            .sorted(Comparator.comparing(Answer.Assigned::processId))
-            .map(client -> {
-                final Map<String, Object> fields = new LinkedHashMap<>();
-                fields.put("process_id", client.processId());
-                fields.put("active", client.active());
-                fields.put("standby", client.standby());
-                fields.put("warmup", client.warmup());
-                final boolean followup = client.processId().equals(asks);
-                fields.put("followup_rebalance_ms", followup ? application.configs().probingRebalanceIntervalMs() : null);
-                return fields;
-            })
-            .toList();
-        final Map<String, Object> report = new LinkedHashMap<>();
+    /**
+     * Turns the answer into a TaskAssignment. The client of least process id that is not draining asks for the
+     * follow-up.
+     */
+    private static Map<String, Object> toTaskAssignment(
+            String name, Snapshot snapshot, Application application, Timing timing, Baseline baseline) {
+        List<String> sorted = snapshot.clients().stream()
+                .sorted(Comparator.comparing(Snapshot.Client::draining).thenComparing(Snapshot.Client::processId))
+                .map(Snapshot.Client::processId)
+                .toList();
+        String asks = timing.answer().followup() ? sorted.get(0) : null;
+        List<Map<String, Object>> clients = timing.answer().clients().stream()
+                .sorted(Comparator.comparing(Answer.Assigned::processId))
+                .map(client -> {
+                    Map<String, Object> fields = new LinkedHashMap<>();
+                    fields.put("process_id", client.processId());
+                    fields.put("active", client.active());
+                    fields.put("standby", client.standby());
+                    fields.put("warmup", client.warmup());
+                    boolean followup = client.processId().equals(asks);
+                    fields.put(
+                            "followup_rebalance_ms",
+                            followup ? application.configs().probingRebalanceIntervalMs() : null);
+                    return fields;
+                })
+                .toList();
+        Map<String, Object> report = new LinkedHashMap<>();
         report.put("found_by", "kafka");
         report.put("termination", Map.of("reason", "heuristic"));
         report.put("seconds", Map.of("assign", timing.seconds().get(0)));
         report.put("notes", baseline.notes(application));
-        final Map<String, Object> answer = new LinkedHashMap<>();
+        Map<String, Object> answer = new LinkedHashMap<>();
         answer.put("format", 1);
         answer.put("assignor", name);
         answer.put("clients", clients);

@@ -1,9 +1,5 @@
 package io.github.optassign.baselines;
 
-import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.assignment.ProcessId;
-import org.apache.kafka.streams.processor.internals.assignment.ClientState;
-
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,87 +8,92 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.internals.assignment.ClientState;
 
 /**
- * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to Kafka both
- * are standbys.
+ * A ClientState that knows which of its standby copies are warm-ups. HighAvailabilityTaskAssignor does not say: to
+ * Kafka both are standbys.
  *
- * <p>The assignor first places actives and standbys as they shall be in the end, then looks at lags, then moves copies away
- * from clients that lag (TaskMovement). The first look at a lag therefore ends the first part. In the second,
- * with D the client where a copy shall be (the movement's destination) and S the one that gets it for now:
+ * <p>The assignor first places actives and standbys as they shall be in the end, then looks at lags, then moves copies
+ * away from clients that lag (TaskMovement). The first look at a lag therefore ends the first part. In the second, with
+ * D the client where a copy shall be (the movement's destination) and S the one that gets it for now:
+ *
  * <ul>
- *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a warm-up.
+ *   <li>An active moves: S.assignActive, D.unassignActive and, while there are slots, D.assignStandby: D's copy is a
+ *       warm-up.
  *   <li>An active and a standby swap: the same calls, but S had the standby before: D's copy is the standby.
- *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D is a
- *       warm-up; D is told nothing.
+ *   <li>A standby moves: S.assignStandby and, once there are no more slots, D.unassignStandby. A copy that stays on D
+ *       is a warm-up; D is told nothing.
  * </ul>
- * Which D a call on S belongs to is told by the identity of the task id: each client keeps task ids of its own, equal to those
- * it is given, and TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back, as the S of
- * another movement, is a new object, so it is a standby.
+ *
+ * Which D a call on S belongs to is told by the identity of the task id: each client keeps task ids of its own, equal
+ * to those it is given, and TaskMovement takes the id of a movement from D's tasks. A copy that D loses and gets back,
+ * as the S of another movement, is a new object, so it is a standby.
  */
 final class RecordedClientState extends ClientState {
     private final Recording recording;
-    /** Standbys when the first part ended; null before. */
-    private Set<TaskId> standbysInTheEnd;
-    /** Copies of ours, by identity, that are warm-ups if they are still here in the end. */
+    /** The standbys when the first part ended, which are those of the end; null before. */
+    private Set<TaskId> plannedStandbys;
+    /** Copies on this client, by identity, that are warm-ups if they are still here in the end. */
     private final Set<TaskId> keptToWarmUp = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** What the clients of one rebalance share. */
     static final class Recording {
-        /** Whose task id an object is. */
-        private final Map<TaskId, RecordedClientState> keeper = new IdentityHashMap<>();
-        /** Who got the active copy of a task in its movement. */
-        private final Map<TaskId, RecordedClientState> taker = new HashMap<>();
+        /** Task id, by identity, to the client that keeps this object. */
+        private final Map<TaskId, RecordedClientState> keepers = new IdentityHashMap<>();
+        /** Task to the client that got its active copy in a movement. */
+        private final Map<TaskId, RecordedClientState> takers = new HashMap<>();
     }
 
     RecordedClientState(
-        final Recording recording,
-        final ProcessId processId,
-        final int threads,
-        final SortedSet<TaskId> previousActive,
-        final SortedSet<TaskId> previousStandby,
-        final Map<TaskId, Long> lags,
-        final Map<String, String> tags
-    ) {
+            Recording recording,
+            ProcessId processId,
+            int threads,
+            SortedSet<TaskId> previousActive,
+            SortedSet<TaskId> previousStandby,
+            Map<TaskId, Long> lags,
+            Map<String, String> tags) {
         super(previousActive, previousStandby, lags, tags, threads, processId);
         this.recording = recording;
     }
 
     @Override
-    public long lagFor(final TaskId task) {
-        if (standbysInTheEnd == null) {
-            standbysInTheEnd = new HashSet<>(standbyTasks());
+    public long lagFor(TaskId task) {
+        if (plannedStandbys == null) {
+            plannedStandbys = new HashSet<>(standbyTasks());
         }
         return super.lagFor(task);
     }
 
     @Override
-    public void assignActive(final TaskId task) {
-        super.assignActive(ours(task));
-        if (standbysInTheEnd != null) {
-            recording.taker.put(task, this);
+    public void assignActive(TaskId task) {
+        super.assignActive(copyId(task));
+        if (plannedStandbys != null) {
+            recording.takers.put(task, this);
         }
     }
 
     @Override
-    public void assignStandby(final TaskId task) {
-        final TaskId copy = ours(task);
+    public void assignStandby(TaskId task) {
+        TaskId copy = copyId(task);
         super.assignStandby(copy);
-        if (standbysInTheEnd == null) {
+        if (plannedStandbys == null) {
             return;
         }
-        final RecordedClientState destination = recording.keeper.get(task);
+        RecordedClientState destination = recording.keepers.get(task);
         if (destination != this) {
             destination.keptToWarmUp.add(task);
-        } else if (!recording.taker.get(task).standbysInTheEnd.contains(task)) {
+        } else if (!recording.takers.get(task).plannedStandbys.contains(task)) {
             keptToWarmUp.add(copy);
         }
     }
 
-    /** The standby copies that are warm-ups. */
+    /** The standby copies that are warm-ups, once the assignor is done. */
     SortedSet<TaskId> warmups() {
-        final SortedSet<TaskId> warmups = new TreeSet<>();
-        for (final TaskId copy : standbyTasks()) {
+        SortedSet<TaskId> warmups = new TreeSet<>();
+        for (TaskId copy : standbyTasks()) {
             if (keptToWarmUp.contains(copy)) {
                 warmups.add(copy);
             }
@@ -100,9 +101,9 @@ final class RecordedClientState extends ClientState {
         return warmups;
     }
 
-    private TaskId ours(final TaskId task) {
-        final TaskId copy = new TaskId(task.subtopology(), task.partition(), task.topologyName());
-        recording.keeper.put(copy, this);
+    private TaskId copyId(TaskId task) {
+        TaskId copy = new TaskId(task.subtopology(), task.partition(), task.topologyName());
+        recording.keepers.put(copy, this);
         return copy;
     }
 }

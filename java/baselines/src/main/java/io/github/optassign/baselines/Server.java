@@ -3,37 +3,38 @@ package io.github.optassign.baselines;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-
-import org.apache.kafka.common.utils.AppInfoParser;
-
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong inside a
- * Kafka class, is answered by a line with {@code error}, and the next request is read.
+ * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong
+ * inside a Kafka class, is answered by a line with {@code error}, and the next request is read.
  */
 final class Server {
-    /** A line of input. {@code timed_calls} of the same rebalance are timed, after {@code warmup_calls} that are not. */
+    /**
+     * A line of input. {@code timed_calls} of the same rebalance are timed, after {@code warmup_calls} that are not.
+     */
     record Request(
-        @JsonProperty(required = true) String assignor,
-        @JsonProperty(required = true) JsonNode snapshot,
-        Integer warmupCalls,
-        Integer timedCalls
-    ) {
-    }
+            @JsonProperty(required = true) String assignor,
+            @JsonProperty(required = true) JsonNode snapshot,
+            Integer warmupCalls,
+            Integer timedCalls) {}
 
     /** A line of output. Seconds: of each timed call, of Kafka's call alone. */
-    record Response(List<Answer.Assigned> clients, boolean followup, List<Double> seconds, List<String> notes, String version) {
-    }
+    record Response(
+            List<Answer.Assigned> clients,
+            boolean followup,
+            List<Double> seconds,
+            List<String> notes,
+            String version) {}
 
-    private Server() {
-    }
+    private Server() {}
 
-    static void serve(final BufferedReader requests, final PrintStream responses) throws IOException {
+    static void serve(BufferedReader requests, PrintStream responses) throws IOException {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             if (!line.isBlank()) {
                 responses.println(write(respond(line)));
@@ -42,24 +43,28 @@ final class Server {
         }
     }
 
-    static String write(final Object value) throws JsonProcessingException {
+    static String write(Object value) throws JsonProcessingException {
         return Snapshot.JSON.writeValueAsString(value);
     }
 
-    private static Object respond(final String line) {
+    private static Object respond(String line) {
         try {
-            final Request request = Snapshot.reading(() -> Snapshot.JSON.readValue(line, Request.class));
-            final Baseline baseline = Baseline.named(request.assignor());
-            final Application application = new Application(Snapshot.of(request.snapshot()));
-            final int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
-            final int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
-            final Timing timing = Timing.of(baseline, application, warmupCalls, timedCalls);
-            final Answer answer = timing.answer();
+            Request request = Snapshot.read(() -> Snapshot.JSON.readValue(line, Request.class));
+            Baseline baseline = Baseline.find(request.assignor());
+            Application application = new Application(Snapshot.of(request.snapshot()));
+            int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
+            int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
+            Timing timing = Timing.measure(baseline, application, warmupCalls, timedCalls);
+            Answer answer = timing.answer();
             return new Response(
-                answer.clients(), answer.followup(), timing.seconds(), baseline.notes(application), AppInfoParser.getVersion());
-        } catch (final IllegalArgumentException e) {
+                    answer.clients(),
+                    answer.followup(),
+                    timing.seconds(),
+                    baseline.notes(application),
+                    AppInfoParser.getVersion());
+        } catch (IllegalArgumentException e) {
             return Map.of("error", String.valueOf(e.getMessage()));
-        } catch (final RuntimeException | OutOfMemoryError | StackOverflowError e) {
+        } catch (RuntimeException | OutOfMemoryError | StackOverflowError e) {
             return Map.of("error", e.toString());
         }
     }

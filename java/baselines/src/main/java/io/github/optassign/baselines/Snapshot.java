@@ -12,7 +12,6 @@ import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.deser.DeserializationProblemHandler;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
@@ -23,26 +22,26 @@ import java.util.function.Function;
 /**
  * A snapshot as its JSON has it: format 1 of {@code ApplicationState}. {@code null} stands for a field's default.
  *
- * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not kept.
+ * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not
+ * kept.
  */
 record Snapshot(
-    @JsonProperty(required = true) int format,
-    String application,
-    String takenAt,
-    @JsonProperty(required = true) Configs configs,
-    JsonNode options,
-    @JsonProperty(required = true) List<Task> tasks,
-    @JsonProperty(required = true) List<Client> clients,
-    JsonNode remembered
-) {
+        @JsonProperty(required = true) int format,
+        String application,
+        String takenAt,
+        @JsonProperty(required = true) Configs configs,
+        JsonNode options,
+        @JsonProperty(required = true) List<Task> tasks,
+        @JsonProperty(required = true) List<Client> clients,
+        JsonNode remembered) {
     static final JsonMapper JSON = JsonMapper.builder()
-        .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-        .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-        .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-        .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
-        .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-        .addHandler(new OwnFields())
-        .build();
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+            .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+            .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+            .addHandler(new OwnFieldSkipper())
+            .build();
 
     private static final long NOT_A_LAG = -1;
     private static final long LEAST_LAG = -3;
@@ -52,124 +51,131 @@ record Snapshot(
         require(configs != null, "configs", "null", "an object");
         require(tasks != null, "tasks", "null", "a list");
         require(clients != null && !clients.isEmpty(), "clients", "none", "at least one");
-        eachOnce("tasks[].id", tasks, Task::id);
-        eachOnce("clients[].process_id", clients, Client::processId);
+        requireDistinct("tasks[].id", tasks, Task::id);
+        requireDistinct("clients[].process_id", clients, Client::processId);
     }
 
     /** {@code AssignmentConfigs}, with Kafka's defaults; Kafka's own class checks the limits. */
     record Configs(
-        Long acceptableRecoveryLag,
-        Integer maxWarmupReplicas,
-        Integer numStandbyReplicas,
-        Long probingRebalanceIntervalMs,
-        String rackAwareAssignmentStrategy,
-        List<String> rackAwareAssignmentTags,
-        Integer rackAwareTrafficCost,
-        Integer rackAwareNonOverlapCost
-    ) {
+            Long acceptableRecoveryLag,
+            Integer maxWarmupReplicas,
+            Integer numStandbyReplicas,
+            Long probingRebalanceIntervalMs,
+            String rackAwareAssignmentStrategy,
+            List<String> rackAwareAssignmentTags,
+            Integer rackAwareTrafficCost,
+            Integer rackAwareNonOverlapCost) {
         Configs {
-            acceptableRecoveryLag = or(acceptableRecoveryLag, 10_000L);
-            maxWarmupReplicas = or(maxWarmupReplicas, 2);
-            numStandbyReplicas = or(numStandbyReplicas, 0);
-            probingRebalanceIntervalMs = or(probingRebalanceIntervalMs, 600_000L);
-            rackAwareAssignmentStrategy = or(rackAwareAssignmentStrategy, "none");
-            rackAwareAssignmentTags = or(rackAwareAssignmentTags, List.of());
+            acceptableRecoveryLag = orElse(acceptableRecoveryLag, 10_000L);
+            maxWarmupReplicas = orElse(maxWarmupReplicas, 2);
+            numStandbyReplicas = orElse(numStandbyReplicas, 0);
+            probingRebalanceIntervalMs = orElse(probingRebalanceIntervalMs, 600_000L);
+            rackAwareAssignmentStrategy = orElse(rackAwareAssignmentStrategy, "none");
+            rackAwareAssignmentTags = orElse(rackAwareAssignmentTags, List.of());
         }
     }
 
-    /** {@code TaskInfo}. */
+    /** A task, as Kafka's {@code TaskInfo} has it. */
     record Task(
-        @JsonProperty(required = true) String id,
-        @JsonProperty(required = true) boolean stateful,
-        Boolean logged,
-        Long changelogEndOffset,
-        Double weight,
-        List<Partition> partitions
-    ) {
+            @JsonProperty(required = true) String id,
+            @JsonProperty(required = true) boolean stateful,
+            Boolean logged,
+            Long changelogEndOffset,
+            Double weight,
+            List<Partition> partitions) {
         Task {
             require(id != null, "id", "null", "a task id");
-            logged = or(logged, stateful);
+            logged = orElse(logged, stateful);
             require(stateful || !logged, "logged", "true", "false unless stateful is true");
-            require(changelogEndOffset == null || changelogEndOffset >= 0, "changelog_end_offset", changelogEndOffset, ">= 0");
-            partitions = or(partitions, List.of());
+            require(
+                    changelogEndOffset == null || changelogEndOffset >= 0,
+                    "changelog_end_offset",
+                    changelogEndOffset,
+                    ">= 0");
+            partitions = orElse(partitions, List.of());
         }
     }
 
-    /** {@code TaskTopicPartition}. */
+    /** A partition that a task reads or writes, as Kafka's {@code TaskTopicPartition} has it. */
     record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
         Partition {
-            changelog = or(changelog, false);
-            source = or(source, !changelog);
-            racks = or(racks, Set.of());
+            changelog = orElse(changelog, false);
+            source = orElse(source, !changelog);
+            racks = orElse(racks, Set.of());
         }
     }
 
-    /** {@code KafkaStreamsState}. */
+    /** A client, as Kafka's {@code KafkaStreamsState} has it. */
     record Client(
-        @JsonProperty(required = true) String processId,
-        @JsonProperty(required = true) int threads,
-        Map<String, List<String>> consumers,
-        List<String> previousActive,
-        List<String> previousStandby,
-        Map<String, Long> lags,
-        Map<String, String> tags,
-        String rack,
-        String host,
-        Double capacity,
-        Boolean draining
-    ) {
+            @JsonProperty(required = true) String processId,
+            @JsonProperty(required = true) int threads,
+            Map<String, List<String>> consumers,
+            List<String> previousActive,
+            List<String> previousStandby,
+            Map<String, Long> lags,
+            Map<String, String> tags,
+            String rack,
+            String host,
+            Double capacity,
+            Boolean draining) {
         Client {
             require(processId != null && !processId.isEmpty(), "process_id", processId, "a text that is not empty");
             require(threads >= 1, "threads", threads, ">= 1");
-            consumers = or(consumers, Map.of());
-            previousActive = or(previousActive, List.of());
-            previousStandby = or(previousStandby, List.of());
-            lags = or(lags, Map.of());
+            consumers = orElse(consumers, Map.of());
+            previousActive = orElse(previousActive, List.of());
+            previousStandby = orElse(previousStandby, List.of());
+            lags = orElse(lags, Map.of());
             lags.forEach((task, lag) -> require(
-                lag != null && lag >= LEAST_LAG && lag != NOT_A_LAG, "lags[\"" + task + "\"]", lag, "-2, -3 or >= 0"));
-            tags = or(tags, Map.of());
-            draining = or(draining, false);
+                    lag != null && lag >= LEAST_LAG && lag != NOT_A_LAG,
+                    "lags[\"" + task + "\"]",
+                    lag,
+                    "-2, -3 or >= 0"));
+            tags = orElse(tags, Map.of());
+            draining = orElse(draining, false);
         }
     }
 
-    /** Reads a snapshot. IllegalArgumentException with the place of what is wrong. */
-    static Snapshot of(final JsonNode json) {
-        return reading(() -> JSON.treeToValue(json, Snapshot.class));
+    /** Reads a snapshot. IllegalArgumentException, with the place of what is wrong, if it is not valid. */
+    static Snapshot of(JsonNode json) {
+        return read(() -> JSON.treeToValue(json, Snapshot.class));
     }
 
-    /** Runs a read of Jackson's; its errors become IllegalArgumentException: place, found, allowed, in one line. */
-    static <T> T reading(final Read<T> read) {
+    /**
+     * Reads by Jackson. Its errors become an IllegalArgumentException that says place, found and allowed in one line.
+     */
+    static <T> T read(Reading<T> call) {
         try {
-            return read.run();
-        } catch (final JsonMappingException e) {
-            final StringBuilder place = new StringBuilder();
-            for (final JsonMappingException.Reference reference : e.getPath()) {
-                place.append(reference.getIndex() >= 0 ? "[" + reference.getIndex() + "]" : "." + reference.getFieldName());
+            return call.run();
+        } catch (JsonMappingException e) {
+            StringBuilder place = new StringBuilder();
+            for (JsonMappingException.Reference reference : e.getPath()) {
+                place.append(
+                        reference.getIndex() >= 0 ? "[" + reference.getIndex() + "]" : "." + reference.getFieldName());
             }
-            final Throwable cause = e.getCause() instanceof IllegalArgumentException ? e.getCause() : null;
-            final String what = cause != null ? cause.getMessage() : e.getOriginalMessage();
-            final String where = place.length() == 0 ? "" : place.substring(place.charAt(0) == '.' ? 1 : 0) + ": ";
+            Throwable cause = e.getCause() instanceof IllegalArgumentException ? e.getCause() : null;
+            String what = cause != null ? cause.getMessage() : e.getOriginalMessage();
+            String where = place.length() == 0 ? "" : place.substring(place.charAt(0) == '.' ? 1 : 0) + ": ";
             throw new IllegalArgumentException(where + what, e);
-        } catch (final JsonProcessingException e) {
+        } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("no JSON: " + e.getOriginalMessage(), e);
         }
     }
 
-    /** What may fail while JSON is read. */
-    interface Read<T> {
+    /** A call of Jackson's, which may fail. */
+    interface Reading<T> {
         T run() throws JsonProcessingException;
     }
 
-    /** Fields that begin with x_ are passed over; Jackson refuses all others that it does not know. */
-    private static final class OwnFields extends DeserializationProblemHandler {
+    /** Skips fields whose names begin with x_; Jackson refuses all others that it does not know. */
+    private static final class OwnFieldSkipper extends DeserializationProblemHandler {
         @Override
         public boolean handleUnknownProperty(
-            final DeserializationContext context,
-            final JsonParser parser,
-            final JsonDeserializer<?> deserializer,
-            final Object bean,
-            final String name
-        ) throws IOException {
+                DeserializationContext context,
+                JsonParser parser,
+                JsonDeserializer<?> deserializer,
+                Object bean,
+                String name)
+                throws IOException {
             if (!name.startsWith("x_")) {
                 return false;
             }
@@ -178,19 +184,19 @@ record Snapshot(
         }
     }
 
-    private static <T> T or(final T value, final T otherwise) {
+    private static <T> T orElse(T value, T otherwise) {
         return value == null ? otherwise : value;
     }
 
-    private static void require(final boolean right, final String field, final Object found, final String allowed) {
+    private static void require(boolean right, String field, Object found, String allowed) {
         if (!right) {
             throw new IllegalArgumentException(field + ": found " + found + "; allowed: " + allowed);
         }
     }
 
-    private static <T> void eachOnce(final String place, final List<T> all, final Function<T, String> id) {
-        final Set<String> seen = new HashSet<>();
-        for (final T one : all) {
+    private static <T> void requireDistinct(String place, List<T> all, Function<T, String> id) {
+        Set<String> seen = new HashSet<>();
+        for (T one : all) {
             require(seen.add(id.apply(one)), place, id.apply(one) + " a second time", "each once");
         }
     }

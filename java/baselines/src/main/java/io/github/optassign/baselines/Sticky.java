@@ -1,5 +1,17 @@
 package io.github.optassign.baselines;
 
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -15,60 +27,46 @@ import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssigno
 import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology;
 import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
 
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
-
 /**
- * The public StickyTaskAssignor (KIP-924), called as StreamsPartitionAssignor calls it.
+ * Runs the public StickyTaskAssignor (KIP-924) as StreamsPartitionAssignor does.
  *
- * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash code, so
- * there the order, and with it the answer, differs from run to run; here a task's hash code is its place among those that get
- * standbys, which makes it the order of task ids: one of those that can happen, and always the same.
+ * <p>It places standbys in the order in which a hash set happens to list the tasks. Kafka's own TaskInfo has no hash
+ * code, so there the order, and with it the answer, differs from run to run; here a task's hash code is its place among
+ * those that get standbys, which makes it the order of task ids: one of those that can happen, and always the same.
  */
 final class Sticky implements Baseline {
     @Override
-    public Rebalance prepare(final Application application) {
-        final Map<TaskId, TaskInfo> tasks = new HashMap<>();
-        final List<TaskId> logged = List.copyOf(application.logged());
-        for (final TaskId id : asKafkaListsThem(application.tasks().keySet())) {
-            final Snapshot.Task task = application.tasks().get(id);
-            final int place = Math.max(0, Collections.binarySearch(logged, id));  // 0 for those that get none
-            tasks.put(id, new Task(id, place, task, partitions(id, task)));
+    public Rebalance prepare(Application application) {
+        Map<TaskId, TaskInfo> tasks = new HashMap<>();
+        List<TaskId> logged = List.copyOf(application.logged());
+        for (TaskId id : orderLikeKafka(application.tasks().keySet())) {
+            Snapshot.Task task = application.tasks().get(id);
+            int place = Math.max(0, Collections.binarySearch(logged, id)); // 0 for those that get none
+            tasks.put(id, new Task(id, place, task, toPartitions(id, task)));
         }
-        final Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
-        application.clients().forEach((id, client) -> clients.put(id, state(application, id, client)));
-        final State state = new State(application.configs(), tasks, clients);
+        Map<ProcessId, KafkaStreamsState> clients = new HashMap<>();
+        application.clients().forEach((id, client) -> clients.put(id, toState(application, id, client)));
+        State state = new State(application.configs(), tasks, clients);
         return new Rebalance() {
             private Collection<KafkaStreamsAssignment> assigned = List.of();
 
             @Override
             public void assign() {
-                final TaskAssignment answer = new StickyTaskAssignor().assign(state);
+                TaskAssignment answer = new StickyTaskAssignor().assign(state);
                 assigned = answer.assignment();
             }
 
             @Override
             public Answer answer() {
-                final List<Answer.Assigned> answered = new ArrayList<>();
+                List<Answer.Assigned> answered = new ArrayList<>();
                 boolean followup = false;
-                for (final KafkaStreamsAssignment client : assigned) {
+                for (KafkaStreamsAssignment client : assigned) {
                     followup |= client.followupRebalanceDeadline().isPresent();
                     answered.add(Answer.Assigned.of(
-                        application.clients().get(client.processId()),
-                        ofType(client, AssignedTask.Type.ACTIVE),
-                        ofType(client, AssignedTask.Type.STANDBY),
-                        List.of()
-                    ));
+                            application.clients().get(client.processId()),
+                            selectTasks(client, AssignedTask.Type.ACTIVE),
+                            selectTasks(client, AssignedTask.Type.STANDBY),
+                            List.of()));
                 }
                 return new Answer(answered, followup);
             }
@@ -76,101 +74,120 @@ final class Sticky implements Baseline {
     }
 
     @Override
-    public List<String> notes(final Application application) {
-        final List<String> notes = new ArrayList<>();
-        notes.add("lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
+    public List<String> notes(Application application) {
+        List<String> notes = new ArrayList<>();
+        notes.add(
+                "lags are not looked at; standbys are placed in the order of task ids, where Kafka's order is arbitrary");
         if (!"none".equals(application.configs().rackAwareAssignmentStrategy())) {
-            RackAware.missing(application).or(() -> missing(application))
-                .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
+            RackAware.findMissing(application)
+                    .or(() -> findMissing(application))
+                    .ifPresent(missing -> notes.add("racks were not taken into account: " + missing));
         }
         return notes;
     }
 
     /**
-     * Task ids in the order in which StreamsPartitionAssignor puts them into its map: out of another one, which was filled
-     * subtopology by subtopology. The order remains where ids fall into the same bucket, and decides who keeps a task.
+     * Brings task ids into the order in which StreamsPartitionAssignor puts them into its map: out of another map,
+     * which was filled subtopology by subtopology. Ids that fall into the same bucket stay in this order, and it
+     * decides which client keeps a task.
      */
-    private static Set<TaskId> asKafkaListsThem(final Collection<TaskId> sorted) {
-        final Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
-        for (final TaskId id : sorted) {
-            bySubtopology.computeIfAbsent(new Subtopology(id.subtopology(), id.topologyName()), key -> new ArrayList<>()).add(id);
+    private static Set<TaskId> orderLikeKafka(Collection<TaskId> sorted) {
+        Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
+        for (TaskId id : sorted) {
+            bySubtopology
+                    .computeIfAbsent(new Subtopology(id.subtopology(), id.topologyName()), key -> new ArrayList<>())
+                    .add(id);
         }
-        final Map<Subtopology, List<TaskId>> topicGroups = new HashMap<>();
+        Map<Subtopology, List<TaskId>> topicGroups = new HashMap<>();
         topicGroups.putAll(bySubtopology);
-        final Map<Subtopology, List<TaskId>> sourceTopics = new HashMap<>();
+        Map<Subtopology, List<TaskId>> sourceTopics = new HashMap<>();
         topicGroups.forEach(sourceTopics::put);
-        final Set<TaskId> partitioned = new HashSet<>();
+        Set<TaskId> partitioned = new HashSet<>();
         sourceTopics.values().forEach(partitioned::addAll);
         return partitioned;
     }
 
-    /** What this class asks for beyond RackAware: costs, and the racks of changelogs even without standbys. */
-    private static Optional<String> missing(final Application application) {
-        final AssignmentConfigs configs = application.configs();
-        if (configs.rackAwareTrafficCost().isEmpty() || configs.rackAwareNonOverlapCost().isEmpty()) {
-            return Optional.of("this class wants both rack_aware_traffic_cost and rack_aware_non_overlap_cost to be configured");
+    /**
+     * Finds what this class asks for beyond {@link RackAware}: costs, and racks of changelogs even without standbys.
+     */
+    private static Optional<String> findMissing(Application application) {
+        AssignmentConfigs configs = application.configs();
+        if (configs.rackAwareTrafficCost().isEmpty()
+                || configs.rackAwareNonOverlapCost().isEmpty()) {
+            return Optional.of(
+                    "this class wants both rack_aware_traffic_cost and rack_aware_non_overlap_cost to be configured");
         }
         return application.tasks().entrySet().stream()
-            .filter(task -> partitions(task.getKey(), task.getValue()).stream().anyMatch(p -> p.rackIds().isEmpty()))
-            .map(task -> "no racks are given for the changelog of task " + task.getKey())
-            .findFirst();
+                .filter(task -> toPartitions(task.getKey(), task.getValue()).stream()
+                        .anyMatch(p -> p.rackIds().isEmpty()))
+                .map(task -> "no racks are given for the changelog of task " + task.getKey())
+                .findFirst();
     }
 
-    private static KafkaStreamsState state(final Application application, final ProcessId id, final Snapshot.Client client) {
-        final SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
-        client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.existing(tasks)));
+    private static KafkaStreamsState toState(Application application, ProcessId id, Snapshot.Client client) {
+        SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
+        client.consumers().forEach((consumer, tasks) -> consumers.put(consumer, application.selectExisting(tasks)));
         return new DefaultKafkaStreamsState(
-            id,
-            client.threads(),
-            client.tags(),
-            application.existing(client.previousActive()),
-            application.existing(client.previousStandby()),
-            consumers,
-            Optional.empty(),
-            Optional.of(Map.of()),  // lags: this class asks for states without them
-            Optional.ofNullable(client.rack())
-        );
+                id,
+                client.threads(),
+                client.tags(),
+                application.selectExisting(client.previousActive()),
+                application.selectExisting(client.previousStandby()),
+                consumers,
+                Optional.empty(),
+                Optional.of(Map.of()), // lags: this class asks for states without them
+                Optional.ofNullable(client.rack()));
     }
 
-    /** The partitions of a task; a logged one has a changelog, named or not, since only such tasks get standbys. */
-    private static Set<TaskTopicPartition> partitions(final TaskId id, final Snapshot.Task task) {
-        final Set<TaskTopicPartition> partitions = new HashSet<>();
+    /**
+     * The partitions of a task. A logged one gets a changelog even if none is named, since only such tasks get
+     * standbys.
+     */
+    private static Set<TaskTopicPartition> toPartitions(TaskId id, Snapshot.Task task) {
+        Set<TaskTopicPartition> partitions = new HashSet<>();
         boolean hasChangelog = !task.logged();
         for (int i = 0; i < task.partitions().size(); i++) {
-            final Snapshot.Partition partition = task.partitions().get(i);
-            final boolean changelog = task.logged() && partition.changelog();
+            Snapshot.Partition partition = task.partitions().get(i);
+            boolean changelog = task.logged() && partition.changelog();
             hasChangelog |= changelog;
-            final Optional<Set<String>> racks = partition.racks().isEmpty() ? Optional.empty() : Optional.of(partition.racks());
-            partitions.add(new Partition(RackAware.named(id, i, partition), partition.source(), changelog, racks));
+            Optional<Set<String>> racks =
+                    partition.racks().isEmpty() ? Optional.empty() : Optional.of(partition.racks());
+            partitions.add(
+                    new Partition(RackAware.toTopicPartition(id, i, partition), partition.source(), changelog, racks));
         }
         if (!hasChangelog) {
-            final Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
-            final TopicPartition name = RackAware.named(id, task.partitions().size(), unnamed);
+            Snapshot.Partition unnamed = new Snapshot.Partition(null, null, false, true, null);
+            TopicPartition name =
+                    RackAware.toTopicPartition(id, task.partitions().size(), unnamed);
             partitions.add(new Partition(name, false, true, Optional.empty()));
         }
         return partitions;
     }
 
-    private static List<TaskId> ofType(final KafkaStreamsAssignment client, final AssignedTask.Type type) {
-        return client.tasks().values().stream().filter(task -> task.type() == type).map(AssignedTask::id).toList();
+    private static List<TaskId> selectTasks(KafkaStreamsAssignment client, AssignedTask.Type type) {
+        return client.tasks().values().stream()
+                .filter(task -> task.type() == type)
+                .map(AssignedTask::id)
+                .toList();
     }
 
     private record State(
-        AssignmentConfigs assignmentConfigs,
-        Map<TaskId, TaskInfo> allTasks,
-        Map<ProcessId, KafkaStreamsState> clients
-    ) implements ApplicationState {
+            AssignmentConfigs assignmentConfigs,
+            Map<TaskId, TaskInfo> allTasks,
+            Map<ProcessId, KafkaStreamsState> clients)
+            implements ApplicationState {
         @Override
-        public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(final boolean computeTaskLags) {
+        public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
             return clients;
         }
     }
 
-    private record Partition(TopicPartition topicPartition, boolean isSource, boolean isChangelog, Optional<Set<String>> rackIds)
-        implements TaskTopicPartition {
-    }
+    private record Partition(
+            TopicPartition topicPartition, boolean isSource, boolean isChangelog, Optional<Set<String>> rackIds)
+            implements TaskTopicPartition {}
 
-    private record Task(TaskId id, int place, Snapshot.Task task, Set<TaskTopicPartition> topicPartitions) implements TaskInfo {
+    private record Task(TaskId id, int place, Snapshot.Task task, Set<TaskTopicPartition> topicPartitions)
+            implements TaskInfo {
         @Override
         public boolean isStateful() {
             return task.stateful();
@@ -182,7 +199,7 @@ final class Sticky implements Baseline {
         }
 
         @Override
-        public boolean equals(final Object other) {
+        public boolean equals(Object other) {
             return this == other;
         }
 

@@ -13,32 +13,34 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with none.
+ * Three subtopologies, one of each kind that an assignor tells apart: with a logged store, with an unlogged one, with
+ * none.
  *
- * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same key, and
- * the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted. Where values are
- * numbered from 1 per key, a value that differs from its count shows state that was lost or counted twice.
+ * <p>Each reads {@code APPLICATION-KIND-in} and writes one record per record to {@code APPLICATION-KIND-out}: the same
+ * key, and the value as it came. The logged one appends {@code :COUNT}, how many records of this key it has counted.
+ * Where values are numbered from 1 per key, a value that differs from its count shows state that was lost or counted
+ * twice.
  */
 final class CountingTopology {
     private static final String STORE = "counts";
 
     private CountingTopology() {}
 
-    static Topology build(final String application) {
-        final Topology topology = new Topology();
+    static Topology build(String application) {
+        Topology topology = new Topology();
         add(topology, application, "logged", true);
-        topology.addStateStore(store("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
+        topology.addStateStore(buildStore("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
         add(topology, application, "unlogged", true);
-        topology.addStateStore(store("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
+        topology.addStateStore(buildStore("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
         add(topology, application, "stateless", false);
         return topology;
     }
 
-    /** Source topic to number of its subtopology, the first half of a task's id. */
-    static Map<String, Integer> subtopologies(final Topology topology) {
-        final Map<String, Integer> numbers = new LinkedHashMap<>();
-        for (final var subtopology : topology.describe().subtopologies()) {
-            for (final var node : subtopology.nodes()) {
+    /** Finds the number of each source topic's subtopology, which is the first half of a task's id. */
+    static Map<String, Integer> numberSubtopologies(Topology topology) {
+        Map<String, Integer> numbers = new LinkedHashMap<>();
+        for (var subtopology : topology.describe().subtopologies()) {
+            for (var node : subtopology.nodes()) {
                 if (node instanceof TopologyDescription.Source source) {
                     source.topicSet().forEach(topic -> numbers.put(topic, subtopology.id()));
                 }
@@ -47,43 +49,44 @@ final class CountingTopology {
         return numbers;
     }
 
-    private static void add(final Topology topology, final String application, final String kind, final boolean counts) {
-        final String topic = application + "-" + kind;
+    private static void add(Topology topology, String application, String kind, boolean counts) {
+        String topic = application + "-" + kind;
         topology.addSource(kind + "-in", topic + "-in");
-        topology.addProcessor(kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
+        topology.addProcessor(
+                kind, () -> new Counter(counts ? kind + "-" + STORE : null, kind.equals("logged")), kind + "-in");
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 
-    private static StoreBuilder<KeyValueStore<String, Long>> store(final String name) {
+    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name) {
         return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
     }
 
-    /** Counts records per key, if it has a store, and hands each on. */
+    /** Counts records per key, if it has a store, and forwards each of them. */
     private static final class Counter implements Processor<String, String, String, String> {
         private final String storeName;
-        private final boolean tells;
+        private final boolean appendsCount;
         private ProcessorContext<String, String> context;
         private KeyValueStore<String, Long> counts;
 
-        Counter(final String storeName, final boolean tells) {
+        Counter(String storeName, boolean appendsCount) {
             this.storeName = storeName;
-            this.tells = tells;
+            this.appendsCount = appendsCount;
         }
 
         @Override
-        public void init(final ProcessorContext<String, String> context) {
+        public void init(ProcessorContext<String, String> context) {
             this.context = context;
             counts = storeName == null ? null : context.getStateStore(storeName);
         }
 
         @Override
-        public void process(final Record<String, String> record) {
+        public void process(Record<String, String> record) {
             String value = record.value();
             if (counts != null) {
-                final Long before = counts.get(record.key());
-                final long count = before == null ? 1 : before + 1;
+                Long before = counts.get(record.key());
+                long count = before == null ? 1 : before + 1;
                 counts.put(record.key(), count);
-                value = tells ? value + ":" + count : value;
+                value = appendsCount ? value + ":" + count : value;
             }
             context.forward(record.withValue(value));
         }

@@ -4,23 +4,25 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 
-/** What happens, one JSON object per line on standard output, so that whoever started the process can wait for it. */
+/**
+ * Tells what happens, one JSON object per line on standard output, so that whoever started the process can wait for it.
+ */
 final class Events {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private Events() {}
 
     /** Prints an event of this name with these fields; safe to call from several threads. */
-    static void print(final String name, final Map<String, ?> fields) {
-        final var event = JSON.createObjectNode().put("event", name);
+    static void print(String name, Map<String, ?> fields) {
+        var event = JSON.createObjectNode().put("event", name);
         fields.forEach((key, value) -> event.set(key, JSON.valueToTree(value)));
         try {
-            final String line = JSON.writeValueAsString(event);
+            String line = JSON.writeValueAsString(event);
             synchronized (System.out) {
                 System.out.println(line);
                 System.out.flush();
             }
-        } catch (final JsonProcessingException e) {
+        } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("no JSON for " + name + " " + fields, e);
         }
     }

@@ -17,16 +17,17 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 
 /**
- * Kafka's own consumers, which also tell every assignment they get, and rebalance when told to.
+ * Makes Kafka's own consumers, which also print every assignment that they get, and rebalance when told to.
  *
- * <p>The second is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms} of a minute.
+ * <p>The latter is what a follow-up rebalance does, without waiting for the least {@code probing.rebalance.interval.ms}
+ * of a minute.
  */
 final class ObservedConsumers extends DefaultKafkaClientSupplier {
     private final Map<String, Integer> subtopologies;
     private final Collection<Observed> consumers = new ConcurrentLinkedQueue<>();
 
     /** @param subtopologies source topic to number of its subtopology */
-    ObservedConsumers(final Map<String, Integer> subtopologies) {
+    ObservedConsumers(Map<String, Integer> subtopologies) {
         this.subtopologies = subtopologies;
     }
 
@@ -36,8 +37,8 @@ final class ObservedConsumers extends DefaultKafkaClientSupplier {
     }
 
     @Override
-    public Consumer<byte[], byte[]> getConsumer(final Map<String, Object> config) {
-        final var consumer = new Observed(config);
+    public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
+        var consumer = new Observed(config);
         consumers.add(consumer);
         return consumer;
     }
@@ -48,18 +49,18 @@ final class ObservedConsumers extends DefaultKafkaClientSupplier {
         private int generation = -1;
         private Set<TopicPartition> assigned = Set.of();
 
-        Observed(final Map<String, Object> config) {
+        Observed(Map<String, Object> config) {
             super(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             name = String.valueOf(config.get(ConsumerConfig.CLIENT_ID_CONFIG));
         }
 
         @Override
-        public ConsumerRecords<byte[], byte[]> poll(final Duration timeout) {
+        public ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
             if (rebalance.getAndSet(false)) {
                 enforceRebalance("the test asks for it");
             }
-            final var records = super.poll(timeout);
-            final int now = groupMetadata().generationId();
+            var records = super.poll(timeout);
+            int now = groupMetadata().generationId();
             if (now != generation || !assignment().equals(assigned)) {
                 generation = now;
                 assigned = Set.copyOf(assignment());
@@ -69,7 +70,7 @@ final class ObservedConsumers extends DefaultKafkaClientSupplier {
         }
 
         @Override
-        public void close(final org.apache.kafka.clients.consumer.CloseOptions options) {
+        public void close(org.apache.kafka.clients.consumer.CloseOptions options) {
             consumers.remove(this);
             super.close(options);
         }

@@ -6,7 +6,10 @@ import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** How many records were read from changelogs, by active tasks before they could run and by standbys and warm-ups. */
+/**
+ * Counts the records that were read from changelogs: by active tasks before they could run, by standbys and by
+ * warm-ups.
+ */
 final class RestoredRecords implements StateRestoreListener, StandbyUpdateListener {
     private final LongAdder active = new LongAdder();
     private final LongAdder standby = new LongAdder();
@@ -20,35 +23,26 @@ final class RestoredRecords implements StateRestoreListener, StandbyUpdateListen
     }
 
     @Override
-    public void onRestoreStart(final TopicPartition changelog, final String store, final long from, final long to) {}
+    public void onRestoreStart(TopicPartition changelog, String store, long from, long to) {}
 
     @Override
-    public void onBatchRestored(final TopicPartition changelog, final String store, final long end, final long records) {
+    public void onBatchRestored(TopicPartition changelog, String store, long end, long records) {
         active.add(records);
     }
 
     @Override
-    public void onRestoreEnd(final TopicPartition changelog, final String store, final long records) {}
+    public void onRestoreEnd(TopicPartition changelog, String store, long records) {}
 
     @Override
-    public void onUpdateStart(final TopicPartition changelog, final String store, final long from) {}
+    public void onUpdateStart(TopicPartition changelog, String store, long from) {}
 
     @Override
     public void onBatchLoaded(
-            final TopicPartition changelog,
-            final String store,
-            final TaskId task,
-            final long batchEnd,
-            final long records,
-            final long end) {
+            TopicPartition changelog, String store, TaskId task, long batchEnd, long records, long end) {
         standby.add(records);
     }
 
     @Override
     public void onUpdateSuspended(
-            final TopicPartition changelog,
-            final String store,
-            final long offset,
-            final long end,
-            final SuspendReason reason) {}
+            TopicPartition changelog, String store, long offset, long end, SuspendReason reason) {}
 }

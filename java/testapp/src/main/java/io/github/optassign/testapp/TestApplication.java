@@ -24,47 +24,54 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
 /**
  * One process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
  *
- * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records; {@code rebalance} asks the
- * group for a rebalance; {@code stop} closes as Kafka Streams does by default, without leaving the group; {@code leave} closes and
- * leaves it. At the end of the input the process halts, so that none outlives who started it. Events: see {@link Events}.
+ * <p>Commands, one per line on standard input: {@code status} prints tasks, lags and restored records;
+ * {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default, without
+ * leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that none
+ * outlives who started it. Events: see {@link Events}.
  */
 public final class TestApplication {
     private final KafkaStreams streams;
     private final ObservedConsumers consumers;
     private final RestoredRecords restored = new RestoredRecords();
 
-    private TestApplication(final Properties properties) {
-        final Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
-        consumers = new ObservedConsumers(CountingTopology.subtopologies(topology));
+    private TestApplication(Properties properties) {
+        Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
+        consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
         streams.setGlobalStateRestoreListener(restored);
         streams.setStandbyUpdateListener(restored);
         streams.setUncaughtExceptionHandler(exception -> {
-            Events.print("death", Map.of("exception", exception.toString(), "thread", Thread.currentThread().getName()));
+            Events.print(
+                    "death",
+                    Map.of(
+                            "exception",
+                            exception.toString(),
+                            "thread",
+                            Thread.currentThread().getName()));
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
         });
     }
 
     /** Runs until told to stop. */
-    public static void main(final String[] arguments) throws IOException {
-        final Properties properties = new Properties();
+    public static void main(String[] arguments) throws IOException {
+        Properties properties = new Properties();
         try (var reader = Files.newBufferedReader(Path.of(arguments[0]))) {
             properties.load(reader);
         }
-        final var application = new TestApplication(properties);
+        var application = new TestApplication(properties);
         application.streams.start();
-        final var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String command = input.readLine(); command != null; command = input.readLine()) {
-            if (!application.obeys(command)) {
+            if (!application.execute(command)) {
                 return;
             }
         }
         Runtime.getRuntime().halt(1);
     }
 
-    /** Whether the application still runs after this command. */
-    private boolean obeys(final String command) {
+    /** Executes a command; returns whether the application runs on. */
+    private boolean execute(String command) {
         switch (command) {
             case "status" -> Events.print("status", status());
             case "rebalance" -> consumers.rebalance();
@@ -76,27 +83,35 @@ public final class TestApplication {
     }
 
     private Map<String, Object> status() {
-        final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
+        Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
         return Map.of(
                 "state", streams.state().name(),
-                "threads", threads.stream().map(ThreadMetadata::threadState).sorted().toList(),
-                "active", ids(threads.stream().map(ThreadMetadata::activeTasks)),
-                "standby", ids(threads.stream().map(ThreadMetadata::standbyTasks)),
+                "threads",
+                        threads.stream()
+                                .map(ThreadMetadata::threadState)
+                                .sorted()
+                                .toList(),
+                "active", toIds(threads.stream().map(ThreadMetadata::activeTasks)),
+                "standby", toIds(threads.stream().map(ThreadMetadata::standbyTasks)),
                 "lags", lags(),
                 "restored_active", restored.active(),
                 "restored_standby", restored.standby());
     }
 
-    private static List<String> ids(final Stream<? extends Collection<TaskMetadata>> tasks) {
-        return tasks.flatMap(Collection::stream).map(TaskMetadata::taskId).sorted().map(Object::toString).toList();
+    private static List<String> toIds(Stream<? extends Collection<TaskMetadata>> tasks) {
+        return tasks.flatMap(Collection::stream)
+                .map(TaskMetadata::taskId)
+                .sorted()
+                .map(Object::toString)
+                .toList();
     }
 
-    /** Store and partition to the offsets that the copy here, of whatever role, has still to read. */
+    /** Store and partition to the offsets that the copy here, active or not, has still to read. */
     private Map<String, Long> lags() {
-        final Map<String, Long> lags = new TreeMap<>();
+        Map<String, Long> lags = new TreeMap<>();
         streams.allLocalStorePartitionLags()
-                .forEach((store, partitions) -> partitions.forEach(
-                        (partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
+                .forEach((store, partitions) ->
+                        partitions.forEach((partition, lag) -> lags.put(store + "/" + partition, lag.offsetLag())));
         return lags;
     }
 }

@@ -1,0 +1,2 @@
+/** The plug-in's own configuration, and its version. */
+package io.github.optassign.config;

@@ -1,0 +1,46 @@
+package io.github.optassign.memory;
+
+import io.github.optassign.model.Snapshot;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Remembers the end offsets of changelogs, which Kafka's API does not offer, as one application's rebalances show them.
+ *
+ * <p>The lag of a client without any state of a task is the whole changelog. Once every client has some state of it, no
+ * lag shows the end offset any more, so the one seen last is remembered. It may be older than the lags at hand.
+ */
+public final class ChangelogEnds {
+    private final Map<String, Long> lastSeen = new ConcurrentHashMap<>();
+
+    /**
+     * Takes in what the lags of a rebalance show.
+     *
+     * @return per task the end offset as last seen; -1: never seen
+     */
+    public long[] update(Snapshot.Tasks tasks, Snapshot.Clients clients) {
+        long[] ends = new long[tasks.names().length];
+        for (int t = 0; t < ends.length; t++) {
+            ends[t] = tasks.logged()[t] ? update(tasks.names()[t], greatestLagWithoutState(t, clients)) : -1;
+        }
+        return ends;
+    }
+
+    private long update(String task, long shown) {
+        if (shown >= 0) {
+            lastSeen.put(task, shown);
+        }
+        return lastSeen.getOrDefault(task, -1L);
+    }
+
+    /** The greatest lag of a client that has no state of the task; -1: every client has some. */
+    private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
+        long greatest = -1;
+        for (int c = 0; c < clients.names().length; c++) {
+            if (!clients.isHolder(t, c)) {
+                greatest = Math.max(greatest, clients.lags()[c][t]);
+            }
+        }
+        return greatest;
+    }
+}

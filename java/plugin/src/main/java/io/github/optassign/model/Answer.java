@@ -1,0 +1,33 @@
+package io.github.optassign.model;
+
+import java.util.List;
+
+/**
+ * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
+ * clients than those of the snapshot at hand.
+ *
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK}
+ * @param clients what each client gets
+ * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
+ * @param progress the warm-ups and restoring copies that the answer waits for (R11)
+ */
+public record Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
+    /** The name of the assignor where the plug-in answered by itself. */
+    public static final String FALLBACK = "fallback";
+
+    /**
+     * What one client gets.
+     *
+     * @param followupMs delay of the follow-up that it asks for, ms; null: none
+     */
+    public record Client(
+            String processId, List<String> active, List<String> standby, List<String> warmup, Long followupMs) {}
+
+    /**
+     * A copy that is being restored, and how long it has made no progress.
+     *
+     * @param lag offsets left to replay when last seen; -1: not known
+     * @param answersWithoutProgress over how many answers the lag has not fallen
+     */
+    public record Progress(String task, String processId, long lag, int answersWithoutProgress) {}
+}

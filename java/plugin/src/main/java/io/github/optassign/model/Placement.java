@@ -1,0 +1,68 @@
+package io.github.optassign.model;
+
+import java.util.Arrays;
+
+/**
+ * Which clients have the copies of each task, by the indices of a {@link Snapshot}. The arrays may be written to.
+ *
+ * @param active per task its client; -1: none
+ * @param standby per task its clients, sorted
+ * @param warmup per task its clients, sorted; towards Kafka they are standbys
+ */
+public record Placement(int[] active, int[][] standby, int[][] warmup) {
+    private static final int[] NO_CLIENTS = {};
+
+    /** A placement without any copy, to be added to. */
+    public static Placement empty(int tasks) {
+        int[] active = new int[tasks];
+        Arrays.fill(active, -1);
+        int[][] standby = new int[tasks][];
+        int[][] warmup = new int[tasks][];
+        Arrays.fill(standby, NO_CLIENTS);
+        Arrays.fill(warmup, NO_CLIENTS);
+        return new Placement(active, standby, warmup);
+    }
+
+    public boolean hasStandby(int t, int c) {
+        return Arrays.binarySearch(standby[t], c) >= 0;
+    }
+
+    public boolean hasWarmup(int t, int c) {
+        return Arrays.binarySearch(warmup[t], c) >= 0;
+    }
+
+    /**
+     * Whether client c has the active or a standby of task t. A warm-up does not count: it is there for a while only.
+     */
+    public boolean hasCopy(int t, int c) {
+        return active[t] == c || hasStandby(t, c);
+    }
+
+    public void addStandby(int t, int c) {
+        standby[t] = insert(standby[t], c);
+    }
+
+    public void addWarmup(int t, int c) {
+        warmup[t] = insert(warmup[t], c);
+    }
+
+    public void removeStandby(int t, int c) {
+        standby[t] = Arrays.stream(standby[t]).filter(client -> client != c).toArray();
+    }
+
+    public int warmupCount() {
+        return Arrays.stream(warmup).mapToInt(clients -> clients.length).sum();
+    }
+
+    /** Whether actives and standbys are the same. Warm-ups may differ: they are on their way to a plan. */
+    public boolean hasSameCopies(Placement other) {
+        return Arrays.equals(active, other.active) && Arrays.deepEquals(standby, other.standby);
+    }
+
+    private static int[] insert(int[] sorted, int c) {
+        int[] more = Arrays.copyOf(sorted, sorted.length + 1);
+        more[sorted.length] = c;
+        Arrays.sort(more);
+        return more;
+    }
+}

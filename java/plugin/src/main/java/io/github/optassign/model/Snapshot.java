@@ -1,0 +1,197 @@
+package io.github.optassign.model;
+
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What is known at the start of one rebalance, in arrays: a task or a client is its index.
+ *
+ * <p>Tasks are sorted by (name of the topology, subtopology, partition) and clients by the text of their process id, so
+ * that nothing that works on a snapshot depends on the order of Kafka's hash maps.
+ */
+public final class Snapshot {
+    /** Lag of an active task that runs on this client (Kafka's Task.LATEST_OFFSET). */
+    public static final long RUNNING = -2;
+
+    /** Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM). */
+    public static final long UNKNOWN = -3;
+
+    /** There is no lag: the client says nothing of the task, or the task has no changelog. */
+    public static final long NONE = Long.MIN_VALUE;
+
+    /**
+     * The tasks, sorted.
+     *
+     * @param names per task the text of its id
+     * @param subtopologies per task the number of its subtopology, counted from 0 in the order of tasks
+     * @param stateful per task whether it has a store
+     * @param logged per task whether it has a changelog, and so lags, standbys and warm-ups
+     */
+    public record Tasks(String[] names, int[] subtopologies, boolean[] stateful, boolean[] logged) {}
+
+    /**
+     * The clients, sorted.
+     *
+     * @param names per client the text of its process id
+     * @param threads per client how many threads it has, at least 1
+     * @param previousActive per client the tasks that it lists as active
+     * @param previousStandby per client the other tasks that it has a directory of
+     * @param lags per client and task {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
+     */
+    public record Clients(
+            String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, long[][] lags) {
+        /** Whether the client lists the task among its previous ones, so that there is some state of it on its disk. */
+        public boolean isHolder(int t, int c) {
+            return previousActive[c].get(t) || previousStandby[c].get(t);
+        }
+    }
+
+    private final GroupConfigs configs;
+    private final Tasks tasks;
+    private final Clients clients;
+    private final long[] endOffsets;
+    private final Map<String, Integer> taskIndex;
+    private final Map<String, Integer> clientIndex;
+    private final boolean unknownLag;
+
+    /**
+     * Puts a snapshot together; it keeps the arrays.
+     *
+     * @param endOffsets per task the offsets in its changelogs as last seen; -1: not known
+     */
+    public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, long[] endOffsets) {
+        this.configs = configs;
+        this.tasks = tasks;
+        this.clients = clients;
+        this.endOffsets = endOffsets;
+        taskIndex = indexByName(tasks.names);
+        clientIndex = indexByName(clients.names);
+        unknownLag = findUnknownLag(clients.lags);
+    }
+
+    private static Map<String, Integer> indexByName(String[] names) {
+        Map<String, Integer> index = new HashMap<>(names.length * 2);
+        for (int i = 0; i < names.length; i++) {
+            index.put(names[i], i);
+        }
+        return index;
+    }
+
+    private static boolean findUnknownLag(long[][] lags) {
+        for (long[] ofClient : lags) {
+            for (long lag : ofClient) {
+                if (lag == UNKNOWN) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    public GroupConfigs configs() {
+        return configs;
+    }
+
+    public int taskCount() {
+        return tasks.names.length;
+    }
+
+    public int clientCount() {
+        return clients.names.length;
+    }
+
+    public String taskName(int t) {
+        return tasks.names[t];
+    }
+
+    /** Index of the task with this id; null: there is none. */
+    public Integer taskIndex(String name) {
+        return taskIndex.get(name);
+    }
+
+    public boolean isStateful(int t) {
+        return tasks.stateful[t];
+    }
+
+    /** Whether the task has a changelog, and so lags, standbys and warm-ups. */
+    public boolean isLogged(int t) {
+        return tasks.logged[t];
+    }
+
+    /** Number of the task's subtopology, counted from 0 in the order of tasks. */
+    public int subtopology(int t) {
+        return tasks.subtopologies[t];
+    }
+
+    public int subtopologyCount() {
+        return taskCount() == 0 ? 0 : tasks.subtopologies[taskCount() - 1] + 1;
+    }
+
+    public String clientName(int c) {
+        return clients.names[c];
+    }
+
+    public List<String> clientNames() {
+        return List.of(clients.names);
+    }
+
+    /** Index of the client with this process id; null: there is none. */
+    public Integer clientIndex(String name) {
+        return clientIndex.get(name);
+    }
+
+    public int threads(int c) {
+        return clients.threads[c];
+    }
+
+    public int[] threads() {
+        return clients.threads.clone();
+    }
+
+    /** Whether the client lists the task as active. */
+    public boolean wasActive(int t, int c) {
+        return clients.previousActive[c].get(t);
+    }
+
+    /** Whether the client has a directory of the task and does not list it as active. */
+    public boolean wasStandby(int t, int c) {
+        return clients.previousStandby[c].get(t);
+    }
+
+    /** The tasks that the client lists as active. Not to be written to. */
+    public BitSet previousActive(int c) {
+        return clients.previousActive[c];
+    }
+
+    /** The other tasks that the client has a directory of. Not to be written to. */
+    public BitSet previousStandby(int c) {
+        return clients.previousStandby[c];
+    }
+
+    /** Whether the client lists the task among its previous ones, so that there is some state of it on its disk. */
+    public boolean isHolder(int t, int c) {
+        return clients.isHolder(t, c);
+    }
+
+    /** {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or offsets left to replay. */
+    public long lag(int t, int c) {
+        return clients.lags[c][t];
+    }
+
+    /** Offsets in the task's changelogs as last seen; -1: not known. */
+    public long endOffset(int t) {
+        return endOffsets[t];
+    }
+
+    /** Whether any client's lag of any task is not known. */
+    public boolean hasUnknownLag() {
+        return unknownLag;
+    }
+
+    /** How many standbys every logged task must have (R4). */
+    public int standbysPerTask() {
+        return Math.max(0, Math.min(configs.numStandbyReplicas(), clientCount() - 1));
+    }
+}

@@ -1,0 +1,153 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+import java.util.stream.LongStream;
+
+/**
+ * Plans the actives, balanced per client and subtopology in proportion to threads, by few moves of little state.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link #keepOwners} leaves tasks with owners that are among the most caught up clients.
+ *   <li>{@link #assignOthers} gives the other tasks to the least loaded of their most caught up clients.
+ *   <li>{@link #takeOverRestored} lets restored standbys take over where that improves the balance.
+ *   <li>{@link #balance} moves as few tasks as it takes to reach the {@link Quotas}, the cheapest first.
+ * </ol>
+ */
+final class ActivePlanner {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    /** Per task its client so far; -1: none. */
+    private final int[] active;
+    /** Per subtopology and client the number of actives so far. */
+    private final long[][] count;
+    /** Per client the number of actives so far. */
+    private final long[] total;
+
+    private ActivePlanner(Snapshot snapshot, Ranks ranks, Previous previous) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        active = new int[snapshot.taskCount()];
+        Arrays.fill(active, -1);
+        count = new long[snapshot.subtopologyCount()][snapshot.clientCount()];
+        total = new long[snapshot.clientCount()];
+    }
+
+    /**
+     * Plans the actives of a snapshot with at least one client.
+     *
+     * @return per task its client
+     */
+    static int[] plan(Snapshot snapshot, Ranks ranks, Previous previous) {
+        ActivePlanner planner = new ActivePlanner(snapshot, ranks, previous);
+        planner.keepOwners();
+        planner.assignOthers();
+        planner.takeOverRestored();
+        planner.balance();
+        return planner.active;
+    }
+
+    private void keepOwners() {
+        for (int t = 0; t < active.length; t++) {
+            int owner = previous.owner(t);
+            if (owner >= 0 && ranks.rank(t, owner) == ranks.leastRank(t)) {
+                assign(t, owner);
+            }
+        }
+    }
+
+    private void assignOthers() {
+        for (int t = 0; t < active.length; t++) {
+            if (active[t] < 0) {
+                assign(t, findLeastLoaded(t));
+            }
+        }
+    }
+
+    private void assign(int t, int c) {
+        active[t] = c;
+        count[snapshot.subtopology(t)][c]++;
+        total[c]++;
+    }
+
+    private void move(int t, int c) {
+        int from = active[t];
+        count[snapshot.subtopology(t)][from]--;
+        total[from]--;
+        assign(t, c);
+    }
+
+    /**
+     * The most caught up client with the fewest tasks of the subtopology per thread, then the fewest tasks per thread.
+     */
+    private int findLeastLoaded(int t) {
+        long[] ofSubtopology = count[snapshot.subtopology(t)];
+        int best = -1;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (ranks.rank(t, c) != ranks.leastRank(t)) {
+                continue;
+            }
+            int order = best < 0 ? -1 : compareLoad(ofSubtopology, c, best);
+            if (order < 0 || (order == 0 && compareLoad(total, c, best) < 0)) {
+                best = c;
+            }
+        }
+        return best;
+    }
+
+    /** Compares loads per thread as they would be with one more task. */
+    private int compareLoad(long[] load, int a, int b) {
+        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+    }
+
+    /**
+     * Lets restored standbys take over. Where nothing is remembered, this makes the next plan agree with the last one;
+     * otherwise the group could warm up one copy now and another one next time.
+     */
+    private void takeOverRestored() {
+        int[] threads = snapshot.threads();
+        Windows all = Windows.of(active.length, 1, threads);
+        Windows[] ofSubtopology = new Windows[count.length];
+        for (int g = 0; g < count.length; g++) {
+            ofSubtopology[g] = Windows.of(LongStream.of(count[g]).sum(), 1, threads);
+        }
+        for (int t = 0; t < active.length; t++) {
+            int g = snapshot.subtopology(t);
+            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
+                boolean isRestored = c != active[t] && snapshot.wasStandby(t, c) && ranks.rank(t, c) == 0;
+                if (isRestored && ofSubtopology[g].gain(count[g], active[t], c) + all.gain(total, active[t], c) > 0) {
+                    move(t, c);
+                }
+            }
+        }
+    }
+
+    private void balance() {
+        long[][] quotas = Quotas.find(snapshot, count);
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            for (int g = 0; g < count.length; g++) {
+                while (count[g][c] < quotas[g][c]) {
+                    move(findCheapest(g, c, quotas[g]), c);
+                }
+            }
+        }
+    }
+
+    /**
+     * The cheapest task for the taker among those of clients over their quota; of equals the one of the greatest id.
+     */
+    private int findCheapest(int g, int taker, long[] quota) {
+        int best = -1;
+        for (int t = 0; t < active.length; t++) {
+            boolean offered = snapshot.subtopology(t) == g && count[g][active[t]] > quota[active[t]];
+            if (offered && (best < 0 || ranks.cost(t, taker) <= ranks.cost(best, taker))) {
+                best = t;
+            }
+        }
+        return best;
+    }
+}

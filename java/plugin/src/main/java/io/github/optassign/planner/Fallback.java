@@ -1,0 +1,264 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Answers a rebalance inside the JVM where the service cannot: small, deterministic, by the rules R1 to R6, R10 and
+ * R11.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link Planner} makes the plan: where every copy should be in the end.
+ *   <li>{@link #assignActives} gives each task to one of its most caught up clients: to the plan's if that is one of
+ *       them, else to the owner, else to the least loaded. A task in transit goes where the first pass of its move
+ *       said, and owners go before the plan where a move may be under way that nobody here remembers.
+ *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active, the plan's
+ *       first among equals.
+ *   <li>{@link WarmupQueue} warms up what the plan still lacks.
+ *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
+ * </ol>
+ */
+public final class Fallback {
+    private final Snapshot snapshot;
+    private final Previous previous;
+    private final Ranks ranks;
+    private final Placement plan;
+    private final Placement answer;
+    /** Per client its actives and standbys in the answer so far. */
+    private final long[] load;
+
+    /**
+     * The fallback's answer.
+     *
+     * @param placement which client has which copy now
+     * @param plan where all copies shall be in the end; null: the placement is the plan
+     * @param followupMs delay of the follow-up, which the first client asks for, ms; -1: none
+     * @param progress the copies that the follow-up waits for
+     * @param stalled whether there are such copies and none has made progress for several answers
+     */
+    public record Result(
+            Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {}
+
+    private Fallback(Snapshot snapshot, AppliedAnswer applied) {
+        this.snapshot = snapshot;
+        previous = new Previous(snapshot, applied);
+        ranks = new Ranks(snapshot);
+        plan = Planner.plan(snapshot, ranks, previous);
+        answer = Placement.empty(snapshot.taskCount());
+        load = new long[snapshot.clientCount()];
+    }
+
+    /**
+     * Answers a rebalance.
+     *
+     * @param snapshot with at least one client
+     * @param applied the last applied answer; null: none
+     */
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
+        Fallback fallback = new Fallback(snapshot, applied);
+        fallback.assignActives();
+        fallback.assignStandbys();
+        WarmupQueue queue = fallback.assignWarmups();
+        return fallback.chooseFollowup(queue);
+    }
+
+    private void assignActives() {
+        boolean ownersFirst = mayBeUnknownSecondPass();
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int owner = previous.owner(t);
+            if (isConfirmed(t)) {
+                assignActive(t, owner);
+            } else if (owner >= 0 && ownersFirst && isMostCaughtUp(t, owner)) {
+                assignActive(t, owner);
+            } else if (isMostCaughtUp(t, plan.active()[t])) {
+                assignActive(t, plan.active()[t]);
+            } else if (owner >= 0 && isMostCaughtUp(t, owner)) {
+                assignActive(t, owner);
+            }
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (answer.active()[t] < 0) {
+                assignActive(t, findLeastLoaded(t));
+            }
+        }
+    }
+
+    private void assignActive(int t, int c) {
+        answer.active()[t] = c;
+        load[c]++;
+    }
+
+    private boolean isMostCaughtUp(int t, int c) {
+        return ranks.rank(t, c) == ranks.leastRank(t);
+    }
+
+    /**
+     * Whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one (R10).
+     */
+    private boolean isConfirmed(int t) {
+        if (!previous.isInTransit(t)) {
+            return false;
+        }
+        long best = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            best = Math.min(best, ranks.offsets(t, c));
+        }
+        return ranks.isHardlyWorse(t, previous.owner(t), best);
+    }
+
+    /**
+     * Whether this may be the second pass of a move whose first pass nobody here knows: nothing is remembered, some
+     * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
+     * swing to and fro, so owners keep what they may keep.
+     */
+    private boolean mayBeUnknownSecondPass() {
+        if (previous.remembered() != null) {
+            return false;
+        }
+        boolean anyWithoutOwner = false;
+        boolean anyWithOwner = false;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            boolean hasOwner = previous.owner(t) >= 0;
+            anyWithOwner |= hasOwner;
+            anyWithoutOwner |= !hasOwner;
+            if (!hasOwner && ranks.leastRank(t) > 0) {
+                return false;
+            }
+        }
+        return anyWithoutOwner && anyWithOwner;
+    }
+
+    private int findLeastLoaded(int t) {
+        int best = -1;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (isMostCaughtUp(t, c) && (best < 0 || compareLoad(c, best) < 0)) {
+                best = c;
+            }
+        }
+        return best;
+    }
+
+    /** Compares loads per thread as they would be with one more copy. */
+    private int compareLoad(int a, int b) {
+        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+    }
+
+    private void assignStandbys() {
+        int wanted = snapshot.standbysPerTask();
+        for (int t = 0; t < snapshot.taskCount() && wanted > 0; t++) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            if (isConfirmed(t)) {
+                confirmStandbys(t, wanted);
+            }
+            while (answer.standby()[t].length < wanted) {
+                int best = -1;
+                for (int c = 0; c < snapshot.clientCount(); c++) {
+                    if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
+                        best = c;
+                    }
+                }
+                assignStandby(t, best);
+            }
+        }
+    }
+
+    private void assignStandby(int t, int c) {
+        answer.addStandby(t, c);
+        load[c]++;
+    }
+
+    /**
+     * Keeps the standbys that the first pass gave to a task in transit, where they are hardly worse than others (R10).
+     */
+    private void confirmStandbys(int t, int wanted) {
+        int[] fromFirstPass = previous.remembered().standby()[t];
+        if (fromFirstPass.length > wanted) {
+            return;
+        }
+        long best = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (c != answer.active()[t] && !previous.remembered().hasStandby(t, c)) {
+                best = Math.min(best, ranks.offsets(t, c));
+            }
+        }
+        for (int c : fromFirstPass) {
+            if (c != answer.active()[t] && ranks.isHardlyWorse(t, c, best)) {
+                assignStandby(t, c);
+            }
+        }
+    }
+
+    private int compareStandby(int t, int a, int b) {
+        int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
+        order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
+        order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
+        order = order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
+        return order != 0 ? order : compareLoad(a, b);
+    }
+
+    private WarmupQueue assignWarmups() {
+        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer);
+        queue.assignWarmups();
+        return queue;
+    }
+
+    private Result chooseFollowup(WarmupQueue queue) {
+        boolean reached = answer.hasSameCopies(plan);
+        boolean waits = !reached && !queue.isStalled();
+        long followupMs = waits || snapshot.hasUnknownLag()
+                ? FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs())
+                : -1;
+        return new Result(answer, reached ? null : plan, followupMs, queue.progress(), queue.isStalled());
+    }
+
+    /** Turns a result into an answer for Kafka: the first client asks for the follow-up. */
+    public static CheckedAnswer toCheckedAnswer(Snapshot snapshot, Result result) {
+        long[] followupMs = new long[snapshot.clientCount()];
+        Arrays.fill(followupMs, -1);
+        followupMs[0] = result.followupMs();
+        return new CheckedAnswer(result.placement(), followupMs);
+    }
+
+    /** Turns a result into the answer by ids, which is remembered and goes to the service. */
+    public static Answer toAnswer(Snapshot snapshot, Result result) {
+        List<Answer.Client> clients = listByClient(snapshot, result.placement());
+        if (result.followupMs() >= 0) {
+            Answer.Client first = clients.get(0);
+            clients.set(
+                    0,
+                    new Answer.Client(
+                            first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
+        }
+        List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan());
+        return new Answer(Answer.FALLBACK, clients, plan, result.progress());
+    }
+
+    private static List<Answer.Client> listByClient(Snapshot snapshot, Placement placement) {
+        List<Answer.Client> clients = new ArrayList<>();
+        for (String name : snapshot.clientNames()) {
+            clients.add(new Answer.Client(name, new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), null));
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            String name = snapshot.taskName(t);
+            clients.get(placement.active()[t]).active().add(name);
+            for (int c : placement.standby()[t]) {
+                clients.get(c).standby().add(name);
+            }
+            for (int c : placement.warmup()[t]) {
+                clients.get(c).warmup().add(name);
+            }
+        }
+        return clients;
+    }
+}

@@ -1,0 +1,217 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What was assigned before a rebalance, from what the clients list and from what is remembered.
+ *
+ * <p>Kafka lists every task directory on a client's disk as a previous standby, those of dropped copies too, so only
+ * the memory knows which copies were assigned. A task in transit is active nowhere: its old owner has given it up and
+ * the new one does not have it yet (KIP-429), and only the memory knows which client is to have it.
+ */
+final class Previous {
+    /**
+     * What was last seen of a copy that an answer waited for.
+     *
+     * @param lag offsets left to replay; -1: not known
+     * @param idleAnswers over how many answers the lag has not fallen
+     */
+    record Progress(long lag, int idleAnswers) {}
+
+    private final Snapshot snapshot;
+    private final Placement remembered;
+    private final Placement plan;
+    private final boolean planIsFallbacks;
+    private final Map<Long, Progress> progress = new HashMap<>();
+    private final int[] owner;
+    private final boolean[] inTransit;
+    private boolean anyInTransit;
+
+    /**
+     * Works out what was assigned before.
+     *
+     * @param applied the last applied answer; null: none
+     */
+    Previous(Snapshot snapshot, AppliedAnswer applied) {
+        this.snapshot = snapshot;
+        remembered = applied == null ? null : toPlacement(applied.answer().clients());
+        plan = applied == null ? null : findPlan(applied);
+        planIsFallbacks =
+                applied != null && Answer.FALLBACK.equals(applied.answer().assignor());
+        if (applied != null) {
+            rememberProgress(applied.answer());
+        }
+        owner = new int[snapshot.taskCount()];
+        inTransit = new boolean[owner.length];
+        Arrays.fill(owner, -1);
+        for (int t = 0; t < owner.length; t++) {
+            findOwner(t);
+        }
+    }
+
+    private void rememberProgress(Answer answer) {
+        for (Answer.Progress seen : answer.progress()) {
+            Integer t = snapshot.taskIndex(seen.task());
+            Integer c = snapshot.clientIndex(seen.processId());
+            if (t != null && c != null) {
+                progress.put(key(t, c), new Progress(seen.lag(), seen.answersWithoutProgress()));
+            }
+        }
+    }
+
+    /** Of the clients that list the task as active: the remembered one, else one that runs it, else the least id. */
+    private void findOwner(int t) {
+        int first = -1;
+        int running = -1;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (snapshot.wasActive(t, c)) {
+                first = first < 0 ? c : first;
+                running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
+            }
+        }
+        int last = remembered == null ? -1 : remembered.active()[t];
+        if (first < 0) {
+            owner[t] = last;
+            inTransit[t] = last >= 0;
+            anyInTransit |= last >= 0;
+        } else if (last >= 0 && snapshot.wasActive(t, last)) {
+            owner[t] = last;
+        } else {
+            owner[t] = running >= 0 ? running : first;
+        }
+    }
+
+    /** Turns ids into indices, and leaves out tasks and clients that are gone and copies that may not be. */
+    private Placement toPlacement(Iterable<Answer.Client> clients) {
+        Placement placement = Placement.empty(snapshot.taskCount());
+        for (Answer.Client client : clients) {
+            Integer c = snapshot.clientIndex(client.processId());
+            if (c == null) {
+                continue;
+            }
+            for (String name : client.active()) {
+                Integer t = snapshot.taskIndex(name);
+                if (t != null) {
+                    placement.active()[t] = c;
+                }
+            }
+            for (String name : client.standby()) {
+                Integer t = snapshot.taskIndex(name);
+                if (t != null && snapshot.isLogged(t) && placement.active()[t] != c && !placement.hasStandby(t, c)) {
+                    placement.addStandby(t, c);
+                }
+            }
+            for (String name : client.warmup()) {
+                Integer t = snapshot.taskIndex(name);
+                if (t != null && snapshot.isLogged(t) && !placement.hasCopy(t, c) && !placement.hasWarmup(t, c)) {
+                    placement.addWarmup(t, c);
+                }
+            }
+        }
+        return placement;
+    }
+
+    /**
+     * The remembered plan, if it fits this group: the same clients of the same size, every task with all its copies.
+     */
+    private Placement findPlan(AppliedAnswer applied) {
+        Map<String, Integer> threads = new HashMap<>();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            threads.put(snapshot.clientName(c), snapshot.threads(c));
+        }
+        if (!threads.equals(applied.threads())) {
+            return null;
+        }
+        Placement found = applied.answer().plan() == null
+                ? remembered
+                : toPlacement(applied.answer().plan());
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int standbys = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
+            if (found.active()[t] < 0
+                    || found.standby()[t].length != standbys
+                    || found.hasStandby(t, found.active()[t])) {
+                return null;
+            }
+        }
+        return found;
+    }
+
+    /** The last applied answer, as far as its tasks and clients are still there; null: none. */
+    Placement remembered() {
+        return remembered;
+    }
+
+    /** The remembered plan, if it still fits the group; null: there is none. Its warm-ups, if any, do not matter. */
+    Placement plan() {
+        return plan;
+    }
+
+    /** The client that had the task or, if it is in transit, is to have it; -1: none. */
+    int owner(int t) {
+        return owner[t];
+    }
+
+    boolean isInTransit(int t) {
+        return inTransit[t];
+    }
+
+    boolean isAnyInTransit() {
+        return anyInTransit;
+    }
+
+    /** Whether the remembered plan is the fallback's own, which was made from no more than a new one would be. */
+    boolean isPlanFallbacks() {
+        return planIsFallbacks;
+    }
+
+    /**
+     * Which client had which copy before, if all of it is known: owners, and by memory the standbys. Where nothing is
+     * remembered, directories are taken for standbys if each task has exactly as many as it must have. Null: not known.
+     */
+    Placement assigned() {
+        Placement before = Placement.empty(snapshot.taskCount());
+        for (int t = 0; t < owner.length; t++) {
+            before.active()[t] = owner[t];
+            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
+                if (c != owner[t] && hadStandby(t, c)) {
+                    before.addStandby(t, c);
+                }
+            }
+            int wanted = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
+            if (owner[t] < 0 || before.standby()[t].length != wanted) {
+                return null;
+            }
+        }
+        return before;
+    }
+
+    /** Whether the client had a standby, as far as anything is known: by memory, else by the directory on its disk. */
+    boolean hadStandby(int t, int c) {
+        return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
+    }
+
+    /** Whether the last answer warmed the task up on the client. */
+    boolean hadWarmup(int t, int c) {
+        return remembered != null && remembered.hasWarmup(t, c);
+    }
+
+    /** Whether the last answer gave the client any copy of the task, so that its lag could fall. */
+    boolean hadAnyCopy(int t, int c) {
+        return remembered != null && (remembered.hasCopy(t, c) || remembered.hasWarmup(t, c));
+    }
+
+    /** What was last seen of a copy that the last answers waited for; null: none waited for it. */
+    Progress progress(int t, int c) {
+        return progress.get(key(t, c));
+    }
+
+    private long key(int t, int c) {
+        return (long) t * snapshot.clientCount() + c;
+    }
+}

@@ -1,0 +1,88 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.model.Snapshot;
+
+/**
+ * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
+ * offsets.
+ *
+ * <p>Rank 0 is caught up: the task runs on the client, or its lag is at most {@code acceptable.recovery.lag}. Where the
+ * lag is not known, the rank is 1 if the task's directory is on the client's disk and 2 if not. Otherwise the lag is
+ * the rank. For a task without a changelog every client has rank 0.
+ */
+final class Ranks {
+    private final Snapshot snapshot;
+    private final long acceptable;
+    /** Per task the offsets in its changelogs. */
+    private final long[] changelogLength;
+
+    private final long[] leastRank;
+
+    Ranks(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        acceptable = snapshot.configs().acceptableRecoveryLag();
+        changelogLength = new long[snapshot.taskCount()];
+        leastRank = new long[snapshot.taskCount()];
+        for (int t = 0; t < changelogLength.length; t++) {
+            changelogLength[t] = measureChangelog(t);
+            long best = Long.MAX_VALUE;
+            for (int c = 0; c < snapshot.clientCount() && best > 0; c++) {
+                best = Math.min(best, rank(t, c));
+            }
+            leastRank[t] = best;
+        }
+    }
+
+    /** The end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
+    private long measureChangelog(int t) {
+        if (snapshot.endOffset(t) >= 0) {
+            return snapshot.endOffset(t);
+        }
+        long largest = acceptable;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            largest = Math.max(largest, snapshot.lag(t, c));
+        }
+        return largest == Long.MAX_VALUE ? largest : largest + 1;
+    }
+
+    /** The rank of client c for task t; less is better. */
+    long rank(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        if (lag == Snapshot.NONE) {
+            lag = changelogLength[t];
+        } else if (lag == Snapshot.UNKNOWN && acceptable < Long.MAX_VALUE) {
+            return snapshot.isHolder(t, c) ? 1 : 2;
+        }
+        return lag > acceptable ? lag : 0;
+    }
+
+    /** The rank of the most caught up clients of task t. */
+    long leastRank(int t) {
+        return leastRank[t];
+    }
+
+    /** Offsets that client c has to replay before it has the state of task t; 0 for a task without a changelog. */
+    long offsets(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        if (lag == Snapshot.NONE || (lag == Snapshot.UNKNOWN && !snapshot.isHolder(t, c))) {
+            return changelogLength[t];
+        }
+        return Math.max(lag, 0);
+    }
+
+    /** Offsets to replay if a copy of task t is put on client c: none where it is caught up. */
+    long cost(int t, int c) {
+        return rank(t, c) == 0 ? 0 : offsets(t, c);
+    }
+
+    /** Whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
+    boolean isHardlyWorse(int t, int c, long best) {
+        return offsets(t, c) - best <= acceptable;
+    }
+}

@@ -1,0 +1,203 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+
+/**
+ * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link #keepCaughtUp} leaves caught up copies where they are, as long as their client has room: first those
+ *       known to be standbys, then other state on a disk, such as that of former actives.
+ *   <li>{@link #placeMissing} puts the others where they cost least among clients with room.
+ *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its window or no move helps.
+ * </ol>
+ */
+final class StandbyPlanner {
+    /** In place of a client: any that stays in its window. */
+    private static final int ANY = -1;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final Placement plan;
+    /** Of a client's copies of logged tasks. */
+    private final Windows windows;
+    /** Per subtopology, of a client's copies of its logged tasks. */
+    private final Windows[] ofSubtopology;
+    /** Per client its copies of logged tasks so far. */
+    private final long[] copies;
+    /** Per subtopology and client its copies of logged tasks so far. */
+    private final long[][] subtopologyCopies;
+
+    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        plan = Placement.empty(snapshot.taskCount());
+        System.arraycopy(active, 0, plan.active(), 0, active.length);
+        copies = new long[snapshot.clientCount()];
+        subtopologyCopies = new long[snapshot.subtopologyCount()][snapshot.clientCount()];
+        long logged = 0;
+        long[] loggedIn = new long[snapshot.subtopologyCount()];
+        for (int t = 0; t < active.length; t++) {
+            if (snapshot.isLogged(t)) {
+                logged++;
+                loggedIn[snapshot.subtopology(t)]++;
+                addToCounts(t, active[t], 1);
+            }
+        }
+        int copiesPerTask = snapshot.standbysPerTask() + 1;
+        windows = Windows.of(logged, copiesPerTask, snapshot.threads());
+        ofSubtopology = new Windows[loggedIn.length];
+        for (int g = 0; g < loggedIn.length; g++) {
+            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot.threads());
+        }
+    }
+
+    /**
+     * Plans the standbys.
+     *
+     * @param active per task the client that is to have its active
+     * @return the plan with these actives
+     */
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
+        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, active);
+        if (snapshot.standbysPerTask() > 0) {
+            planner.keepCaughtUp();
+            planner.placeMissing();
+            planner.evenOut();
+        }
+        return planner.plan;
+    }
+
+    private void addToCounts(int t, int c, int more) {
+        copies[c] += more;
+        subtopologyCopies[snapshot.subtopology(t)][c] += more;
+    }
+
+    private void add(int t, int c) {
+        plan.addStandby(t, c);
+        addToCounts(t, c, 1);
+    }
+
+    private boolean isFull(int c) {
+        return copies[c] >= windows.high()[c];
+    }
+
+    private boolean isFullFor(int t, int c) {
+        int g = snapshot.subtopology(t);
+        return isFull(c) || subtopologyCopies[g][c] >= ofSubtopology[g].high()[c];
+    }
+
+    private boolean lacksStandby(int t) {
+        return snapshot.isLogged(t) && plan.standby()[t].length < snapshot.standbysPerTask();
+    }
+
+    private void keepCaughtUp() {
+        keepCaughtUp(previous::hadStandby);
+        keepCaughtUp(snapshot::isHolder);
+    }
+
+    /** A question about a task and a client. */
+    private interface Condition {
+        boolean test(int t, int c);
+    }
+
+    /**
+     * Keeps caught up copies that meet the condition, those that lag least first: where nothing is remembered, nobody
+     * knows which directories were standbys, but the one that lags least most likely was.
+     */
+    private void keepCaughtUp(Condition condition) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            while (lacksStandby(t)) {
+                int best = -1;
+                for (int c = 0; c < snapshot.clientCount(); c++) {
+                    boolean fits = condition.test(t, c) && !plan.hasCopy(t, c) && ranks.rank(t, c) == 0 && !isFull(c);
+                    if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
+                        best = c;
+                    }
+                }
+                if (best < 0) {
+                    break;
+                }
+                add(t, best);
+            }
+        }
+    }
+
+    private void placeMissing() {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            while (lacksStandby(t)) {
+                int best = -1;
+                for (int c = 0; c < snapshot.clientCount(); c++) {
+                    if (!plan.hasCopy(t, c) && (best < 0 || compare(t, c, best) < 0)) {
+                        best = c;
+                    }
+                }
+                add(t, best);
+            }
+        }
+    }
+
+    /** Compares clients for a standby: room, then cost, then copies per thread as they would be with one more. */
+    private int compare(int t, int a, int b) {
+        int order = Boolean.compare(isFull(a), isFull(b));
+        order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
+        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
+        return order != 0
+                ? order
+                : Long.compare((copies[a] + 1) * snapshot.threads(b), (copies[b] + 1) * snapshot.threads(a));
+    }
+
+    /** Fills clients below their windows from any that can spare a standby, then relieves those above theirs. */
+    private void evenOut() {
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            boolean moved = true;
+            while (moved && copies[c] < windows.low()[c]) {
+                moved = moveCheapest(ANY, c);
+            }
+        }
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            boolean moved = true;
+            while (moved && copies[c] > windows.high()[c]) {
+                moved = moveCheapest(c, ANY);
+            }
+        }
+    }
+
+    /**
+     * Moves the cheapest standby from one client to another, either of which may be {@link #ANY}; false: there is none.
+     */
+    private boolean moveCheapest(int from, int to) {
+        int task = -1;
+        int giver = -1;
+        int taker = -1;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int holder : plan.standby()[t]) {
+                if (from == ANY ? copies[holder] <= windows.low()[holder] : holder != from) {
+                    continue;
+                }
+                int first = to == ANY ? 0 : to;
+                int last = to == ANY ? snapshot.clientCount() - 1 : to;
+                for (int c = first; c <= last; c++) {
+                    boolean takes = !plan.hasCopy(t, c) && (to != ANY || !isFull(c));
+                    if (takes && (task < 0 || ranks.cost(t, c) < ranks.cost(task, taker))) {
+                        task = t;
+                        giver = holder;
+                        taker = c;
+                    }
+                }
+            }
+        }
+        if (task < 0) {
+            return false;
+        }
+        plan.removeStandby(task, giver);
+        addToCounts(task, giver, -1);
+        add(task, taker);
+        return true;
+    }
+}

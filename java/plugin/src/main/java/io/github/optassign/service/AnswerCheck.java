@@ -1,0 +1,114 @@
+package io.github.optassign.service;
+
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+
+/**
+ * Checks whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes end the leader's thread, and
+ * then the next leader's. A task that is left out it does not even notice.
+ *
+ * <p>Beyond what Kafka's own validation looks for, an answer must name every client once and no others, have every task
+ * active exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a
+ * changelog.
+ */
+public final class AnswerCheck {
+    private final Snapshot snapshot;
+    private final Placement placement;
+    private final long[] followupMs;
+    private final boolean[] listed;
+
+    private AnswerCheck(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        placement = Placement.empty(snapshot.taskCount());
+        followupMs = new long[snapshot.clientCount()];
+        Arrays.fill(followupMs, -1);
+        listed = new boolean[snapshot.clientCount()];
+    }
+
+    /**
+     * Checks an answer against its snapshot.
+     *
+     * @return the answer by indices, its follow-ups within {@link FollowupLimits}
+     * @throws ServiceFailure with the first thing that was found and is not allowed
+     */
+    public static CheckedAnswer check(Snapshot snapshot, Answer answer) throws ServiceFailure {
+        AnswerCheck check = new AnswerCheck(snapshot);
+        for (Answer.Client client : answer.clients()) {
+            check.addClient(client);
+        }
+        check.checkNothingIsMissing();
+        return new CheckedAnswer(check.placement, check.followupMs);
+    }
+
+    private void addClient(Answer.Client client) throws ServiceFailure {
+        Integer c = snapshot.clientIndex(client.processId());
+        if (c == null) {
+            throw new ServiceFailure("found client " + client.processId() + "; allowed: clients of the snapshot");
+        }
+        if (listed[c]) {
+            throw new ServiceFailure(
+                    "found client " + client.processId() + " a second time; allowed: every client once");
+        }
+        listed[c] = true;
+        if (client.followupMs() != null) {
+            if (client.followupMs() < 0) {
+                throw new ServiceFailure("found a follow-up in " + client.followupMs() + " ms; allowed: 0 or more");
+            }
+            followupMs[c] = FollowupLimits.clamp(client.followupMs());
+        }
+        for (String name : client.active()) {
+            int t = findTask(name, c);
+            if (placement.active()[t] >= 0) {
+                String others = snapshot.clientName(placement.active()[t]) + " and " + client.processId();
+                throw new ServiceFailure("found task " + name + " active on " + others + "; allowed: exactly once");
+            }
+            placement.active()[t] = c;
+        }
+        for (String name : client.standby()) {
+            placement.addStandby(findLoggedTask(name, c, "a standby"), c);
+        }
+        for (String name : client.warmup()) {
+            placement.addWarmup(findLoggedTask(name, c, "a warm-up"), c);
+        }
+    }
+
+    private int findLoggedTask(String name, int c, String what) throws ServiceFailure {
+        int t = findTask(name, c);
+        if (!snapshot.isLogged(t)) {
+            throw new ServiceFailure("found " + what + " of task " + name + "; allowed: none, it has no changelog");
+        }
+        return t;
+    }
+
+    /** Finds the task's index, and checks that the client has no other copy of it yet. */
+    private int findTask(String name, int c) throws ServiceFailure {
+        Integer t = snapshot.taskIndex(name);
+        if (t == null) {
+            throw new ServiceFailure("found task " + name + "; allowed: tasks of the snapshot");
+        }
+        if (placement.hasCopy(t, c) || placement.hasWarmup(t, c)) {
+            String where = " twice on " + snapshot.clientName(c);
+            throw new ServiceFailure(
+                    "found task " + name + where + "; allowed: at most one copy on a client, in one role");
+        }
+        return t;
+    }
+
+    private void checkNothingIsMissing() throws ServiceFailure {
+        for (int c = 0; c < listed.length; c++) {
+            if (!listed[c]) {
+                throw new ServiceFailure("found no client " + snapshot.clientName(c) + "; allowed: every client once");
+            }
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (placement.active()[t] < 0) {
+                throw new ServiceFailure(
+                        "found task " + snapshot.taskName(t) + " active nowhere; allowed: exactly once");
+            }
+        }
+    }
+}

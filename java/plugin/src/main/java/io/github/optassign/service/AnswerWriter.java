@@ -1,0 +1,86 @@
+package io.github.optassign.service;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.github.optassign.model.Answer;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.util.List;
+
+/** Writes an answer of the fallback as JSON that the service can remember: a TaskAssignment of format 1. */
+public final class AnswerWriter {
+    private AnswerWriter() {}
+
+    /**
+     * Writes an answer.
+     *
+     * @param stalled whether all copies that it waits for have long made no progress
+     * @throws IOException never in practice: the JSON is written to memory
+     */
+    public static String write(Answer answer, boolean stalled) throws IOException {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = Json.FACTORY.createGenerator(text)) {
+            json.writeStartObject();
+            json.writeNumberField("format", 1);
+            json.writeStringField("assignor", answer.assignor());
+            json.writeArrayFieldStart("clients");
+            for (Answer.Client client : answer.clients()) {
+                json.writeStartObject();
+                writeCopies(json, client);
+                writeTasks(json, "warmup", client.warmup());
+                if (client.followupMs() != null) {
+                    json.writeNumberField("followup_rebalance_ms", client.followupMs());
+                }
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            if (answer.plan() != null) {
+                json.writeArrayFieldStart("plan");
+                for (Answer.Client client : answer.plan()) {
+                    json.writeStartObject();
+                    writeCopies(json, client);
+                    json.writeEndObject();
+                }
+                json.writeEndArray();
+            }
+            writeReport(json, answer, stalled);
+            json.writeEndObject();
+        }
+        return text.toString();
+    }
+
+    private static void writeCopies(JsonGenerator json, Answer.Client client) throws IOException {
+        json.writeStringField("process_id", client.processId());
+        writeTasks(json, "active", client.active());
+        writeTasks(json, "standby", client.standby());
+    }
+
+    private static void writeTasks(JsonGenerator json, String name, List<String> tasks) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (String task : tasks) {
+            json.writeString(task);
+        }
+        json.writeEndArray();
+    }
+
+    private static void writeReport(JsonGenerator json, Answer answer, boolean stalled) throws IOException {
+        json.writeObjectFieldStart("report");
+        json.writeStringField("found_by", Answer.FALLBACK);
+        json.writeObjectFieldStart("termination");
+        json.writeStringField("reason", Answer.FALLBACK);
+        json.writeEndObject();
+        json.writeBooleanField("stalled", stalled);
+        json.writeArrayFieldStart("warmup_progress");
+        for (Answer.Progress copy : answer.progress()) {
+            json.writeStartObject();
+            json.writeStringField("task", copy.task());
+            json.writeStringField("process_id", copy.processId());
+            if (copy.lag() >= 0) {
+                json.writeNumberField("lag", copy.lag());
+            }
+            json.writeNumberField("answers_without_progress", copy.answersWithoutProgress());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+}

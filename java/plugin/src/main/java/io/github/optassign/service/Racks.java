@@ -1,0 +1,82 @@
+package io.github.optassign.service;
+
+import io.github.optassign.streams.StreamsGroup;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
+
+/**
+ * Finds out the tasks' partitions and their racks, where racks matter.
+ *
+ * <p>Kafka asks the broker for all racks when the first one is wanted, and tries again and again for up to half of
+ * {@code max.poll.interval.ms}. A thread of its own does that, and nobody waits for it longer than for the service.
+ */
+public final class Racks {
+    private Racks() {}
+
+    /** A partition that a task reads or writes, with the racks of its replicas. */
+    public record Partition(String topic, int number, boolean source, boolean changelog, Set<String> racks) {
+        private static Partition of(TaskTopicPartition partition) {
+            return new Partition(
+                    partition.topicPartition().topic(),
+                    partition.topicPartition().partition(),
+                    partition.isSource(),
+                    partition.isChangelog(),
+                    new TreeSet<>(partition.rackIds().orElse(Set.of())));
+        }
+    }
+
+    /**
+     * Finds the partitions and their racks.
+     *
+     * @param deadline as of System.nanoTime; nothing waits longer
+     * @return per task of the snapshot its partitions, sorted; an empty list: racks do not matter
+     * @throws ServiceFailure if the broker did not tell them in time
+     */
+    public static List<List<Partition>> find(StreamsGroup group, long deadline) throws ServiceFailure {
+        String strategy = group.configs().rackAwareAssignmentStrategy();
+        if (StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE.equals(strategy)) {
+            return List.of();
+        }
+        FutureTask<List<List<Partition>>> question = new FutureTask<>(() -> askBroker(group));
+        Thread thread = new Thread(question, "optassign-racks");
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return question.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            // The thread is left to end by itself: Kafka would log an interrupt as a bug.
+            throw new ServiceFailure("the broker did not tell racks in time");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ServiceFailure("interrupted while waiting for racks");
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
+            throw new ServiceFailure("the broker did not tell racks: " + e.getCause());
+        }
+    }
+
+    private static List<List<Partition>> askBroker(StreamsGroup group) {
+        List<List<Partition>> perTask = new ArrayList<>(group.snapshot().taskCount());
+        for (int t = 0; t < group.snapshot().taskCount(); t++) {
+            perTask.add(group.info(t).topicPartitions().stream()
+                    .map(Partition::of)
+                    .sorted(Comparator.comparing(Partition::topic)
+                            .thenComparingInt(Partition::number)
+                            .thenComparing(Partition::source)
+                            .thenComparing(Partition::changelog))
+                    .toList());
+        }
+        return perTask;
+    }
+}

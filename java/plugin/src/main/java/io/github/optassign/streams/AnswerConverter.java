@@ -1,0 +1,47 @@
+package io.github.optassign.streams;
+
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Placement;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+
+/** Converts a checked answer into Kafka's own types (KIP-924). */
+public final class AnswerConverter {
+    private AnswerConverter() {}
+
+    /**
+     * Converts an answer. To Kafka a warm-up is a standby.
+     *
+     * @param now the instant from which the delays of follow-ups count
+     */
+    public static TaskAssignment convert(StreamsGroup group, CheckedAnswer answer, Instant now) {
+        List<Set<AssignedTask>> perClient = new ArrayList<>();
+        for (int c = 0; c < group.snapshot().clientCount(); c++) {
+            perClient.add(new HashSet<>());
+        }
+        Placement placement = answer.placement();
+        for (int t = 0; t < group.snapshot().taskCount(); t++) {
+            AssignedTask standby = new AssignedTask(group.task(t), AssignedTask.Type.STANDBY);
+            perClient.get(placement.active()[t]).add(new AssignedTask(group.task(t), AssignedTask.Type.ACTIVE));
+            for (int c : placement.standby()[t]) {
+                perClient.get(c).add(standby);
+            }
+            for (int c : placement.warmup()[t]) {
+                perClient.get(c).add(standby);
+            }
+        }
+        List<KafkaStreamsAssignment> clients = new ArrayList<>();
+        for (int c = 0; c < group.snapshot().clientCount(); c++) {
+            KafkaStreamsAssignment client = KafkaStreamsAssignment.of(group.processId(c), perClient.get(c));
+            long delay = answer.followupMs()[c];
+            clients.add(delay < 0 ? client : client.withFollowupRebalance(now.plusMillis(delay)));
+        }
+        return new TaskAssignment(clients);
+    }
+}

@@ -1,0 +1,63 @@
+package io.github.optassign.streams;
+
+import io.github.optassign.model.FollowupLimits;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+
+/**
+ * Assigns tasks when the fallback itself fails, which is a bug: every task stays where it is or goes where its state
+ * may be, without standbys, and a follow-up is asked for so that a later answer may do better. It uses next to nothing
+ * else of the plug-in, and no lags.
+ */
+public final class LastResort {
+    private LastResort() {}
+
+    /** Assigns every task once. Throws only what Kafka's own state throws. */
+    public static TaskAssignment assign(ApplicationState state, Instant now) {
+        Map<ProcessId, KafkaStreamsState> states = state.kafkaStreamsStates(false);
+        List<ProcessId> clients = states.keySet().stream()
+                .sorted(Comparator.comparing(ProcessId::toString))
+                .toList();
+        List<TaskId> tasks = state.allTasks().keySet().stream()
+                .sorted(Comparator.comparing(TaskId::toString))
+                .toList();
+        Map<ProcessId, Set<AssignedTask>> assigned = new HashMap<>();
+        clients.forEach(client -> assigned.put(client, new HashSet<>()));
+        for (TaskId task : tasks) {
+            // Owners first, then clients with a directory; among equals the fewest tasks per thread, then the least id.
+            Comparator<ProcessId> order = Comparator.<ProcessId, Boolean>comparing(
+                            client -> !states.get(client).previousActiveTasks().contains(task))
+                    .thenComparing(
+                            client -> !states.get(client).previousStandbyTasks().contains(task))
+                    .thenComparingDouble(
+                            client -> countPerThread(assigned.get(client).size(), states.get(client)));
+            clients.stream()
+                    .min(order)
+                    .ifPresent(client -> assigned.get(client).add(new AssignedTask(task, AssignedTask.Type.ACTIVE)));
+        }
+        Instant followup =
+                now.plusMillis(FollowupLimits.clamp(state.assignmentConfigs().probingRebalanceIntervalMs()));
+        return new TaskAssignment(clients.stream()
+                .map(client -> {
+                    KafkaStreamsAssignment assignment = KafkaStreamsAssignment.of(client, assigned.get(client));
+                    return client.equals(clients.get(0)) ? assignment.withFollowupRebalance(followup) : assignment;
+                })
+                .toList());
+    }
+
+    private static double countPerThread(int tasks, KafkaStreamsState client) {
+        return tasks / (double) Math.max(1, client.numProcessingThreads());
+    }
+}

@@ -1,0 +1,158 @@
+package io.github.optassign.streams;
+
+import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.assignment.ApplicationState;
+import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
+import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.TaskInfo;
+
+/**
+ * Kafka's state of an application at one rebalance: as the {@link Snapshot} that answers are made from, and the objects
+ * of Kafka's that stand behind its indices.
+ */
+public final class StreamsGroup {
+    private static final Comparator<TaskId> TASK_ORDER = Comparator.comparing(
+                    (TaskId task) -> task.topologyName() == null ? "" : task.topologyName())
+            .thenComparingInt(TaskId::subtopology)
+            .thenComparingInt(TaskId::partition);
+
+    private final AssignmentConfigs configs;
+    private final TaskId[] tasks;
+    private final TaskInfo[] infos;
+    private final ProcessId[] processIds;
+    private final KafkaStreamsState[] states;
+    private final Snapshot snapshot;
+
+    /**
+     * Reads Kafka's state of the application.
+     *
+     * @param ends end offsets of changelogs that earlier rebalances have shown; brought up to date
+     */
+    public static StreamsGroup read(ApplicationState state, ChangelogEnds ends) {
+        return new StreamsGroup(state, ends);
+    }
+
+    private StreamsGroup(ApplicationState state, ChangelogEnds ends) {
+        configs = state.assignmentConfigs();
+        Map<TaskId, TaskInfo> infoById = state.allTasks();
+        tasks = infoById.keySet().toArray(new TaskId[0]);
+        Arrays.sort(tasks, TASK_ORDER);
+        infos = Arrays.stream(tasks).map(infoById::get).toArray(TaskInfo[]::new);
+        Map<ProcessId, KafkaStreamsState> stateById = state.kafkaStreamsStates(true);
+        processIds = stateById.keySet().toArray(new ProcessId[0]);
+        Arrays.sort(processIds, Comparator.comparing(ProcessId::toString));
+        states = Arrays.stream(processIds).map(stateById::get).toArray(KafkaStreamsState[]::new);
+        snapshot = takeSnapshot(ends);
+    }
+
+    private Snapshot takeSnapshot(ChangelogEnds ends) {
+        Map<TaskId, Integer> index = new HashMap<>(tasks.length * 2);
+        for (int t = 0; t < tasks.length; t++) {
+            index.put(tasks[t], t);
+        }
+        boolean[] logged = new boolean[tasks.length];
+        Snapshot.Clients clientArrays = readClients(index, logged);
+        boolean[] stateful = logged.clone();
+        for (int t = 0; t < tasks.length; t++) {
+            stateful[t] |= infos[t].isStateful();
+        }
+        String[] names = Arrays.stream(tasks).map(TaskId::toString).toArray(String[]::new);
+        Snapshot.Tasks taskArrays = new Snapshot.Tasks(names, numberSubtopologies(), stateful, logged);
+        GroupConfigs groupConfigs = new GroupConfigs(
+                configs.acceptableRecoveryLag(),
+                configs.maxWarmupReplicas(),
+                configs.numStandbyReplicas(),
+                configs.probingRebalanceIntervalMs());
+        return new Snapshot(groupConfigs, taskArrays, clientArrays, ends.update(taskArrays, clientArrays));
+    }
+
+    /** Reads the clients, and marks the tasks that any of them has a lag of as logged. */
+    private Snapshot.Clients readClients(Map<TaskId, Integer> index, boolean[] logged) {
+        int count = states.length;
+        String[] names = new String[count];
+        int[] threads = new int[count];
+        BitSet[] previousActive = new BitSet[count];
+        BitSet[] previousStandby = new BitSet[count];
+        long[][] lags = new long[count][tasks.length];
+        for (int c = 0; c < count; c++) {
+            KafkaStreamsState state = states[c];
+            names[c] = processIds[c].toString();
+            threads[c] = Math.max(1, state.numProcessingThreads());
+            previousActive[c] = toIndices(index, state.previousActiveTasks());
+            previousStandby[c] = toIndices(index, state.previousStandbyTasks());
+            previousStandby[c].andNot(previousActive[c]);
+            readLags(state, index, lags[c], logged);
+        }
+        return new Snapshot.Clients(names, threads, previousActive, previousStandby, lags);
+    }
+
+    /** Kafka computes lags of logged tasks only: a stateful task without a changelog has none. */
+    private static void readLags(KafkaStreamsState state, Map<TaskId, Integer> index, long[] lags, boolean[] logged) {
+        Arrays.fill(lags, Snapshot.NONE);
+        for (Map.Entry<TaskId, Long> entry : state.statefulTasksToLagSums().entrySet()) {
+            Integer t = index.get(entry.getKey());
+            if (t == null) {
+                continue;
+            }
+            long lag = entry.getValue();
+            lags[t] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
+            logged[t] = true;
+        }
+    }
+
+    private int[] numberSubtopologies() {
+        int[] numbers = new int[tasks.length];
+        for (int t = 1; t < tasks.length; t++) {
+            TaskId before = tasks[t - 1];
+            boolean isSame = before.subtopology() == tasks[t].subtopology()
+                    && Objects.equals(before.topologyName(), tasks[t].topologyName());
+            numbers[t] = isSame ? numbers[t - 1] : numbers[t - 1] + 1;
+        }
+        return numbers;
+    }
+
+    private static BitSet toIndices(Map<TaskId, Integer> index, Iterable<TaskId> ids) {
+        BitSet found = new BitSet(index.size());
+        for (TaskId id : ids) {
+            Integer t = index.get(id);
+            if (t != null) {
+                found.set(t);
+            }
+        }
+        return found;
+    }
+
+    public Snapshot snapshot() {
+        return snapshot;
+    }
+
+    public AssignmentConfigs configs() {
+        return configs;
+    }
+
+    TaskId task(int t) {
+        return tasks[t];
+    }
+
+    public TaskInfo info(int t) {
+        return infos[t];
+    }
+
+    ProcessId processId(int c) {
+        return processIds[c];
+    }
+
+    public KafkaStreamsState state(int c) {
+        return states[c];
+    }
+}

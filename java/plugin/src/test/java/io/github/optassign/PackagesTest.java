@@ -1,0 +1,75 @@
+package io.github.optassign;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.spi.ToolProvider;
+import org.junit.jupiter.api.Test;
+
+/** Which packages of the plug-in use which, as the JDK's {@code jdeps} finds in the compiled classes. */
+class PackagesTest {
+    private static final String ROOT = "io.github.optassign";
+    private static final Pattern USE = Pattern.compile("^ +(\\S+) +-> (\\S+)", Pattern.MULTILINE);
+    private static final Map<String, Set<String>> USES = findUses();
+
+    /** Package to the packages that it uses. */
+    private static Map<String, Set<String>> findUses() {
+        StringWriter out = new StringWriter();
+        try {
+            Path classes = Path.of(OptassignTaskAssignor.class
+                    .getProtectionDomain()
+                    .getCodeSource()
+                    .getLocation()
+                    .toURI());
+            PrintWriter writer = new PrintWriter(out);
+            ToolProvider jdeps = ToolProvider.findFirst("jdeps").orElseThrow();
+            assertEquals(0, jdeps.run(writer, writer, "-verbose:package", classes.toString()), out.toString());
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
+        Map<String, Set<String>> uses = new TreeMap<>();
+        for (MatchResult use : USE.matcher(out.toString()).results().toList()) {
+            uses.computeIfAbsent(use.group(1), name -> new TreeSet<>()).add(use.group(2));
+        }
+        return uses;
+    }
+
+    /**
+     * Takes away packages that use none of those that are left; what is left in the end uses each other in a circle.
+     */
+    @Test
+    void noCircles() {
+        Set<String> left = new TreeSet<>(USES.keySet());
+        assertTrue(left.size() > 5, left.toString());
+        while (left.removeIf(name -> USES.get(name).stream().noneMatch(left::contains))) {
+            continue;
+        }
+        assertEquals(Set.of(), left);
+    }
+
+    /** A plug-in for the broker will use them too, where there is no Kafka Streams and another JSON. */
+    @Test
+    void modelMemoryAndPlannerKnowNothingButJava() {
+        for (String name : List.of("model", "memory", "planner")) {
+            Set<String> foreign = new TreeSet<>(USES.get(ROOT + "." + name));
+            foreign.removeIf(used -> used.startsWith("java.") || used.startsWith(ROOT + "."));
+            assertEquals(Set.of(), foreign, name);
+        }
+    }
+
+    @Test
+    void onlyTheAssignorKnowsTheFallback() {
+        USES.forEach((name, used) -> assertTrue(name.equals(ROOT) || !used.contains(ROOT + ".planner"), name));
+    }
+}

@@ -1,0 +1,222 @@
+package io.github.optassign.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.OptassignTaskAssignor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.common.config.ConfigException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Defaults, limits, and messages that name the key, what was found and what is allowed. */
+class PluginConfigTest {
+    private static Map<String, Object> with(String key, Object value) {
+        Map<String, Object> configs =
+                new HashMap<>(Map.of("application.id", "orders", "optassign.url", "http://host:8080"));
+        configs.put(key, value);
+        return configs;
+    }
+
+    @Test
+    void defaults() {
+        PluginConfig config = PluginConfig.of(with("bootstrap.servers", "x"));
+        assertEquals("http://host:8080/v1/assign", config.assignUri().toString());
+        assertEquals(2_000, config.timeoutMs());
+        assertNull(config.token());
+        assertEquals("orders", config.application());
+        assertEquals(PluginConfig.Mode.ACTIVE, config.mode());
+    }
+
+    @Test
+    void urlMayHaveAPath() {
+        PluginConfig config = PluginConfig.of(with("optassign.url", "https://host/a/"));
+        assertEquals("https://host/a/v1/assign", config.assignUri().toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            optassign.url | ftp://host | allowed: http://host:port or https://host:port
+            optassign.url | host:8080 | allowed: http://host:port or https://host:port
+            optassign.url | http:// | allowed: http://host:port or https://host:port
+            optassign.url | http://ho st | allowed: http://host:port or https://host:port
+            optassign.url | http://host:70000 | allowed: http://host:port or https://host:port
+            optassign.url | http://a:b@host | Invalid value [hidden] for configuration optassign.url: allowed: no user
+            optassign.url | http://host?a=b | allowed: no query and no fragment
+            optassign.timeout.ms | 199 | Invalid value 199 for configuration optassign.timeout.ms: Value must be at least 200
+            optassign.timeout.ms | 60001 | no more than 60000
+            optassign.timeout.ms | soon | Not a number of type INT
+            optassign.mode | off | String must be one of: active, shadow
+            optassign.token | a b | Invalid value [hidden] for configuration optassign.token: allowed: a token of
+            optassign.token.file | /no/such/file | Invalid value /no/such/file for configuration optassign.token.file: allowed
+            optassign.application | '' | allowed: not empty
+            optassign.timout.ms | 300 | Unknown configuration optassign.timout.ms; allowed: optassign.application
+            """)
+    void badValues(String key, String value, String message) {
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with(key, value)));
+        assertTrue(e.getMessage().contains(message), e.getMessage());
+        assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
+    }
+
+    @Test
+    void urlIsRequired() {
+        ConfigException e =
+                assertThrows(ConfigException.class, () -> PluginConfig.of(Map.of("application.id", "orders")));
+        assertTrue(e.getMessage().contains("Missing required configuration \"optassign.url\""), e.getMessage());
+    }
+
+    @Test
+    void tokenAndItsFileExclude() {
+        Map<String, Object> configs = with("optassign.token", "a");
+        configs.put("optassign.token.file", Path.of("token").toString());
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(configs));
+        assertEquals("Both optassign.token and optassign.token.file are set; allowed: one of them", e.getMessage());
+    }
+
+    /** Whatever is wrong with a URL, the part that may be a password does not get into the log. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "http://user:s3cret word@host",
+                "http://user:s3cret@ho_st:8080",
+                "http://user:s3/cret@host",
+                "user:s3cret@host:8080",
+                "ftp://user:s3cret@host",
+                "http://user:s3cret@host:70000",
+                "http://s3cret@ho_st@host?a=b",
+                "//user:s3cret@",
+                "s3cret@",
+                "http://user:s3cret@host",
+                "http://host/s3cret@host#",
+            })
+    void passwordsInBadUrlsAreHidden(String url) {
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with("optassign.url", url)));
+        assertFalse(e.getMessage().contains("s3") || e.getMessage().contains("cret"), e.getMessage());
+        assertTrue(e.getMessage().contains("[hidden]"), e.getMessage());
+    }
+
+    @Test
+    void restOfABadUrlIsShown() {
+        ConfigException e = assertThrows(
+                ConfigException.class, () -> PluginConfig.of(with("optassign.url", "http://user:s3cret@ho_st:8080/a")));
+        assertTrue(e.getMessage().startsWith("Invalid value http://[hidden]@ho_st:8080/a for"), e.getMessage());
+    }
+
+    /** A pipe that nobody writes to would block the leader's thread for ever. */
+    @Test
+    void tokenFileIsARegularOne(@TempDir Path folder) throws Exception {
+        Path pipe = folder.resolve("pipe");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+        for (Path path : new Path[] {pipe, folder}) {
+            ConfigException e = assertTimeoutPreemptively(
+                    Duration.ofSeconds(10),
+                    () -> assertThrows(
+                            ConfigException.class,
+                            () -> PluginConfig.of(with("optassign.token.file", path.toString()))));
+            assertTrue(
+                    e.getMessage()
+                            .endsWith("allowed: a readable regular file of at most 65536 bytes; found another kind"),
+                    e.getMessage());
+        }
+        // A link to a regular file is allowed: this is how Kubernetes mounts secrets.
+        Path file = Files.writeString(folder.resolve("file"), "a-token\n");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), file);
+        assertEquals(
+                "a-token",
+                PluginConfig.of(with("optassign.token.file", link.toString()))
+                        .token()
+                        .value());
+    }
+
+    @Test
+    void tokenFileIsRead64KibibytesOfAtMost(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("token"), "t".repeat(65_536));
+        assertEquals(
+                65_536,
+                PluginConfig.of(with("optassign.token.file", file.toString()))
+                        .token()
+                        .value()
+                        .length());
+        Files.writeString(file, "t".repeat(65_537));
+        ConfigException e = assertThrows(
+                ConfigException.class, () -> PluginConfig.of(with("optassign.token.file", file.toString())));
+        assertTrue(e.getMessage().endsWith("of at most 65536 bytes; found a longer one"), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"max.poll.interval.ms", "consumer.max.poll.interval.ms", "main.consumer.max.poll.interval.ms"})
+    void timeoutIsFarBelowMaxPollInterval(String key) {
+        Map<String, Object> configs = with("optassign.timeout.ms", 2_001);
+        configs.put(key, "8000");
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(configs));
+        assertTrue(
+                e.getMessage()
+                        .contains("allowed: at most 2000, the lesser of a quarter of max.poll.interval.ms (8000) and "
+                                + "half of request.timeout.ms (30000)"),
+                e.getMessage());
+        configs.put("optassign.timeout.ms", 2_000);
+        assertEquals(2_000, PluginConfig.of(configs).timeoutMs());
+    }
+
+    /** The other members wait for the leader in one request; if that timed out, the group would rebalance for ever. */
+    @ParameterizedTest
+    @CsvSource({"request.timeout.ms", "consumer.request.timeout.ms", "main.consumer.request.timeout.ms"})
+    void timeoutIsFarBelowTheRequestTimeout(String key) {
+        Map<String, Object> configs = with("optassign.timeout.ms", 15_001);
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(configs));
+        assertEquals(
+                "Invalid value 15001 for configuration optassign.timeout.ms: allowed: at most 15000, the lesser of a "
+                        + "quarter of max.poll.interval.ms (300000) and half of request.timeout.ms (30000)",
+                e.getMessage());
+        configs.put(key, "30002");
+        assertEquals(15_001, PluginConfig.of(configs).timeoutMs());
+        configs.put("request.timeout.ms", "30002");
+        configs.put(key, 30_001);
+        assertThrows(ConfigException.class, () -> PluginConfig.of(configs), "the most special key counts");
+        assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(configs));
+    }
+
+    @Test
+    void streamsProtocolIgnoresAssignors() {
+        ConfigException e = assertThrows(
+                ConfigException.class, () -> OptassignTaskAssignor.check(with("group.protocol", "streams")));
+        assertTrue(e.getMessage().contains("allowed: classic"), e.getMessage());
+        OptassignTaskAssignor.check(with("group.protocol", "classic"));
+    }
+
+    /** Applications usually configure Kafka Streams by Properties. */
+    @Test
+    void propertiesCanBeChecked() {
+        Properties properties = new Properties();
+        properties.put("application.id", "orders");
+        properties.put("optassign.url", "http://host:8080");
+        OptassignTaskAssignor.check(properties);
+        properties.put("optassign.timeout.ms", "5");
+        assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(properties));
+        properties.remove("optassign.timeout.ms");
+        properties.put(7, "seven");
+        ConfigException e = assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(properties));
+        assertEquals("Found the key 7; allowed: texts", e.getMessage());
+    }
+
+    @Test
+    void everyKeyIsDocumented() {
+        PluginConfig.DEFINITION
+                .configKeys()
+                .values()
+                .forEach(key -> assertTrue(key.documentation.length() > 20, key.name));
+    }
+}

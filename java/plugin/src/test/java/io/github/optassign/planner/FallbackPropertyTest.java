@@ -1,0 +1,147 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.service.AnswerWriter;
+import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.TestGroup;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The fallback on random groups. A failure names the seed, which makes the same group again. */
+class FallbackPropertyTest {
+    private static final int GROUPS = 1_500;
+
+    @Test
+    void keepsTheRules() {
+        for (int seed = 0; seed < GROUPS; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            Answer answer = Fallback.toAnswer(group.snapshot(), Fallback.answer(group.snapshot(), null));
+            assertEquals(List.of(), Rules.broken(group, answer), "seed " + seed + "\n" + group);
+        }
+    }
+
+    @Test
+    void doesNotDependOnTheOrderOfMaps() throws Exception {
+        for (int seed = 0; seed < 300; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            List<String> answers = new ArrayList<>();
+            for (int order = 0; order < 3; order++) {
+                Snapshot snapshot = StreamsGroup.read(group.state(new Random(order)), new ChangelogEnds())
+                        .snapshot();
+                Fallback.Result result = Fallback.answer(snapshot, null);
+                answers.add(AnswerWriter.write(Fallback.toAnswer(snapshot, result), result.stalled()));
+            }
+            assertEquals(1, answers.stream().distinct().count(), "seed " + seed + "\n" + group);
+        }
+    }
+
+    @Test
+    void planOfActivesIsBalanced() {
+        for (int seed = 0; seed < GROUPS; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            Snapshot snapshot = group.snapshot();
+            Fallback.Result result = Fallback.answer(snapshot, null);
+            Placement plan = result.plan() == null ? result.placement() : result.plan();
+            assertEquals(0, Measures.of(snapshot, plan).activeExcess(), "seed " + seed + "\n" + group);
+            for (int g = 0; g < snapshot.subtopologyCount(); g++) {
+                long[] counts = new long[snapshot.clientCount()];
+                int size = 0;
+                for (int t = 0; t < snapshot.taskCount(); t++) {
+                    if (snapshot.subtopology(t) == g) {
+                        counts[plan.active()[t]]++;
+                        size++;
+                    }
+                }
+                assertEquals(0, Windows.of(size, 1, snapshot.threads()).excess(counts), "seed " + seed + "\n" + group);
+            }
+        }
+    }
+
+    @Test
+    void settlesWithMemory() {
+        settles(true, false);
+    }
+
+    @Test
+    void settlesWithMemoryAndStateThatIsKept() {
+        settles(true, true);
+    }
+
+    @Test
+    void settlesWithoutMemory() {
+        settles(false, false);
+    }
+
+    @Test
+    void settlesWithoutMemoryAndStateThatIsKept() {
+        settles(false, true);
+    }
+
+    /**
+     * From any group: every answer keeps the rules, no more follow-ups than the warm-up slots need, and then nothing
+     * moves.
+     */
+    private void settles(boolean memory, boolean keepState) {
+        for (int seed = 0; seed < 600; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            AppliedAnswer applied = null;
+            Fallback.Result result = null;
+            int copies = group.ends.size() * (1 + group.standbys);
+            int bound = 4 + (copies + group.warmups - 1) / group.warmups;
+            StringBuilder history = new StringBuilder("seed ").append(seed);
+            int rebalances = 0;
+            while (result == null || result.followupMs() >= 0) {
+                history.append('\n').append(group);
+                assertTrue(rebalances++ < bound, history.toString());
+                result = Fallback.answer(group.snapshot(), applied);
+                Answer answer = Fallback.toAnswer(group.snapshot(), result);
+                history.append("\n-> ").append(answer);
+                assertEquals(List.of(), Rules.broken(group, answer), history.toString());
+                applied = memory ? group.remembered(result) : null;
+                group.settle(answer, keepState);
+            }
+            Fallback.Result again = Fallback.answer(group.snapshot(), applied);
+            // Directories of dropped copies look like standbys: without memory nothing tells which were assigned.
+            if (memory || !keepState) {
+                assertTrue(again.placement().hasSameCopies(result.placement()), history.toString());
+                assertEquals(-1, again.followupMs(), history.toString());
+            }
+        }
+    }
+
+    /** What the first pass gave away arrives, and nothing else moves (R10). */
+    @Test
+    void secondPassKeepsTheFirst() {
+        int moves = 0;
+        for (int seed = 0; seed < 600; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            Fallback.Result first = Fallback.answer(group.snapshot(), null);
+            AppliedAnswer applied = group.remembered(first);
+            moves += Measures.of(group.snapshot(), first.placement()).activeMoved();
+            group.firstPass(applied.answer());
+            Fallback.Result second = Fallback.answer(group.snapshot(), applied);
+            for (int t = 0; t < group.snapshot().taskCount(); t++) {
+                if (new Previous(group.snapshot(), applied).isInTransit(t)) {
+                    boolean hardlyWorse = new Ranks(group.snapshot())
+                                    .offsets(t, first.placement().active()[t])
+                            <= group.acceptableLag;
+                    boolean same =
+                            first.placement().active()[t] == second.placement().active()[t];
+                    assertTrue(
+                            same || !hardlyWorse,
+                            "seed " + seed + " task " + group.snapshot().taskName(t) + "\n" + group);
+                }
+            }
+        }
+        assertTrue(moves > 300, "the groups hardly move anything: " + moves);
+    }
+}

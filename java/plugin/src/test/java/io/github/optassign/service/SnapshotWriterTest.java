@@ -1,0 +1,168 @@
+package io.github.optassign.service;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.TestGroup;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicPartition;
+import org.apache.kafka.streams.state.HostInfo;
+import org.junit.jupiter.api.Test;
+
+/** The JSON that the service reads. */
+class SnapshotWriterTest {
+    private static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456Z");
+
+    private static JsonNode write(TestGroup group, ChangelogEnds ends) throws IOException {
+        return new ObjectMapper().readTree(bytes(StreamsGroup.read(group.state(), ends)));
+    }
+
+    private static byte[] bytes(StreamsGroup group) throws IOException {
+        try {
+            List<List<Racks.Partition>> partitions = Racks.find(group, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
+            return SnapshotWriter.write(group, "orders", NOON, null, partitions);
+        } catch (ServiceFailure e) {
+            throw new IOException(e);
+        }
+    }
+
+    private static JsonNode json(String text) throws IOException {
+        return new ObjectMapper().readTree(text.replace('\'', '"'));
+    }
+
+    @Test
+    void lagsOfClientsWithoutStateAreLeftOut() throws IOException {
+        TestGroup group = TestGroup.of(3)
+                .tasks(0, 2, TestGroup.Kind.LOGGED, 126_000)
+                .tasks(1, 1, TestGroup.Kind.UNLOGGED, 0)
+                .tasks(2, 1, TestGroup.Kind.STATELESS, 0);
+        group.runs(0, "0_0", "1_0")
+                .runs(1, "0_1", "2_0")
+                .holds(2, "0_0", 512)
+                .holds(1, "0_0", 126_000)
+                .holds(2, "0_1", 126_000);
+        JsonNode snapshot = write(group, new ChangelogEnds());
+        assertEquals(json("""
+            [{'id': '0_0', 'stateful': true, 'logged': true},
+             {'id': '0_1', 'stateful': true, 'logged': true, 'changelog_end_offset': 126000},
+             {'id': '1_0', 'stateful': true, 'logged': false},
+             {'id': '2_0', 'stateful': false, 'logged': false}]"""), snapshot.get("tasks"));
+        JsonNode clients = snapshot.get("clients");
+        assertEquals(json("{'0_0': -2}"), clients.get(0).get("lags"));
+        assertEquals(json("{'0_0': 126000, '0_1': -2}"), clients.get(1).get("lags"));
+        assertEquals(
+                json("{'0_0': 512, '0_1': 126000}"), clients.get(2).get("lags"), "a directory, so its lag is its own");
+        assertEquals(json("['0_1', '2_0']"), clients.get(1).get("previous_active"));
+        assertEquals(json("['0_0']"), clients.get(1).get("previous_standby"));
+        assertEquals("2026-11-20T12:00:00.123Z", snapshot.get("taken_at").asText());
+    }
+
+    @Test
+    void firstRebalanceShowsThatThereIsNothingToRestore() throws IOException {
+        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 0);
+        JsonNode snapshot = write(group, new ChangelogEnds());
+        assertEquals(0, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(-1));
+        assertEquals(json("{}"), snapshot.get("clients").get(0).get("lags"));
+    }
+
+    @Test
+    void unknownLagsAreSaidToBeUnknown() throws IOException {
+        ChangelogEnds ends = new ChangelogEnds();
+        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 900);
+        group.runs(0, "0_0");
+        write(group, ends);
+        group.client(1).lags.put(TestGroup.task("0_0"), -3L);
+        JsonNode snapshot = write(group, ends);
+        assertEquals(json("{'0_0': -2}"), snapshot.get("clients").get(0).get("lags"));
+        assertEquals(json("{'0_0': -3}"), snapshot.get("clients").get(1).get("lags"));
+        assertEquals(
+                900, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(), "as last seen");
+    }
+
+    @Test
+    void endOffsetIsNotInventedAndFollowsWhatIsShown() throws IOException {
+        ChangelogEnds ends = new ChangelogEnds();
+        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 900);
+        group.runs(0, "0_0").holds(1, "0_0", 300);
+        assertFalse(write(group, ends).get("tasks").get(0).has("changelog_end_offset"));
+        group.client(1).standby.clear();
+        group.client(1).lags.clear();
+        assertEquals(
+                900,
+                write(group, ends)
+                        .get("tasks")
+                        .get(0)
+                        .get("changelog_end_offset")
+                        .asLong());
+        group.ends.put(TestGroup.task("0_0"), Long.MAX_VALUE);
+        assertEquals(
+                Long.MAX_VALUE,
+                write(group, ends)
+                        .get("tasks")
+                        .get(0)
+                        .get("changelog_end_offset")
+                        .asLong());
+    }
+
+    @Test
+    void clientsAndConfigsAreComplete() throws IOException {
+        TestGroup group = TestGroup.of(1);
+        group.rackTags = List.of("zone", "cluster");
+        group.client(0).threads = 3;
+        group.client(0).tags = Map.of("zone", "a", "cluster", "\"k\"");
+        group.client(0).rack = Optional.of("r1");
+        group.client(0).host = Optional.of(new HostInfo("box", 8080));
+        JsonNode snapshot = write(group, new ChangelogEnds());
+        assertEquals(json("""
+            {'acceptable_recovery_lag': 10000, 'max_warmup_replicas': 2, 'num_standby_replicas': 0,
+             'probing_rebalance_interval_ms': 600000, 'rack_aware_assignment_strategy': 'none',
+             'rack_aware_assignment_tags': ['cluster', 'zone']}"""), snapshot.get("configs"));
+        String client = """
+            {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3,
+             "previous_active": [], "previous_standby": [], "lags": {},
+             "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}""";
+        assertEquals(
+                new ObjectMapper().readTree(client), snapshot.get("clients").get(0));
+    }
+
+    /** Asking for racks costs a call to the broker, so it is done only where racks matter. */
+    @Test
+    void partitionsOnlyWhereRacksMatter() throws IOException {
+        TestGroup group = TestGroup.of(1).tasks(0, 1, TestGroup.Kind.STATELESS, 0);
+        int[] asked = {0};
+        DefaultTaskTopicPartition partition =
+                new DefaultTaskTopicPartition(new TopicPartition("in", 0), true, false, () -> asked[0]++);
+        partition.annotateWithRackIds(Set.of("r2", "r1"));
+        group.partitions.put(TestGroup.task("0_0"), Set.of(partition));
+        assertFalse(write(group, new ChangelogEnds()).get("tasks").get(0).has("partitions"));
+        assertEquals(0, asked[0]);
+        group.rackStrategy = "min_traffic";
+        assertEquals(
+                json("[{'topic': 'in', 'partition': 0, 'source': true, 'changelog': false, 'racks': ['r1', 'r2']}]"),
+                write(group, new ChangelogEnds()).get("tasks").get(0).get("partitions"));
+        assertTrue(asked[0] > 0);
+    }
+
+    @Test
+    void doesNotDependOnTheOrderOfMaps() throws IOException {
+        for (int seed = 0; seed < 50; seed++) {
+            TestGroup group = TestGroup.random(new Random(seed));
+            byte[] one = bytes(StreamsGroup.read(group.state(new Random(1)), new ChangelogEnds()));
+            byte[] two = bytes(StreamsGroup.read(group.state(new Random(2)), new ChangelogEnds()));
+            assertEquals(new String(one), new String(two), "seed " + seed);
+        }
+    }
+}

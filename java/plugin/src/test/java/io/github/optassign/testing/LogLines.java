@@ -1,0 +1,44 @@
+package io.github.optassign.testing;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.github.optassign.OptassignTaskAssignor;
+import java.util.List;
+import org.slf4j.LoggerFactory;
+
+/** Collects what the plug-in logs while this is open. */
+public final class LogLines implements AutoCloseable {
+    private final Logger logger = (Logger) LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+
+    public LogLines() {
+        lines.start();
+        logger.addAppender(lines);
+    }
+
+    public List<String> of(Level level) {
+        return lines.list.stream()
+                .filter(line -> line.getLevel() == level)
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
+    }
+
+    public List<String> warnings() {
+        return of(Level.WARN);
+    }
+
+    public List<String> infos() {
+        return of(Level.INFO);
+    }
+
+    public List<String> all() {
+        return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(lines);
+    }
+}
