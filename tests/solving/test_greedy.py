@@ -18,10 +18,11 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.network import Network
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.augment import Exchange
+from optassign.models.greedy.algorithms.auction import auction_pairs
+from optassign.models.greedy.algorithms.dealing import deal_places
+from optassign.models.greedy.algorithms.exchange import Exchange
+from optassign.models.greedy.algorithms.rounding import round_cells
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign.models.greedy.quotas import auction_pairs, deal_places
-from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found
@@ -278,7 +279,7 @@ def test_an_exchange_ends_at_the_optimum(seed: int) -> None:
     on = net.add_arcs(np.repeat(left, jobs), np.tile(right, workers), chosen, high=1, cost=cost.ravel())
     number = np.bincount(start, minlength=jobs)
     net.add_arcs(right, np.repeat(sink, jobs), number, window=Window(low, high))
-    flow = net.improved(1_000_000)[on].reshape(workers, jobs)
+    flow = net.improve(1_000_000)[on].reshape(workers, jobs)
     assert np.all(flow.sum(axis=1) == 1)
     inside = bool(np.all((flow.sum(axis=0) >= low) & (flow.sum(axis=0) <= high)))
     assert inside == (best is not None)
