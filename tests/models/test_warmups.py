@@ -1,4 +1,4 @@
-"""The queue for warm-up slots (rules-and-goals.md, "Warm-ups")."""
+"""The order of the queue for warm-up slots."""
 
 from __future__ import annotations
 
