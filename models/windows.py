@@ -32,6 +32,10 @@ class Window:
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
+    def next_excess(self, count: IntArray) -> IntArray:
+        """What one more adds to the excess of each count; negative below the window."""
+        return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
+
     def widen_to(self, count: IntArray) -> Window:
         """The window widened just so far that the counts are inside."""
         return Window(np.minimum(self.low, count), np.maximum(self.high, count))

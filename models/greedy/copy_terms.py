@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.forced import Forced
-from optassign.models.greedy.quotas import rank_within
+from optassign.models.greedy.algorithms.ranking import rank_within
 from optassign.models.problem import BoolArray, IntArray, Problem
 
 MUST = 1 << 41
@@ -19,8 +19,8 @@ _STEP, _COLD = 64, 16
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """Prices are restore work scaled down to small integers, then the number of cold copies.
+class CopyTerms:
+    """Where copies may be, and their prices: restore work scaled down to small integers, then the number of cold copies.
 
     Where R5 forces copies on tied clients that are not caught up, so many copies on tied clients are `free`.
     """
@@ -34,20 +34,20 @@ class Terms:
     price: IntArray
     """(A,) of a copy; of a tied one, what it costs beyond the free ones."""
     pool_price: IntArray
-    """(T,) of a copy on a client without a column; where there is none, as the dearest column."""
+    """(T,) of a copy on a client without a column; of a task whose clients all have columns, as on the dearest of these."""
     tied: BoolArray
     """(A,) a tied client that is not caught up."""
     pool_tied: BoolArray
-    """(T,) clients of the pool, and columns that are no better, are such."""
+    """(T,) the pool's clients, and columns that are no better, are tied and not caught up."""
     free: IntArray
-    """(T,) how many copies on those cost nothing."""
+    """(T,) how many copies on tied clients that are not caught up cost nothing."""
     worth: IntArray
     """(A,) what a column saves over the pool, and a little more where the copy would stay where it was."""
 
     @classmethod
-    def of_plan(cls, problem: Problem, forced: Forced, must: BoolArray) -> Terms:
+    def of_plan(cls, problem: Problem, forced: Forced, must: BoolArray) -> CopyTerms:
         """Copies may be anywhere; what R3 to R5 force in this answer is paid already."""
-        T, task, stays = problem.T, problem.col_task, _stays(problem, must)
+        T, task, stays = problem.T, problem.col_task, _reward_staying(problem, must)
         allowed, pools = problem.logged[task], problem.logged & (problem.pool_size > 0)
         cost = np.where(forced.mandatory, 0, problem.col_cost)
         unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
@@ -73,27 +73,30 @@ class Terms:
         return cls(must, allowed, pools, price, pool_price, tied, pool_tied, free, worth)
 
     @classmethod
-    def of_now(cls, problem: Problem, forced: Forced, must: BoolArray) -> Terms:
+    def of_now(cls, problem: Problem, forced: Forced, must: BoolArray) -> CopyTerms:
         """Copies may be where R5 allows them in this rebalance. They cost nothing; best they stay where they were."""
         nothing, never = np.zeros(problem.T, dtype=np.int64), np.zeros(problem.T, dtype=np.bool_)
-        stays = _stays(problem, must)
+        stays = _reward_staying(problem, must)
         must = must | forced.mandatory
         worth = 1 + stays + MUST * must
         no, free = np.zeros_like(must), np.zeros_like(worth)
         return cls(must, forced.mandatory | forced.tied, forced.pool_tied, free, nothing, no, never, nothing, worth)
 
-    def listed(self) -> BoolArray:
-        """(A,) columns that are better than the pool; the others are like it."""
+    def are_better_than_pool(self) -> BoolArray:
+        """(A,) columns that are allowed and worth more than a copy in the pool."""
         return self.allowed & (self.worth > 0)
 
-    def barred(self, problem: Problem) -> BoolArray:
-        """(A,) columns that must not be dealt out as if they were the pool's: not allowed, or dearer."""
+    def are_worse_than_pool(self, problem: Problem) -> BoolArray:
+        """(A,) columns that must not be dealt as if they were clients of the pool: not allowed, or dearer."""
         task = problem.col_task
         dearer = (self.price > self.pool_price[task]) | (self.pool_tied[task] & ~self.tied & (self.price > 0))
         return ~self.allowed | dearer
 
 
-def _stays(problem: Problem, actives: BoolArray) -> IntArray:
-    """(A,) a little worth: owners before standbys before other state; where the actives are known, only standbys stay."""
+def _reward_staying(problem: Problem, actives: BoolArray) -> IntArray:
+    """(A,) a little worth where a copy would stay: owners before standbys before other state on disk.
+
+    actives: (A,) columns of the actives, if these are known: then owners are worth no more than others.
+    """
     owners = 0 if actives.any() else 8
     return owners * problem.col_owner + 4 * (problem.col_standby & ~problem.col_owner) + 2 * problem.col_state

@@ -1,34 +1,33 @@
-"""A balanced assignment, dealt out directly: no solver, no history, random but for a seed.
+"""A balanced assignment, dealt directly: no solver, no history, random but for a seed.
 
-`generate.py` needs settled groups of any size in seconds. An assignment is dealt in three steps, the first two over
-whole subtopologies and clients:
+`snapshots.py` needs settled groups of any size in seconds. An assignment is dealt in three steps, the first two over whole
+subtopologies and clients:
 
 1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt one after the
    other, logged ones first, stateless ones last; in each the clients whose sum so far is due first get the ceiling
    (earliest deadline first, as in Tijdeman, The chairman assignment problem, 1980). What is not in its window after
-   that is brought there by augmenting paths: the windows are two laminar families, so the paths exist.
+   that is brought there by augmenting paths (`mending.py`): the windows are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), in the same way, at least as many as the actives. Here a third family meets the
    two, so that a path may be missing; then both are dealt again with other ties, every second time the copies first.
-3. Tasks. The numbers of actives and standbys per client that one task can have are the integer points of a network
-   polytope, so any numbers within the windows can be dealt to tasks with all copies of a task apart (R2): the client
+3. Tasks (`places.py`). The numbers of actives and standbys per client that one task can have are the integer points of a
+   network polytope, so any numbers within the windows can be dealt to tasks with all copies of a task apart (R2): the client
    with most copies left comes first.
 """
 
-import heapq
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import pairwise
 from math import lcm
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from optassign.generate.mending import mend_sums
+from optassign.generate.places import deal_tasks
+from optassign.models.problem import BoolArray, IntArray
+from optassign.models.shares import split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _DEALS = 200
+"""How often actives and copies are dealt anew before it is given up."""
 
 
 class NotBalancedError(RuntimeError):
@@ -48,10 +47,16 @@ class Dealt:
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment (docs/rules.md, "Balanced") of G subtopologies to C clients.
+    """A balanced assignment of G subtopologies to C clients: all counts are inside the windows of `models/windows.py`.
 
-    sizes: (G,) tasks of each; stateful, logged: (G,); units: (C,) relative capacities, whole numbers > 0. Tasks are
-    numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
+    Tasks are numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
+
+    Args:
+        sizes: (G,) tasks of each subtopology.
+        stateful, logged: (G,) whether its tasks are.
+        units: (C,) relative capacities, whole numbers > 0.
+        standbys: of each logged task; no more than there are other clients.
+        rng: what decides ties.
     """
     G, C = len(sizes), len(units)
     standbys = min(standbys, C - 1)
@@ -60,22 +65,23 @@ def deal_assignment(
     order = np.lexsort((np.arange(G), ~logged, ~stateful))
     level = np.where(stateful, np.where(logged, 0, 1), 2)[order]
     n = int(np.count_nonzero(logged))
-    one, many = _Shares.of(units, 1), _Shares.of(units, standbys + 1)
-    first = np.zeros(n, dtype=np.int64)
+    of_active, of_copies = _Shares.of(units, 1), _Shares.of(units, standbys + 1)
+    one_level = np.zeros(n, dtype=np.int64)
     for turn in range(_DEALS):
-        # Actives first, or copies first: where one way is at its wits' end, the other mostly is not.
+        # Actives first, or copies first: where one way finds nothing, the other mostly does.
         actives = copies = None
         if turn % 2 == 0:
-            actives = _round(sizes[order], one, level, rng)
+            actives = _deal_counts(sizes[order], of_active, level, rng)
         if standbys:
-            copies = _round(sizes[order][:n], many, first, rng, at_least=None if actives is None else actives[:n])
+            at_least = None if actives is None else actives[:n]
+            copies = _deal_counts(sizes[order][:n], of_copies, one_level, rng, at_least=at_least)
         if turn % 2 and copies is not None:
-            actives = _round(sizes[order], one, level, rng, at_most=copies)
+            actives = _deal_counts(sizes[order], of_active, level, rng, at_most=copies)
         if actives is not None and (copies is not None or not standbys):
             active, standby = np.zeros((2, G, C), dtype=np.int64)
             active[order] = actives
             standby[order[:n]] = 0 if copies is None else copies - actives[:n]
-            return _tasks(sizes, active, standby, standbys, rng)
+            return Dealt(*deal_tasks(sizes, active, standby, standbys, rng))
     raise NotBalancedError(f"none of {_DEALS} deals was balanced")
 
 
@@ -88,30 +94,21 @@ class _Shares:
 
     @classmethod
     def of(cls, units: IntArray, copies: int) -> "_Shares":
-        """Shares of `copies` copies of a task: proportional, at most one each, the rest to the others in proportion."""
-        share = [Fraction(0)] * len(units)
-        open_ = list(range(len(units)))
-        left = copies
-        while open_ and left:
-            total = sum(int(units[c]) for c in open_)
-            full = {c for c in open_ if left * int(units[c]) >= total}
-            for c in full or open_:
-                share[c] = Fraction(1) if full else Fraction(left * int(units[c]), total)
-            left = left - len(full) if full else 0
-            open_ = [c for c in open_ if c not in full]
-        denominator = lcm(*(s.denominator for s in share))
-        return cls(np.array([int(s * denominator) for s in share], dtype=np.int64), denominator)
+        """Shares of `copies` copies of a task."""
+        shares, _ = split_copies(units.tolist(), copies)
+        denominator = lcm(*(share.denominator for share in shares))
+        return cls(np.array([int(share * denominator) for share in shares], dtype=np.int64), denominator)
 
     def floor(self, tasks: IntArray) -> IntArray:
-        """(n, C) floor of the share of each number of tasks."""
+        """(n, C) floor of the share of each number of tasks (n,)."""
         return tasks[:, None] * self.numerator // self.denominator
 
     def ceiling(self, tasks: IntArray) -> IntArray:
-        """(n, C) ceiling of the share of each number of tasks."""
+        """(n, C) ceiling of the share of each number of tasks (n,)."""
         return -(-tasks[:, None] * self.numerator // self.denominator)
 
 
-def _round(
+def _deal_counts(
     sizes: IntArray,
     shares: _Shares,
     level: IntArray,
@@ -119,10 +116,14 @@ def _round(
     at_least: IntArray | None = None,
     at_most: IntArray | None = None,
 ) -> IntArray | None:
-    """(n, C) counts: floor or ceiling of the client's share of each subtopology.
+    """(n, C) counts: floor or ceiling of each client's share of each subtopology; None where that cannot be.
 
-    `level`: (n,) ascending; at the end of each level, each client's sum so far is floor or ceiling of its share, too.
-    at_least, at_most: further bounds of the first subtopologies. None if that cannot be.
+    Args:
+        sizes: (n,) tasks of each subtopology.
+        shares: of one task.
+        level: (n,) ascending; at the end of each level, each client's sum so far is floor or ceiling of its share, too.
+        rng: what decides ties.
+        at_least, at_most: further bounds of the first subtopologies.
     """
     n, sums = len(sizes), np.cumsum(sizes)
     floor, sum_low, sum_high = shares.floor(sizes), shares.floor(sums), shares.ceiling(sums)
@@ -132,7 +133,7 @@ def _round(
     if at_most is not None:
         high[: len(at_most)] = np.minimum(high[: len(at_most)], at_most)
     number = sizes * int(shares.numerator.sum()) // shares.denominator - low.sum(axis=1)
-    due = _due(floor, sum_low)
+    due = _find_due(floor, sum_low)
     counts, before = low.copy(), np.zeros(low.shape[1], dtype=np.int64)
     for i in range(n):
         if number[i] < 0 or np.count_nonzero(high[i] > low[i]) < number[i]:
@@ -143,12 +144,12 @@ def _round(
         counts[i, clients[np.lexsort((rng.random(len(clients)), key[clients]))[: number[i]]]] += 1
         before += counts[i]
     last = np.flatnonzero(np.diff(level, append=level[-1] + 1)) if n else np.zeros(0, dtype=np.int64)
-    names = {int(level[i]): k for k, i in enumerate(last.tolist())}
-    levels = np.array([names[v] for v in level.tolist()], dtype=np.int64)
-    return counts if _Mending(counts, low, high, levels, sum_low[last], sum_high[last]).done() else None
+    number_of_level = {int(level[i]): k for k, i in enumerate(last.tolist())}
+    levels = np.array([number_of_level[v] for v in level.tolist()], dtype=np.int64)
+    return counts if mend_sums(counts, low, high, levels, sum_low[last], sum_high[last]) else None
 
 
-def _due(floor: IntArray, sum_low: IntArray) -> IntArray:
+def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:
     """(n + 1, C) the next subtopology, from each on, in which the sum so far needs a ceiling; n for none."""
     n = len(floor)
     carries = np.diff(sum_low - np.cumsum(floor, axis=0), axis=0, prepend=0) > 0
@@ -156,144 +157,3 @@ def _due(floor: IntArray, sum_low: IntArray) -> IntArray:
     for i in range(n - 1, -1, -1):
         due[i] = np.where(carries[i], i, due[i + 1])
     return due
-
-
-class _Mending:
-    """Brings sums into their windows by moving counts between clients, subtopology by subtopology.
-
-    A flow: subtopology → (level, client), with counts between low and high; (level, client) → (next level, client), the
-    last one → sink, with the sums so far. Where a sum is outside its window, a path of the residual network mends it by
-    one.
-    """
-
-    def __init__(
-        self, counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
-    ) -> None:
-        self._counts, self._low, self._high = counts, low, high
-        self._level, self._sum_low, self._sum_high = level, sum_low, sum_high
-        (self._n, self._clients), self._levels = counts.shape, len(sum_low)
-        self._sink: int = self._n + self._levels * self._clients
-        in_level = level[None, :] == np.arange(self._levels)[:, None]
-        self._rows = [np.flatnonzero(rows) for rows in in_level]
-        self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
-
-    def done(self) -> bool:
-        """Mend all; False where one sum cannot be mended, so that there are no such counts at all."""
-        while True:
-            outside = np.argwhere((self._sums > self._sum_high) | (self._sums < self._sum_low))
-            if not len(outside):
-                return True
-            k, client = outside[0].tolist()
-            here, after = self._node(k, client), self._node(k + 1, client)
-            over = self._sums[k, client] > self._sum_high[k, client]
-            path = self._path(here, after) if over else self._path(after, here)
-            if path is None:
-                return False
-            self._sums[k, client] += -1 if over else 1
-            for tail, head in pairwise(path):
-                self._push(tail, head)
-
-    def _node(self, level: int, client: int) -> int:
-        return self._n + level * self._clients + client if level < self._levels else self._sink
-
-    def _path(self, start: int, goal: int) -> list[int] | None:
-        """The shortest path of the residual network, without the arc between the two; None if there is none."""
-        parent = {start: start}
-        queue = [start]
-        for node in queue:
-            for head in self._heads(node):
-                if head in parent or (node == start and head == goal):
-                    continue
-                parent[head] = node
-                if head == goal:
-                    path = [goal]
-                    while path[-1] != start:
-                        path.append(parent[path[-1]])
-                    return path[::-1]
-                queue.append(head)
-        return None
-
-    def _heads(self, node: int) -> list[int]:
-        """Where one more unit can go from a node, or one less come from."""
-        if node < self._n:
-            return (self._node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])).tolist()
-        if node == self._sink:
-            last = self._levels - 1
-            return (self._node(last, 0) + np.flatnonzero(self._sums[last] > self._sum_low[last])).tolist()
-        k, client = divmod(node - self._n, self._clients)
-        rows = self._rows[k]
-        heads: list[int] = rows[self._counts[rows, client] > self._low[rows, client]].tolist()
-        if self._sums[k, client] < self._sum_high[k, client]:
-            heads.append(self._node(k + 1, client))
-        if k and self._sums[k - 1, client] > self._sum_low[k - 1, client]:
-            heads.append(self._node(k - 1, client))
-        return heads
-
-    def _push(self, tail: int, head: int) -> None:
-        if tail < self._n:
-            self._counts[tail, (head - self._n) % self._clients] += 1
-        elif head < self._n:
-            self._counts[head, (tail - self._n) % self._clients] -= 1
-        elif tail < head:
-            self._sums[(tail - self._n) // self._clients, (tail - self._n) % self._clients] += 1
-        else:
-            self._sums[(head - self._n) // self._clients, (head - self._n) % self._clients] -= 1
-
-
-def _tasks(sizes: IntArray, active: IntArray, standby: IntArray, standbys: int, rng: np.random.Generator) -> Dealt:
-    """Give each subtopology's places to its tasks, all copies of a task on clients of their own."""
-    T = int(sizes.sum())
-    ends = np.cumsum(sizes)
-    actives = np.zeros(T, dtype=np.int64)
-    standby_clients = np.full((T, standbys), -1, dtype=np.int64)
-    for g, (first, end) in enumerate(pairwise([0, *ends.tolist()])):
-        tasks = first + rng.permutation(end - first)
-        if not standby[g].any():
-            actives[tasks] = np.repeat(np.arange(active.shape[1]), active[g])
-        else:
-            copies = _Places(active[g], standby[g], rng)
-            for task in tasks.tolist():
-                actives[task], standby_clients[task] = copies.next_task(standbys)
-    return Dealt(actives, standby_clients)
-
-
-class _Places:
-    """The places of one subtopology that are still to be given out, clients with most left at the top of two heaps."""
-
-    def __init__(self, active: IntArray, standby: IntArray, rng: np.random.Generator) -> None:
-        self._active, self._standby = active.tolist(), standby.tolist()
-        self._left = (active + standby).tolist()
-        ties = len(self._left) + 2 * int(active.sum() + standby.sum())
-        self._ties = iter(rng.permutation(ties).tolist())
-        self._heaps: dict[str, list[Any]] = {"active": [], "standby": []}
-        for client in np.flatnonzero(active + standby).tolist():
-            self._push(client)
-
-    def next_task(self, standbys: int) -> tuple[int, list[int]]:
-        """The clients of the next task: active, standbys."""
-        active = self._pop("active", self._active)
-        chosen = [self._pop("standby", self._standby, active)]
-        while len(chosen) < standbys:
-            chosen.append(self._pop("standby", self._standby, active))
-        self._active[active] -= 1
-        for client in chosen:
-            self._standby[client] -= 1
-        for client in (active, *chosen):
-            self._left[client] -= 1
-            self._push(client)
-        return active, chosen
-
-    def _push(self, client: int) -> None:
-        entry = (-self._left[client], next(self._ties), client)
-        if self._active[client]:
-            heapq.heappush(self._heaps["active"], entry)
-        if self._standby[client]:
-            heapq.heappush(self._heaps["standby"], entry)
-
-    def _pop(self, role: str, places: list[int], but: int = -1) -> int:
-        heap = self._heaps[role]
-        while True:
-            left, _, client = heapq.heappop(heap)
-            # An entry is stale where the client has got a copy since, which wrote a new one.
-            if -left == self._left[client] and places[client] and client != but:
-                return int(client)

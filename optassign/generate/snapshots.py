@@ -12,16 +12,12 @@ from uuid import UUID
 import numpy as np
 
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
-from optassign.generate.dealing import IntArray
-from optassign.generate.histories import SHAPES as _HISTORIES
-from optassign.generate.histories import History, Settings, Topology
+from optassign.generate.histories import MAKE_HISTORY, History, Settings
+from optassign.generate.topology import Topology, draw_topology
+from optassign.models.problem import IntArray
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-
-_SMALLEST_END = 11_000  # offsets; of a changelog that is not tiny
-_LARGEST_END = 20_000_000
-_MEDIAN_END = 300_000
 
 
 def generate(
@@ -66,26 +62,28 @@ def generate(
 
     ValueError for arguments out of range, `optassign.generate.dealing.NotBalancedError` where no balanced group could be dealt.
     """
-    _check(locals())
+    _check_arguments(locals())
     for_tasks, for_clients, for_history, for_lags, for_racks = (
         np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(5)
     )
-    topology = _topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, for_tasks)
+    topology = draw_topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, for_tasks)
     # Those that have gone before the snapshot are made like the others.
     ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
-    number_of_threads = _drawn(threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True))
-    capacities = _drawn(capacity, ever, lambda low, high: for_clients.uniform(low, high, ever).round(3))
+    number_of_threads = _draw_for_each(
+        threads, ever, lambda low, high: for_clients.integers(low, high, size=ever, endpoint=True)
+    )
+    capacities = _draw_for_each(capacity, ever, lambda low, high: for_clients.uniform(low, high, ever).round(3))
     names = [str(UUID(bytes=for_clients.bytes(16), version=4)) for _ in range(ever)]
     units = number_of_threads * np.rint(np.asarray(capacities) * 1e6).astype(np.int64)
-    history = _HISTORIES[shape](
+    history = MAKE_HISTORY[shape](
         Settings(topology, units // np.gcd.reduce(units), clients, standbys, acceptable_recovery_lag, for_history)
     )
 
-    ids = _ids(topology.sizes)
-    lags = _lags(history, topology, clients, dense, unknown, for_lags)
-    previous = _by_client(history.active, np.arange(tasks), clients, ids)
-    listed = _by_client(history.client, history.task, clients, ids)
-    task_rows = _task_rows(topology, ids, weights, for_tasks)
+    ids = _name_tasks(topology.sizes)
+    lags = _list_lags(history, topology, clients, dense, unknown, for_lags)
+    previous = _list_by_client(history.active, np.arange(tasks), clients, ids)
+    listed = _list_by_client(history.client, history.task, clients, ids)
+    task_rows = _make_task_rows(topology, ids, weights, for_tasks)
     client_rows: list[dict[str, Any]] = [
         {
             "process_id": names[c],
@@ -114,15 +112,16 @@ def generate(
             },
             "tasks": task_rows,
             "clients": client_rows,
-            "remembered": _remembered(history, names, ids) if memory else None,
+            "remembered": _make_remembered(history, names, ids) if memory else None,
         }
     )
 
 
-def _check(given: dict[str, Any]) -> None:
-    """ValueError, naming the argument, what was found and what is allowed."""
+def _check_arguments(given: dict[str, Any]) -> None:
+    """Raises ValueError for an argument out of range, naming it, what was found and what is allowed."""
 
     def need(name: str, allowed: str, fine: bool) -> None:
+        """Raises for this argument unless it is `fine`."""
         if not fine:
             raise ValueError(f"{name}: found {given[name]!r}; allowed: {allowed}")
 
@@ -139,63 +138,18 @@ def _check(given: dict[str, Any]) -> None:
         need(name, f"a number from {lowest} to 1000, or (lowest, highest) of such", lowest <= low <= high <= 1000)
 
 
-def _drawn(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
+def _draw_for_each(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
+    """(number,) the value, or what is drawn from (lowest, highest)."""
     return draw(*value) if isinstance(value, tuple) else np.full(number, value)
 
 
-def _topology(
-    tasks: int,
-    stateless: float,
-    unlogged: float,
-    subtopologies: int | None,
-    tiny: float,
-    acceptable: int,
-    rng: np.random.Generator,
-) -> Topology:
-    """The tasks; subtopologies of different kinds are mixed, as in a real topology."""
-    without, own = round(tasks * stateless), min(round(tasks * unlogged), tasks - round(tasks * stateless))
-    of_kind = np.array([tasks - without - own, own, without])  # logged, unlogged, stateless
-    kinds = int(np.count_nonzero(of_kind))
-    G = max(kinds, min(50, round(tasks**0.5 / 2))) if subtopologies is None else subtopologies
-    if not kinds <= G <= tasks:
-        raise ValueError(f"subtopologies: found {G}; allowed: {kinds} (one for each kind of task) to {tasks}")
-    groups = _parts(G, of_kind, np.minimum(of_kind, 1))
-    sizes = np.concatenate(
-        [
-            _parts(int(of_kind[k]), rng.choice([1, 1, 1, 2, 2, 4], n), np.ones(n, dtype=np.int64))
-            for k, n in enumerate(groups.tolist())
-        ]
-    )
-    order = rng.permutation(G)
-    kind = np.repeat([0, 1, 2], groups)[order]
-    sizes, logged = sizes[order], kind == 0
-    T = int(sizes.sum())
-    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), 1.2, T))).clip(max=_LARGEST_END)
-    # Also where more than usual is acceptable a changelog that is not tiny is longer.
-    end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / _SMALLEST_END)).astype(np.int64)
-    small = rng.random(T) < tiny
-    end[small] = rng.integers(0, min(acceptable, _LARGEST_END), T, endpoint=True)[small]
-    end[~np.repeat(logged, sizes)] = 0
-    return Topology(sizes, kind <= 1, logged, end)
-
-
-def _parts(total: int, weights: IntArray, least: IntArray) -> IntArray:
-    """`total` as a sum of whole parts, in proportion to the weights but each at least as great as `least`."""
-    if not len(weights):
-        return np.zeros(0, dtype=np.int64)
-    spare = total - int(least.sum())
-    share = weights * spare / max(int(weights.sum()), 1)
-    parts = np.floor(share).astype(np.int64)
-    most_cut_off = np.argsort(parts - share, kind="stable")[: spare - int(parts.sum())]
-    parts[most_cut_off] += 1
-    return parts + least
-
-
-def _ids(sizes: IntArray) -> list[str]:
+def _name_tasks(sizes: IntArray) -> list[str]:
+    """Ids of the tasks of subtopologies of these sizes (G,)."""
     return [f"{g}_{p}" for g, size in enumerate(sizes.tolist()) for p in range(size)]
 
 
-def _task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """The tasks as JSON. `weights`: sigma of a lognormal distribution around 1; 0 for none."""
     stateful = np.repeat(topology.group_stateful, topology.sizes).tolist()
     logged = topology.logged.tolist()
     rows: list[dict[str, Any]] = [{"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)]
@@ -208,10 +162,15 @@ def _task_rows(topology: Topology, ids: list[str], weights: float, rng: np.rando
     return rows
 
 
-def _lags(
+def _list_lags(
     history: History, topology: Topology, clients: int, dense: bool, unknown: float, rng: np.random.Generator
 ) -> list[list[tuple[int, int]]]:
-    """Per client what it reports: (task, lag)."""
+    """What each client reports: pairs (task, lag), lags in offsets.
+
+    Args:
+        dense: every client reports a lag for every logged task.
+        unknown: share of the lags, those of running actives apart, that are not known.
+    """
     running = np.flatnonzero(topology.logged & (history.active >= 0))
     if dense:
         table = np.repeat(topology.end[:, None], clients, axis=1)
@@ -230,7 +189,8 @@ def _lags(
     return reported
 
 
-def _by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -> list[list[str]]:
+def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -> list[list[str]]:
+    """Ids of each client's tasks, from pairs (task, client) in two arrays; client −1 is nobody."""
     listed: list[list[str]] = [[] for _ in range(clients)]
     for c, t in zip(client.tolist(), task.tolist(), strict=True):
         if c >= 0:
@@ -238,14 +198,14 @@ def _by_client(client: IntArray, task: IntArray, clients: int, ids: list[str]) -
     return listed
 
 
-def _remembered(history: History, names: list[str], ids: list[str]) -> dict[str, Any] | None:
-    """The last answer. It names clients that have gone since, and nothing of those that are new."""
+def _make_remembered(history: History, names: list[str], ids: list[str]) -> dict[str, Any] | None:
+    """The last answer as JSON: it names clients that have gone since, and nothing of those that are new. None without one."""
     if history.remembered is None:
         return None
     dealt = history.remembered.dealt
     task, column = np.nonzero(dealt.standby >= 0)
-    active = _by_client(dealt.active, np.arange(len(ids)), len(names), ids)
-    standby = _by_client(dealt.standby[task, column], task, len(names), ids)
+    active = _list_by_client(dealt.active, np.arange(len(ids)), len(names), ids)
+    standby = _list_by_client(dealt.standby[task, column], task, len(names), ids)
     return {
         "format": 1,
         "assignor": "generated",
@@ -256,6 +216,7 @@ def _remembered(history: History, names: list[str], ids: list[str]) -> dict[str,
 
 
 def _add_racks(tasks: list[dict[str, Any]], clients: list[dict[str, Any]], racks: int, rng: np.random.Generator) -> None:
+    """In place: each client gets a rack, in turn, and each task partitions with replicas on two racks."""
     names = [f"r{i + 1}" for i in range(racks)]
     for i, client in enumerate(clients):
         client["rack"] = names[i % racks]

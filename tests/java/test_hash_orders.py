@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from optassign.assignors.baselines import jvm
-from optassign.assignors.baselines.as_in_kafka.java_hashing import HashTable, hash_of, hash_order
+from optassign.assignors.baselines.as_in_kafka.java_hashing import HashTable, fold_hash_code, order_by_hash
 from optassign.assignors.baselines.as_in_kafka.java_tree_bin import TreeBin
 
 CASES = 400
@@ -53,13 +53,13 @@ def test_tables_iterate_as_the_jdks() -> None:
     run = subprocess.run([java, str(PROGRAM)], input="\n".join([str(CASES), *rows]), capture_output=True, text=True, check=True)
     trees = 0
     for n, ((capacity, c, s), line) in enumerate(zip(cases, run.stdout.splitlines(), strict=True)):
-        hashes = [hash_of(code) for code in c]
+        hashes = [fold_hash_code(code) for code in c]
         table = HashTable(hashes, capacity)
         for key in s:
             table.put(key) if key >= 0 else table.remove(-key - 1)
         expected = [int(key) for key in line.split()]
         assert list(table) == expected, f"case {n}"
         if min(s) >= 0:
-            assert hash_order(s, hashes, capacity) == expected, f"case {n}"
+            assert order_by_hash(s, hashes, capacity) == expected, f"case {n}"
         trees += any(isinstance(bucket, TreeBin) for bucket in table._buckets)
     assert trees > CASES // 10  # else the cases have become too mild

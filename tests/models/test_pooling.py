@@ -1,4 +1,4 @@
-"""Giving places to tasks."""
+"""Dealing the places of a pool to tasks."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ def test_without_forbidden_pairs_a_deal_never_fails(seed: int) -> None:
     assert len(set(keys)) == need.sum()
     assert np.bincount(pairs // clients, minlength=tasks).tolist() == need.tolist()
     assert np.bincount(pairs % clients, minlength=clients).tolist() == places.tolist()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_deal_succeeds_where_gale_and_ryser_say_so(seed: int) -> None:
+    """Whatever k tasks of greatest need want must fit: Σ of the k greatest needs ≤ Σ min(places, k) over all clients."""
+    rng = np.random.default_rng(seed)
+    clients, tasks = int(rng.integers(2, 6)), int(rng.integers(2, 7))
+    need = rng.integers(1, clients + 1, tasks)
+    places = np.bincount(rng.integers(0, clients, int(need.sum())), minlength=clients)
+    greatest = np.sort(need)[::-1]
+    possible = all(greatest[:k].sum() <= np.minimum(places, k).sum() for k in range(1, tasks + 1))
+    assert (deal_pool(np.arange(tasks), need, places, {}, clients) is not None) == possible
 
 
 def test_a_forbidden_pair_is_swapped_away() -> None:

@@ -50,7 +50,7 @@ class Baseline(ABC):
 
     @property
     def full_name(self) -> str:
-        """With the variant, where that is not the default."""
+        """The name, with the variant where that is not the default."""
         variants: tuple[str, ...] = getattr(self, "VARIANTS", ("",))
         return self.name if self.variant in ("", variants[0]) else f"{self.name}:{self.variant}"
 
@@ -62,10 +62,10 @@ class Baseline(ABC):
         """Where the copies go. Must be deterministic, and the same whatever the order of the snapshot's lists."""
 
     def configure(self, configs: AssignmentConfigs) -> None:  # noqa: B027 - most have nothing to do
-        """Nothing to take: the snapshot carries the configs."""
+        """Does nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The heuristic's answer."""
+        """The heuristic's answer. Its seconds are those of the heuristic and of preparing its input."""
         start = time.perf_counter()
         arrays = to_arrays(state)
         placed = self.place(state, arrays)
@@ -91,4 +91,4 @@ class Baseline(ABC):
     def on_assignment_computed(  # noqa: B027 - most have nothing to do
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Nothing to learn."""
+        """Does nothing: baselines keep no state between calls."""

@@ -44,21 +44,21 @@ class ConsumerStickyAssignor(Baseline):
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
         """Actives as the consumer's assignor deals partitions; standbys to the least loaded."""
         problem = arrays.problem
-        members = _members(state, arrays)
+        members = _list_members(state, arrays)
         _keep_owned(members, arrays.tasks)
-        _fill(members, problem.T)
+        _fill_members(members, problem.T)
         active = np.full(problem.T, -1, dtype=np.int64)
         for member in members:
             active[member.tasks] = member.client
 
-        loads = Loads(_members_per_client(members, problem.C), problem.T * (1 + problem.standbys))
+        loads = Loads(_count_members(members, problem.C), problem.T * (1 + problem.standbys))
         for client in active.tolist():
             loads.give(client)
         standbys: list[int] = []
         for task in np.flatnonzero(problem.logged).tolist():
             copies = [int(active[task])]
             for _ in range(problem.standbys):
-                copies.append(loads.least_loaded(copies))
+                copies.append(loads.find_least_loaded(copies))
                 loads.give(copies[-1])
             standbys += [task * problem.C + client for client in copies[1:]]
         notes = ("clients that drain are dealt tasks like any other",) if problem.draining.any() else ()
@@ -67,20 +67,23 @@ class ConsumerStickyAssignor(Baseline):
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """One consumer: what it owned, and what it gets."""
+    """One consumer."""
 
     client: int
+    """The client that it belongs to."""
     owned: list[int]
+    """Tasks that it had."""
     tasks: list[int] = field(default_factory=list)
+    """Tasks that it gets."""
 
 
-def _members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
-    """All members, by client and consumer; what two of them claim is owned by neither."""
+def _list_members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
+    """All members, by client and consumer; a task that two of them claim is owned by neither."""
     index = {task: t for t, task in enumerate(arrays.tasks)}
     members = [
         _Member(c, [index[task] for task in owned])
         for c, client in enumerate(state.clients)
-        for owned in _owned_per_member(client, len(index))
+        for owned in _split_owned(client, len(index))
     ]
     claims = Counter(task for member in members for task in member.owned)
     for member in members:
@@ -88,7 +91,8 @@ def _members(state: ApplicationState, arrays: Arrays) -> list[_Member]:
     return members
 
 
-def _owned_per_member(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]:
+def _split_owned(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]:
+    """What each member of a client owns: as its consumers are listed, else dealt in turn, one member for each thread."""
     if client.consumers:
         return [client.consumers[name] for name in sorted(client.consumers)]
     # More members than tasks are as good as one more: the last ones get nothing.
@@ -96,12 +100,13 @@ def _owned_per_member(client: KafkaStreamsState, tasks: int) -> list[tuple[str, 
     return [client.previous_active[i::number] for i in range(number)]
 
 
-def _members_per_client(members: list[_Member], clients: int) -> IntArray:
+def _count_members(members: list[_Member], clients: int) -> IntArray:
+    """(C,) members of each client."""
     return np.bincount([member.client for member in members], minlength=clients).astype(np.int64)
 
 
 def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:
-    """Step 2."""
+    """Lets members keep what they own, up to their quota (step 2); tasks are in the order of the arrays."""
     least, over = divmod(len(tasks), len(members))
     # Tasks are sorted by topic, so their indices tell equal partitions apart.
     order = [(TaskId.parse(task).partition, t) for t, task in enumerate(tasks)]
@@ -112,8 +117,8 @@ def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:
         member.tasks = owned[: least + one_more]
 
 
-def _fill(members: list[_Member], tasks: int) -> None:
-    """Step 3."""
+def _fill_members(members: list[_Member], tasks: int) -> None:
+    """Gives what is left to the members below the minimum quota, then to those at it (step 3)."""
     least = tasks // len(members)
     kept = {task for member in members for task in member.tasks}
     below = deque(member for member in members if len(member.tasks) < least)

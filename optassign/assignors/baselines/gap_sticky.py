@@ -70,14 +70,14 @@ class GapStickyAssignor(Baseline):
         self.variant = variant
 
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
-        """Actives, then standbys."""
+        """Deals actives, then standbys, in the way of the variant."""
         problem = arrays.problem
         by_gap = self.variant == "gap"
         unknown = 0
         if by_gap:
-            hosts, unknown = _by_gap(state, arrays)
+            hosts, unknown = _rank_hosts_by_gap(state, arrays)
         else:
-            hosts = _by_role(state, arrays)
+            hosts = _rank_hosts_by_role(state, arrays)
         dealer = _Dealer(problem, hosts, by_gap=by_gap)
 
         of_one_average = [~problem.stateful, problem.stateful] if by_gap else [np.ones(problem.T, dtype=np.bool_)]
@@ -100,7 +100,7 @@ class GapStickyAssignor(Baseline):
 
 
 class _Dealer:
-    """Deals copies, one by one, in one of the two ways."""
+    """Deals copies one by one: in the way of variant `gap`, or in that of `previous-tasks`."""
 
     def __init__(self, problem: Problem, hosts: _Hosts, *, by_gap: bool) -> None:
         self._hosts = hosts
@@ -109,20 +109,20 @@ class _Dealer:
         """Per task its clients in the order they were found: the active one first."""
 
     def deal(self, wanted: Iterable[int], loads: Loads) -> None:
-        """One copy more of each of the wanted tasks."""
+        """Deals one copy more of each of the wanted tasks."""
         later = []
         for task in wanted:
-            client = self._host_with_capacity(task, loads)
+            client = self._find_host_with_capacity(task, loads)
             if client is None and not self._by_gap:
                 later.append(task)  # steps 4 and 5 are two loops, and items 1 and 2 one
                 continue
             if client is None:
-                client = loads.largest_remaining(self.copies[task], self._preferred(task))
+                client = loads.find_largest_remaining(self.copies[task], self._list_preferred(task))
             self._give(task, client, loads)
         for task in later:
-            self._give(task, loads.least_loaded(self.copies[task], self._preferred(task)), loads)
+            self._give(task, loads.find_least_loaded(self.copies[task], self._list_preferred(task)), loads)
 
-    def _host_with_capacity(self, task: int, loads: Loads) -> int | None:
+    def _find_host_with_capacity(self, task: int, loads: Loads) -> int | None:
         least = 1 if self._by_gap else loads.task  # below the average, or not above it with one more
         having = [
             (preference, -loads.remaining(client), client)
@@ -131,7 +131,7 @@ class _Dealer:
         ]
         return min(having)[-1] if having else None
 
-    def _preferred(self, task: int) -> list[int]:
+    def _list_preferred(self, task: int) -> list[int]:
         return [client for _, client in self._hosts[task]]
 
     def _give(self, task: int, client: int, loads: Loads) -> None:
@@ -139,8 +139,8 @@ class _Dealer:
         loads.give(client)
 
 
-def _by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts, int]:
-    """Hosts by gap, among equal gaps the owner first; and how many gaps are not known."""
+def _rank_hosts_by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts, int]:
+    """Each task's hosts by gap, among equal gaps the owner first; and how many gaps are not known."""
     problem = arrays.problem
     hosts: _Hosts = [[] for _ in arrays.tasks]
     unknown = 0
@@ -157,8 +157,8 @@ def _by_gap(state: ApplicationState, arrays: Arrays) -> tuple[_Hosts, int]:
     return hosts, unknown
 
 
-def _by_role(state: ApplicationState, arrays: Arrays) -> _Hosts:
-    """Previous owners, then those that list the task as a standby."""
+def _rank_hosts_by_role(state: ApplicationState, arrays: Arrays) -> _Hosts:
+    """Each task's hosts: previous owners, then those that list the task as a standby."""
     index = {task: t for t, task in enumerate(arrays.tasks)}
     logged = arrays.problem.logged
     hosts: _Hosts = [[] for _ in arrays.tasks]

@@ -25,19 +25,17 @@ import numpy as np
 
 from optassign.assignors.baselines.chain.balance import BalanceGoal
 from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goals import (
+from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
+from optassign.assignors.baselines.chain.model import Draft
+from optassign.assignors.baselines.chain.task_goals import (
     ActiveMovesGoal,
     ColdActivesGoal,
     ColdCopiesGoal,
-    CompleteGoal,
-    Goal,
-    MostCaughtUpGoal,
-    OneCopyPerClientGoal,
     RestoreWorkGoal,
     StandbyMovesGoal,
     TaskGoal,
 )
-from optassign.assignors.baselines.chain.model import Draft
 from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
@@ -58,7 +56,7 @@ from optassign.utilities import AssignmentError
 
 NAME = "goal-chain"
 _MOST_PASSES = 6
-"""Of the whole chain; what they leave over, the next rebalance goes on with."""
+"""Passes of the whole chain; with what they leave over the next rebalance goes on."""
 _PATIENCE_NOW = 10
 """Counts out of their windows that can stay so before a search for a balanced answer at once gives up."""
 
@@ -70,7 +68,7 @@ class GoalChainAssignor:
         self.time_limit = time_limit
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Nothing to take: the snapshot carries the configs."""
+        """Does nothing: the snapshot carries the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
@@ -80,7 +78,7 @@ class GoalChainAssignor:
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Nothing to learn."""
+        """Does nothing: the assignor keeps no state between calls."""
 
 
 class GoalChainMethod(Method):
@@ -97,7 +95,7 @@ class GoalChainMethod(Method):
     def find_balanced_now(self, case: Case) -> Found:
         """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""
         problem, forced, windows = case.problem, case.forced, case.target
-        if _out_of_reach(problem, forced, windows):
+        if _is_out_of_reach(problem, forced, windows):
             return Found(None, found_by=NAME)
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
         draft.open_pool = (forced.pool_leading | forced.pool_tied).tolist()
@@ -105,7 +103,7 @@ class GoalChainMethod(Method):
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
             MostCaughtUpGoal(costs, lambda near: rebalance(problem, windows, near, choose_greedy_actives).answer),
-            *balance_goals(windows, costs, _PATIENCE_NOW),
+            *make_balance_goals(windows, costs, _PATIENCE_NOW),
         )
         if not optimise(chain, draft, until_missed=True):
             return Found(None, found_by=NAME)
@@ -123,8 +121,8 @@ class GoalChainMethod(Method):
         if windows is self._searched:
             return self._start
         costs, draft = Costs(problem, forced), Draft(problem, self._start)
-        soft = plan_goals(self._goals, costs, draft)
-        chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *balance_goals(windows, costs), *soft)
+        soft = make_plan_goals(self._goals, costs, draft)
+        chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(windows, costs), *soft)
         for _ in range(_MOST_PASSES):
             before = draft.actions
             optimise(chain, draft)
@@ -148,8 +146,10 @@ class GoalChainMethod(Method):
 
 
 def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False) -> bool:
-    """One pass: each goal in its turn, under the veto of those before it. `until_missed`: it ends, and is False, where a goal
-    is not met in full."""
+    """One pass of the chain: each goal in its turn, under the veto of those before it.
+
+    `until_missed`: the pass ends, and this returns False, where a goal is not met in full.
+    """
     for number, goal in enumerate(chain):
         goal.optimise(draft, chain[:number])
         if until_missed and goal.measure(draft):
@@ -157,12 +157,12 @@ def optimise(chain: Sequence[Goal], draft: Draft, *, until_missed: bool = False)
     return True
 
 
-def balance_goals(windows: Windows, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
-    """One for each family of windows, in order."""
+def make_balance_goals(windows: Windows, costs: Costs, patience: int = 100) -> tuple[Goal, ...]:
+    """One goal of balance for each family of windows, in order."""
     return tuple(BalanceGoal(family, window, costs, patience) for family, window in enumerate(windows.in_order()))
 
 
-def plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, ...]:
+def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, ...]:
     """Goals (b) to (f) by name (`optassign/goals/order.py`)."""
     known: tuple[TaskGoal, ...] = (
         RestoreWorkGoal(costs),
@@ -175,7 +175,7 @@ def plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[Goal, 
     return tuple(by_name[name] for name in names)
 
 
-def _out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
+def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
     """Whether some client cannot, by R3 and R5, hold as many copies or actives as its window wants: mostly a new one."""
     for allowed, pool, window in (
         (forced.mandatory | forced.tied, forced.pool_tied, windows.copies),

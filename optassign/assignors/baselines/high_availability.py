@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies, balance_over_threads
-from optassign.assignors.baselines.as_in_kafka.java_hashing import process_ids
+from optassign.assignors.baselines.as_in_kafka.java_hashing import order_process_ids
 from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
 from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
 from optassign.assignors.baselines.baseline import Baseline, Placed
@@ -40,8 +40,8 @@ class HighAvailabilityAssignor(Baseline):
     name: ClassVar[str] = "high-availability"
 
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
-        """Where the copies go."""
-        order, hashes = process_ids(arrays.clients)
+        """Places copies by load, moves them to caught-up clients, and fills up with tasks without a changelog."""
+        order, hashes = order_process_ids(arrays.clients)
         clients = [state.clients[i] for i in order]
         logged = [t for t, task in enumerate(state.tasks) if task.logged]
         others = [t for t, task in enumerate(state.tasks) if not task.logged]
@@ -63,10 +63,10 @@ class HighAvailabilityAssignor(Baseline):
         position = np.array(order, dtype=np.int64)
         active = position[np.array(copies.active, dtype=np.int64)]
         return Placed(
-            placement(active, _keys(copies.standby_copies() - warming_up, position), len(clients)),
-            _keys(warming_up, position),
+            placement(active, _make_keys(copies.standby_copies() - warming_up, position), len(clients)),
+            _make_keys(warming_up, position),
             followup=moved > 0,
-            notes=_notes(state),
+            notes=_list_notes(state),
         )
 
 
@@ -99,13 +99,14 @@ def _assign_without_changelog(copies: AssignedCopies, tasks: Iterable[int]) -> N
         heapq.heapreplace(queue, (copies.active_load(client), client))
 
 
-def _keys(copies: Iterable[tuple[int, int]], position: IntArray) -> IntArray:
+def _make_keys(copies: Iterable[tuple[int, int]], position: IntArray) -> IntArray:
     """Keys of (task, client) in the numbering of the arrays, sorted."""
     pairs = np.array(sorted(copies), dtype=np.int64).reshape(-1, 2)
     return np.sort(pairs[:, 0] * len(position) + position[pairs[:, 1]])
 
 
-def _notes(state: ApplicationState) -> tuple[str, ...]:
+def _list_notes(state: ApplicationState) -> tuple[str, ...]:
+    """What of the configuration is not looked at."""
     notes: list[str] = []
     if state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas:
         notes.append(_TAGS)

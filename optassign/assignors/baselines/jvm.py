@@ -39,10 +39,10 @@ class JavaNotFoundError(AssignorError):
 def available() -> str | None:
     """None if Kafka's own classes can be asked here, else why not. Builds nothing."""
     try:
-        _java()
-        module = _module()
+        _find_java()
+        module = _find_module()
         if not _is_built(module):
-            _maven()
+            _find_maven()
     except JavaNotFoundError as error:
         return str(error)
     return None
@@ -57,7 +57,7 @@ def request(message: dict[str, Any], snapshot: str) -> dict[str, Any]:
     """
     with _lock:
         global _jvm
-        if _jvm is None or not _jvm.alive():
+        if _jvm is None or not _jvm.is_alive():
             close()
             _jvm = None
             _jvm = _Jvm(command("--serve"))
@@ -80,10 +80,12 @@ class _Jvm:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process runs
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def ask(self, line: str) -> dict[str, Any]:
+        """Sends a line and waits for the response. AssignorError if the JVM ends instead."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -93,12 +95,14 @@ class _Jvm:
         except BrokenPipeError:
             answer = b""
         if not answer:
-            raise AssignorError(f"the JVM with Kafka's classes ended with exit code {self._process.wait()}: {self._said()}")
+            raise AssignorError(
+                f"the JVM with Kafka's classes ended with exit code {self._process.wait()}: {self._read_errors()}"
+            )
         found: dict[str, Any] = json.loads(answer)
         return found
 
     def close(self) -> None:
-        """End it; it holds nothing that would have to be saved."""
+        """Ends the JVM; it holds nothing that would have to be saved."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -107,7 +111,8 @@ class _Jvm:
                 stream.close()
         self._errors.close()
 
-    def _said(self) -> str:
+    def _read_errors(self) -> str:
+        """The last lines that the JVM wrote to its standard error, for a message."""
         if self._errors.closed:
             return "it was closed meanwhile"
         self._errors.seek(0)
@@ -120,14 +125,14 @@ _jvm: _Jvm | None = None
 
 
 def close() -> None:
-    """End the JVM, if there is one; the next request starts another."""
+    """Ends the JVM, if there is one; the next request starts another."""
     # Without the lock: a thread that still waits for an answer shall not keep the process from ending.
     if _jvm is not None:
         _jvm.close()
 
 
 def _forget() -> None:
-    """After a fork: the JVM, and maybe the lock, belong to the parent."""
+    """Forgets the JVM after a fork: it, and maybe the lock, belong to the parent process."""
     global _jvm, _lock
     _jvm, _lock = None, Lock()
 
@@ -142,15 +147,15 @@ def command(*arguments: str) -> list[str]:
 
     JavaNotFoundError if something it takes is missing; AssignorError if the build fails.
     """
-    java, module = _java(), _module()
+    java, module = _find_java(), _find_module()
     _build(module)
     target = module / "target"
     return [java, *_OPTIONS, "-cp", f"{target / 'classes'}{os.pathsep}{target / 'lib'}{os.sep}*", _MAIN, *arguments]
 
 
-def _java() -> str:
-    """Path of a java of a sufficient version."""
-    java = _program("java")
+def _find_java() -> str:
+    """Path of a java of a sufficient version. JavaNotFoundError without one."""
+    java = _find_program("java")
     if java is None:
         raise JavaNotFoundError(
             f"Kafka's own assignors need a JDK {LEAST_JAVA} or later: found no java in JAVA_HOME or on PATH; "
@@ -166,7 +171,8 @@ def _java() -> str:
     return java
 
 
-def _maven() -> str:
+def _find_maven() -> str:
+    """Path of mvn. JavaNotFoundError without one."""
     maven = shutil.which("mvn")
     if maven is None:
         raise JavaNotFoundError(
@@ -176,13 +182,14 @@ def _maven() -> str:
     return maven
 
 
-def _program(name: str) -> str | None:
+def _find_program(name: str) -> str | None:
+    """Path of a program of the JDK, in JAVA_HOME first, then on PATH; None if it is in neither."""
     home = os.environ.get("JAVA_HOME")
     return (shutil.which(name, path=str(Path(home) / "bin")) if home else None) or shutil.which(name)
 
 
-def _module() -> Path:
-    """The folder of the Maven module."""
+def _find_module() -> Path:
+    """The folder of the Maven module. JavaNotFoundError if there are no sources."""
     chosen = os.environ.get(SOURCES)
     folder = Path(chosen) if chosen else Path(__file__).resolve().parents[3] / "java"
     module = folder / "baselines"
@@ -196,11 +203,15 @@ def _module() -> Path:
 
 
 def _stamp(module: Path) -> Path:
-    """Written after each build, here and by `make java`; Maven leaves what did not change as old as it was."""
+    """The file that is touched after each build, here and by `make java`.
+
+    The age of what Maven builds would not do: it leaves what did not change as old as it was.
+    """
     return module / "target" / ".built"
 
 
 def _is_built(module: Path) -> bool:
+    """Whether the module was built after the last change of its sources."""
     stamp = _stamp(module)
     if not stamp.is_file():
         return False
@@ -210,10 +221,11 @@ def _is_built(module: Path) -> bool:
 
 
 def _build(module: Path) -> None:
+    """Builds the module if it is not built, offline if Maven has all it needs. AssignorError if it cannot be built."""
     if _is_built(module):
         return
-    maven = _maven()
-    with _alone(module / "pom.xml"):
+    maven = _find_maven()
+    with _lock_file(module / "pom.xml"):
         if _is_built(module):  # by the process we waited for
             return
         command = [maven, "-q", "-B", "-f", str(module / "pom.xml"), "-Dstyle.skip", "package"]
@@ -228,8 +240,8 @@ def _build(module: Path) -> None:
 
 
 @contextmanager
-def _alone(file: Path) -> Iterator[None]:
-    """While one process is in here with a file, the others wait; where the platform has no such locks, nobody waits."""
+def _lock_file(file: Path) -> Iterator[None]:
+    """Lets one process at a time go on with a file, while the others wait; none waits where the platform has no such locks."""
     try:
         import fcntl
     except ImportError:

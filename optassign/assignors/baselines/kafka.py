@@ -29,20 +29,20 @@ __all__ = ["JavaNotFoundError", "KafkaBrokerSticky", "KafkaHighAvailability", "K
 
 
 class _KafkaAssignor(Baseline):
-    """Asks the JVM. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
+    """One of Kafka's own assignors. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
 
     runs: ClassVar[str]
     """What the runner calls the class."""
 
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
         """Where Kafka's class puts the copies."""
-        return _placed(arrays, self._ask(state))
+        return _read_response(arrays, self._ask(state))
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
         arrays = to_arrays(state)
         response = self._ask(state)
-        placed = _placed(arrays, response)
+        placed = _read_response(arrays, response)
         solution = self.to_solution(arrays, placed)
         solution.found_by, solution.seconds = "kafka", {"assign": response["seconds"][0]}
         return to_assignment(state, arrays, solution, self.name)
@@ -56,6 +56,7 @@ class _KafkaAssignor(Baseline):
         return seconds
 
     def _ask(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> dict[str, Any]:
+        """The runner's response to a snapshot."""
         # Kafka's classes have no memory and no options of ours.
         snapshot = state.model_dump_json(exclude={"remembered", "options"}, exclude_defaults=True)
         return jvm.request({"assignor": self.runs, "warmup_calls": warmup_calls, "timed_calls": timed_calls}, snapshot)
@@ -84,20 +85,27 @@ class KafkaBrokerSticky(_KafkaAssignor):
     runs = "broker-sticky"
 
 
-def _placed(arrays: Arrays, response: dict[str, Any]) -> Placed:
+def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:
+    """The runner's response in the numbering of the arrays. AssignorError if a task is not active exactly once."""
     index = {task: t for t, task in enumerate(arrays.tasks)}
     owner = {client: c for c, client in enumerate(arrays.clients)}
     C = len(owner)
 
-    def keys(role: str) -> IntArray:
+    def list_keys(role: str) -> IntArray:
+        """Keys task × C + client of all copies of a role."""
         lists = ((owner[client["process_id"]], client[role]) for client in response["clients"])
         return np.array([index[task] * C + c for c, tasks in lists for task in tasks], dtype=np.int64)
 
-    active = np.sort(keys("active"))
+    active = np.sort(list_keys("active"))
     if not np.array_equal(active // C, np.arange(len(index))):
         raise AssignorError("Kafka's class left out a task, or made it active twice")
-    return Placed(placement(active % C, keys("standby"), C), np.sort(keys("warmup")), response["followup"], _notes(response))
+    return Placed(
+        placement(active % C, list_keys("standby"), C),
+        np.sort(list_keys("warmup")),
+        response["followup"],
+        _list_notes(response),
+    )
 
 
-def _notes(response: dict[str, Any]) -> tuple[str, ...]:
+def _list_notes(response: dict[str, Any]) -> tuple[str, ...]:
     return (f"Kafka {response['version']}", *response["notes"])

@@ -37,7 +37,7 @@ class Loads:
         """(C,) tasks given per thread, in parts of a task."""
 
     def give(self, client: int) -> None:
-        """One more task for this client."""
+        """Counts one more task for the client."""
         self._used[client] += self.task
         self._load[client] += self._weight[client]
 
@@ -45,15 +45,15 @@ class Loads:
         """Capacity minus tasks given, in parts of which `task` are one task."""
         return -int(self._used[client])
 
-    def largest_remaining(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
+    def find_largest_remaining(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
         """The client of largest remaining capacity outside `without`; of equals the first in `prefer`, then the least."""
-        return self._least(self._used, without, prefer)
+        return self._find_least(self._used, without, prefer)
 
-    def least_loaded(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
+    def find_least_loaded(self, without: Collection[int], prefer: Iterable[int] = ()) -> int:
         """The client of fewest tasks per thread outside `without`; of equals the first in `prefer`, then the least."""
-        return self._least(self._load, without, prefer)
+        return self._find_least(self._load, without, prefer)
 
-    def _least(self, keys: npt.NDArray[Any], without: Collection[int], prefer: Iterable[int]) -> int:
+    def _find_least(self, keys: npt.NDArray[Any], without: Collection[int], prefer: Iterable[int]) -> int:
         if without:
             keys = keys.copy()
             keys[list(without)] = self._never

@@ -25,14 +25,14 @@ import numpy as np
 
 from optassign.assignors.baselines.as_in_kafka.java_hashing import (
     HashTable,
-    bucket_order,
     capacity_for,
     capacity_of_copy,
     capacity_of_put_all,
-    hash_order,
-    process_ids,
-    subtopology_hash,
-    task_hash,
+    hash_subtopology,
+    hash_task,
+    order_by_bucket,
+    order_by_hash,
+    order_process_ids,
 )
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
@@ -48,8 +48,8 @@ class StickyAssignor(Baseline):
     name: ClassVar[str] = "sticky"
 
     def place(self, state: ApplicationState, arrays: Arrays) -> Placed:
-        """Where the copies go."""
-        order, hashes = process_ids(arrays.clients)
+        """Assigns actives, then standbys, as Kafka does."""
+        order, hashes = order_process_ids(arrays.clients)
         clients = [state.clients[i] for i in order]
         rebalance = _Rebalance(state, clients, hashes)
         rebalance.assign_actives()
@@ -63,15 +63,15 @@ class StickyAssignor(Baseline):
 
 
 class _Rebalance:
-    """One call. Tasks and clients are numbers, in Kafka's order of ids."""
+    """One call of the assignor. Tasks and clients are numbers, in Kafka's order of ids."""
 
     def __init__(self, state: ApplicationState, clients: Sequence[KafkaStreamsState], hashes: Sequence[int]) -> None:
         self._state = state
         self._hashes = hashes
         self._threads = [client.threads for client in clients]
-        self._iterated = hash_order(range(len(clients)), hashes)
+        self._iterated = order_by_hash(range(len(clients)), hashes)
         """Clients as the map of their states lists them."""
-        self._task_hashes = [task_hash(task.task_id) for task in state.tasks]
+        self._task_hashes = [hash_task(task.task_id) for task in state.tasks]
         number = {task.id: t for t, task in enumerate(state.tasks)}
         self._owners = HashTable(self._task_hashes)
         self._owner: dict[int, int] = {}
@@ -83,13 +83,13 @@ class _Rebalance:
                 self._owner[task] = c  # of several claims the last counts
             for task in map(number.__getitem__, clients[c].previous_standby):
                 had[task].append(c)
-        self._had = [hash_order(holders, hashes) for holders in had]
+        self._had = [order_by_hash(holders, hashes) for holders in had]
         """Per task the clients that list it in `previous_standby`, as their set lists them."""
 
         self.active = np.full(len(state.tasks), -1, dtype=np.int64)
         """(T,) client of each task's active copy."""
         self.standbys: list[tuple[int, int]] = []
-        """(task, client)."""
+        """Pairs (task, client)."""
         self._on: list[list[int]] = [[] for _ in state.tasks]
         """Clients that have a copy of each task."""
         self._tasks = [0] * len(clients)
@@ -97,15 +97,17 @@ class _Rebalance:
         self._load = np.zeros(len(clients))
         """(C,) copies per thread."""
         self._number = [0] * len(clients)
+        """Copies of each client."""
 
     def assign_actives(self) -> None:
-        """Every task to one client."""
+        """Assigns every task to one client: owners with room first, then clients that have it on disk, then the best of all."""
         per_thread = len(self.active) // sum(self._threads)
 
         def has_room(client: int) -> bool:
+            """Whether the client has less than an even share of tasks per thread."""
             return self._number[client] < self._threads[client] * per_thread
 
-        unassigned = self._task_table()
+        unassigned = self._make_task_table()
         for task in self._owners:
             if has_room(self._owner[task]):
                 self._assign_active(task, self._owner[task])
@@ -114,12 +116,12 @@ class _Rebalance:
             client = next(filter(has_room, self._had[task]), None)
             if client is not None:
                 self._assign_active(task, client)
-        everybody = np.array(hash_order(self._iterated, self._hashes), dtype=np.int64)
+        everybody = np.array(order_by_hash(self._iterated, self._hashes), dtype=np.int64)
         for task in np.flatnonzero(self.active < 0).tolist():
-            self._assign_active(task, self._best(task, everybody))
+            self._assign_active(task, self._choose_client(task, everybody))
 
     def assign_standbys(self) -> None:
-        """Standbys of logged tasks."""
+        """Assigns the standbys of logged tasks, each to the best client without a copy."""
         wanted = self._state.configs.num_standby_replicas
         C = len(self._threads)
         iterated: dict[int, IntArray] = {}
@@ -127,21 +129,21 @@ class _Rebalance:
             for _ in range(min(wanted, C - 1)):
                 capacity = capacity_for(C - len(self._on[task]))
                 if capacity not in iterated:
-                    iterated[capacity] = np.array(bucket_order(self._iterated, self._hashes, capacity), dtype=np.int64)
+                    iterated[capacity] = np.array(order_by_bucket(self._iterated, self._hashes, capacity), dtype=np.int64)
                 candidates = iterated[capacity]
-                client = self._best(task, candidates[np.isin(candidates, self._on[task], invert=True)])
+                client = self._choose_client(task, candidates[np.isin(candidates, self._on[task], invert=True)])
                 self._assign(task, client)
                 self.standbys.append((task, client))
 
-    def _task_table(self) -> HashTable:
+    def _make_task_table(self) -> HashTable:
         """The set of all tasks, made as Kafka makes it: from a map made from a map made by subtopologies."""
         tasks: dict[tuple[str, int], list[int]] = {}
         for t, task in enumerate(self._state.tasks):
             tasks.setdefault(task.task_id.subtopology_key, []).append(t)
         groups = list(tasks)
-        hashes = [subtopology_hash(group) for group in groups]
-        by_group = hash_order(range(len(groups)), hashes, capacity_of_put_all(len(groups)))
-        order = [task for g in hash_order(by_group, hashes) for task in tasks[groups[g]]]
+        hashes = [hash_subtopology(group) for group in groups]
+        by_group = order_by_hash(range(len(groups)), hashes, capacity_of_put_all(len(groups)))
+        order = [task for g in order_by_hash(by_group, hashes) for task in tasks[groups[g]]]
         for _ in ("partitions of each task", "all tasks of the application"):
             order = list(HashTable.of(order, self._task_hashes))
         return HashTable.of(order, self._task_hashes, capacity_of_copy(len(order)))
@@ -156,26 +158,29 @@ class _Rebalance:
         self._number[client] += 1
         self._load[client] = self._number[client] / self._threads[client]
 
-    def _best(self, task: int, candidates: IntArray) -> int:
-        """Whom the task goes to, of candidates in the order of their set."""
+    def _choose_client(self, task: int, candidates: IntArray) -> int:
+        """The client that the task goes to, of candidates in the order of their set."""
         if len(candidates) == 1:
             return int(candidates[0])
         had, on = self._had[task], self._on[task]
-        holders = [client for client in hash_order(had, self._hashes, capacity_of_copy(len(had))) if client not in on]
-        holder = self._least_loaded(task, np.array(holders, dtype=np.int64)) if holders else None
+        holders = [client for client in order_by_hash(had, self._hashes, capacity_of_copy(len(had))) if client not in on]
+        holder = self._find_least_loaded(task, np.array(holders, dtype=np.int64)) if holders else None
         owner = self._owner.get(task)
         for client in (holder if owner is None or owner in on else owner, holder):
             if client is not None and not self._is_overloaded(client):
                 return client
-        return self._least_loaded(task, candidates)
+        return self._find_least_loaded(task, candidates)
 
     def _is_overloaded(self, client: int) -> bool:
         """Whether the client has a task per thread, and another one has less."""
         return bool(1 <= self._load[client] > self._load.min())
 
-    def _least_loaded(self, task: int, clients: IntArray) -> int:
-        """The first client without copies; else the least loaded of those that have a task which this one does not run beside
-        yet; else the least loaded. The first of equals."""
+    def _find_least_loaded(self, task: int, clients: IntArray) -> int:
+        """The client that Kafka takes for the least loaded; of equals the first.
+
+        This is one without copies; else the least loaded of those that have some task beside which this one does not run yet;
+        else the least loaded.
+        """
         load = self._load[clients]
         first = int(load.argmin())
         if load[first] == 0:

@@ -13,15 +13,11 @@ from judging import answer, snapshot
 from optassign.assignor import assign
 from optassign.assignors.baselines.chain.balance import BalanceGoal
 from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goals import (
-    CompleteGoal,
-    Goal,
-    MostCaughtUpGoal,
-    OneCopyPerClientGoal,
-    RestoreWorkGoal,
-)
+from optassign.assignors.baselines.chain.goal import Goal
+from optassign.assignors.baselines.chain.hard_goals import CompleteGoal, MostCaughtUpGoal, OneCopyPerClientGoal
 from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, Draft, Move
-from optassign.assignors.baselines.goal_chain import GoalChainMethod, balance_goals, plan_goals
+from optassign.assignors.baselines.chain.task_goals import RestoreWorkGoal
+from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
 from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -67,8 +63,8 @@ def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> d
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).answer)
-    soft = plan_goals([goal.name for goal in FLOW_ORDER], costs, draft)
-    balance = balance_goals(within, costs)
+    soft = make_plan_goals([goal.name for goal in FLOW_ORDER], costs, draft)
+    balance = make_balance_goals(within, costs)
     return {"plan": (*hard, *balance, *soft), "now": (*hard, caught_up, *balance, *soft)}
 
 
@@ -164,7 +160,7 @@ def test_two_clients_that_may_not_have_more_actives_swap() -> None:
     """Each has two; both stateful ones are on a. A move would break the first goal, a swap does not."""
     tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
     problem, forced, within, start = prepared(snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
-    draft, goals = Draft(problem, start), balance_goals(within, Costs(problem, forced))
+    draft, goals = Draft(problem, start), make_balance_goals(within, Costs(problem, forced))
     goals[STATEFUL].optimise(draft, [goals[ACTIVE]])
     assert (draft.counts[ACTIVE], draft.counts[STATEFUL]) == ([2, 2], [1, 1])
     alone = Draft(problem, start)
@@ -181,7 +177,7 @@ def test_a_veto_stands() -> None:
     move = (Move(0, 0, 1),)
     assert not OneCopyPerClientGoal().accepts(draft, move)
     assert OneCopyPerClientGoal().accepts(draft, (Move(0, 0, 1, leadership=True),))
-    balance = balance_goals(within, Costs(problem, forced))[ACTIVE]
+    balance = make_balance_goals(within, Costs(problem, forced))[ACTIVE]
     assert balance.change(draft, move) < 0
     balance.optimise(draft, [OneCopyPerClientGoal()])
     assert sorted(draft.active) == [0, 1], "so leadership moves"
@@ -223,10 +219,10 @@ def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
     clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
     problem, forced, _, _ = prepared(snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
     costs = Costs(problem, forced)
-    assert costs.allowed_now(0, 0, frozenset({1, 2}))
-    assert costs.allowed_now(0, 0, frozenset({1, 3}))
-    assert not costs.allowed_now(0, 0, frozenset({2, 3}))
-    assert not costs.allowed_now(0, 1, frozenset({0, 2}))
+    assert costs.is_allowed_now(0, 0, frozenset({1, 2}))
+    assert costs.is_allowed_now(0, 0, frozenset({1, 3}))
+    assert not costs.is_allowed_now(0, 0, frozenset({2, 3}))
+    assert not costs.is_allowed_now(0, 1, frozenset({0, 2}))
 
 
 def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
@@ -235,7 +231,7 @@ def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
     problem, forced, within, _ = prepared(snapshot(tasks, {"a": running("0_0 0_1"), "b": {}}))
     large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     draft, costs = Draft(problem, large), Costs(problem, forced)
-    RestoreWorkGoal(costs).optimise(draft, balance_goals(within, costs))
+    RestoreWorkGoal(costs).optimise(draft, make_balance_goals(within, costs))
     assert draft.active == [0, 1]
 
 

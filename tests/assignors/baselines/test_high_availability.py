@@ -11,7 +11,7 @@ from judging import snapshot
 
 from optassign.assignor import assign
 from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies
-from optassign.assignors.baselines.as_in_kafka.java_hashing import hash_order
+from optassign.assignors.baselines.as_in_kafka.java_hashing import order_by_hash
 from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
 from optassign.assignors.baselines.as_in_kafka.least_loaded import LeastLoaded
 from optassign.benchmarks.grid import Spec
@@ -163,7 +163,7 @@ class PlainQueue:
     def take(self, candidates: list[int]) -> int | None:
         popped = self.heap.pop_until(candidates)
         found = popped.pop() if popped and popped[-1] in candidates else None
-        for client in hash_order(popped, self.hashes):
+        for client in order_by_hash(popped, self.hashes):
             self.heap.add(client)
         return found
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from optassign.assignors.baselines.as_in_kafka.java_hashing import HashTable, hash_of, hash_order, process_ids, task_hash
+from optassign.assignors.baselines.as_in_kafka.java_hashing import (
+    HashTable,
+    fold_hash_code,
+    hash_task,
+    order_by_hash,
+    order_process_ids,
+)
 from optassign.formats.task_id import TaskId
 
 STEPS = list(range(12))
@@ -21,7 +27,7 @@ MIXED = [3, 1, 4, 11, 5, 9, 2, 6, 8, 0, 10, 7]
     ],
 )
 def test_recorded_orders(capacity: int, codes: list[int], steps: list[int], order: list[int]) -> None:
-    table = HashTable([hash_of(code) for code in codes], capacity)
+    table = HashTable([fold_hash_code(code) for code in codes], capacity)
     for step in steps:
         table.put(step) if step >= 0 else table.remove(-step - 1)
     assert list(table) == order
@@ -29,15 +35,15 @@ def test_recorded_orders(capacity: int, codes: list[int], steps: list[int], orde
 
 def test_tasks_iterate_by_hash_and_those_of_one_bucket_as_they_came() -> None:
     tasks = [TaskId("", group, partition) for group in (0, 1) for partition in range(8)]
-    hashes = [task_hash(task) for task in tasks]
-    order = " ".join(str(tasks[i]) for i in hash_order(range(16), hashes))
+    hashes = [hash_task(task) for task in tasks]
+    order = " ".join(str(tasks[i]) for i in order_by_hash(range(16), hashes))
     assert order == "1_0 0_7 0_6 1_7 0_5 1_6 0_4 1_5 0_3 1_4 0_2 1_3 0_1 1_2 0_0 1_1"
-    assert task_hash(TaskId("", 1, 0)) == task_hash(TaskId("", 0, 31)) != task_hash(TaskId("orders", 1, 0))
+    assert hash_task(TaskId("", 1, 0)) == hash_task(TaskId("", 0, 31)) != hash_task(TaskId("orders", 1, 0))
 
 
 def test_process_ids_are_uuids_or_strings() -> None:
     uuids = [f"{half}-8000-000000000000" for half in ("ffffffff-0000-4000", "00000000-0000-4000")]
     uuids.append("00000000-0000-4000-7000-000000000000")
-    order, _ = process_ids(uuids)
+    order, _ = order_process_ids(uuids)
     assert order == [0, 1, 2]  # both halves are signed: 8… is less than 7…
-    assert process_ids(["b", uuids[0], "a"])[0] == [2, 0, 1]
+    assert order_process_ids(["b", uuids[0], "a"])[0] == [2, 0, 1]

@@ -10,7 +10,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.assignors.baselines.weighted_shards import Weights
+from optassign.assignors.baselines.shards.weights import Weights
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
@@ -53,8 +53,8 @@ def test_weights_of_three_clients_by_hand() -> None:
         [0.45 * -2 / 3 + 0.55 * 2 / 3, 0.45 / 3 - 0.55 * 4 / 3, 0.45 / 3 + 0.55 * 2 / 3],
         [0.45 * -2 / 3 - 0.55 * 4 / 3, 0.45 / 3 + 0.55 * 5 / 3, 0.45 / 3 - 0.55 / 3],
     ]
-    assert weights.of_all() == pytest.approx(np.array(by_hand))
-    assert weights.of_group(1) == pytest.approx(np.array(by_hand[1]))
+    assert weights.weigh_all() == pytest.approx(np.array(by_hand))
+    assert weights.weigh(1) == pytest.approx(np.array(by_hand[1]))
 
 
 def test_a_new_task_goes_where_the_weight_is_least_not_where_the_fewest_tasks_are() -> None:

@@ -25,7 +25,7 @@ _LARGEST_CUT_TREE = 6
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
+def order_process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
     """Process ids in Kafka's order: (positions in `ids`, their hashes in that order).
 
     They compare as java.util.UUID does: by signed halves. If one of them is no UUID, they stand in the order of
@@ -35,30 +35,30 @@ def process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
         order = sorted(range(len(ids)), key=ids.__getitem__)
         return order, list(range(len(ids)))
     numbers = [int(text.replace("-", ""), 16) for text in ids]
-    halves = [(_signed(number >> 64, 64), _signed(number & _ones(64), 64)) for number in numbers]
+    halves = [(_to_signed(number >> 64, 64), _to_signed(number & _ones(64), 64)) for number in numbers]
     order = sorted(range(len(ids)), key=halves.__getitem__)
     codes = [high ^ low for high, low in halves]
-    return order, [hash_of(codes[i] >> 32 ^ codes[i]) for i in order]
+    return order, [fold_hash_code(codes[i] >> 32 ^ codes[i]) for i in order]
 
 
-def task_hash(task: TaskId) -> int:
+def hash_task(task: TaskId) -> int:
     """Hash of a task's id."""
-    return hash_of(31 * (31 * (31 + task.subtopology) + task.partition) + _string_hash(task.name))
+    return fold_hash_code(31 * (31 * (31 + task.subtopology) + task.partition) + _hash_string(task.name))
 
 
-def subtopology_hash(subtopology: tuple[str, int]) -> int:
+def hash_subtopology(subtopology: tuple[str, int]) -> int:
     """Hash of a (name, number), by which Kafka keys its maps of subtopologies."""
-    return hash_of(31 * (31 + subtopology[1]) + _string_hash(subtopology[0]))
+    return fold_hash_code(31 * (31 + subtopology[1]) + _hash_string(subtopology[0]))
 
 
 def capacity_of_copy(size: int) -> int:
     """Buckets of a HashSet made from a collection of that many elements."""
-    return _power_of_two(max(size * 4 // 3 + 1, DEFAULT_CAPACITY))
+    return _round_to_power_of_two(max(size * 4 // 3 + 1, DEFAULT_CAPACITY))
 
 
 def capacity_of_put_all(size: int) -> int:
     """Buckets of an empty HashMap into which a map of that many entries is put at once."""
-    return _power_of_two(size * 4 // 3 + 1)
+    return _round_to_power_of_two(size * 4 // 3 + 1)
 
 
 class HashTable:
@@ -133,7 +133,7 @@ class HashTable:
         self._buckets += upper
 
 
-def hash_order(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
+def order_by_hash(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
     """The order in which a HashSet iterates over keys that were added in the order given.
 
     capacity: as it was made with; DEFAULT_CAPACITY if without one.
@@ -144,11 +144,11 @@ def hash_order(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAU
         if max(Counter([hashes[key] & mask for key in first]).values()) > _LARGEST_LIST:
             return list(HashTable.of(keys, hashes, capacity))
     if 4 * len(keys) > 3 * capacity:
-        return hash_order(keys, hashes, 2 * capacity)
-    return bucket_order(keys, hashes, capacity)
+        return order_by_hash(keys, hashes, 2 * capacity)
+    return order_by_bucket(keys, hashes, capacity)
 
 
-def bucket_order(keys: Sequence[int], hashes: Sequence[int], capacity: int) -> list[int]:
+def order_by_bucket(keys: Sequence[int], hashes: Sequence[int], capacity: int) -> list[int]:
     """The order in a table of that many buckets, if it has never had a bucket of more than eight keys."""
     mask = capacity - 1
     return sorted(keys, key=lambda key: hashes[key] & mask)
@@ -162,13 +162,13 @@ def capacity_for(size: int) -> int:
     return capacity
 
 
-def hash_of(code: int) -> int:
+def fold_hash_code(code: int) -> int:
     """The hash of an object with that hash code."""
     code &= _ones(32)
     return code ^ code >> 16
 
 
-def _string_hash(text: str) -> int:
+def _hash_string(text: str) -> int:
     """String.hashCode modulo 2^32, over UTF-16 code units; 0 for the empty name, which Kafka has as null."""
     units = text.encode("utf-16-be", "surrogatepass")
     code = 0
@@ -177,7 +177,7 @@ def _string_hash(text: str) -> int:
     return code
 
 
-def _signed(value: int, bits: int) -> int:
+def _to_signed(value: int, bits: int) -> int:
     value &= _ones(bits)
     return value - (1 << bits) if value >> (bits - 1) else value
 
@@ -186,5 +186,5 @@ def _ones(bits: int) -> int:
     return (1 << bits) - 1
 
 
-def _power_of_two(least: int) -> int:
+def _round_to_power_of_two(least: int) -> int:
     return 1 << max(least - 1, 0).bit_length()

@@ -53,16 +53,16 @@ class TreeBin:
             self._order.remove(self._root)
             self._order.insert(0, self._root)
 
-    def _compared(self, key: int) -> tuple[int, int]:
+    def _comparison_key(self, key: int) -> tuple[int, int]:
         code = self._hashes[key]
         return code - (1 << 32) if code >> 31 else code, key
 
     def _insert(self, key: int) -> int | None:
-        """Hang the key into the tree; the parent that it had at first."""
+        """Hangs the key into the tree and returns the parent that it had at first, before the tree was repaired."""
         parent, side, at = None, _LEFT, self._root
-        wanted = self._compared(key)
+        wanted = self._comparison_key(key)
         while at is not None:
-            parent, side = at, _LEFT if wanted < self._compared(at) else _RIGHT
+            parent, side = at, _LEFT if wanted < self._comparison_key(at) else _RIGHT
             at = self._child[side].get(at)
         self._parent[key] = parent
         if parent is None:

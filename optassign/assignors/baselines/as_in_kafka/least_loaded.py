@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Sequence
 
 from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCopies
-from optassign.assignors.baselines.as_in_kafka.java_hashing import capacity_for, hash_order
+from optassign.assignors.baselines.as_in_kafka.java_hashing import capacity_for, order_by_hash
 from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
 
 Key = tuple[float, int]
@@ -49,7 +49,7 @@ class LeastLoaded:
         client = min(candidates, key=self._keys.__getitem__)
         unsure = self._disorder_around(self._keys[client])
         if unsure is not None and any(self._keys[client] < self._keys[other] < unsure[1] for other in candidates):
-            heap = self._played_out()
+            heap = self._play_out()
             if heap.is_in_order():
                 self._disorder.clear()
             return heap.take(candidates)
@@ -85,6 +85,7 @@ class LeastLoaded:
         self._disorder = [*apart, (least, end)]
 
     def _disorder_around(self, key: Key) -> tuple[Key, Key] | None:
+        """The range of keys with disorder that a key lies in; None where there is order."""
         return next(((start, stop) for start, stop in self._disorder if start <= key < stop), None)
 
     def _empty_and_fill(self) -> None:
@@ -101,10 +102,11 @@ class LeastLoaded:
             self._later.append(None)
         self._disorder.clear()
 
-    def _played_out(self) -> _Heap:
+    def _play_out(self) -> _Heap:
+        """The heap after all that has happened since it was last looked at."""
         if self._heap is None:
             by_load = sorted(range(len(self._keys)), key=self._filled_with.__getitem__)
-            self._heap = _Heap(self._filled_with, hash_order(by_load, self._hashes), self._hashes)
+            self._heap = _Heap(self._filled_with, order_by_hash(by_load, self._hashes), self._hashes)
         for event in self._later:
             self._heap.play(event)
         self._later.clear()
@@ -112,7 +114,7 @@ class LeastLoaded:
 
 
 class _Heap:
-    """Kafka's queue move by move."""
+    """Kafka's queue of clients, played move by move."""
 
     def __init__(self, keys: Sequence[Key], clients: Iterable[int], hashes: Sequence[int]) -> None:
         self._keys = list(keys)
@@ -123,11 +125,12 @@ class _Heap:
         """Take clients until one is a candidate, and put back the others; None if none is."""
         taken = self._heap.pop_until(candidates)
         found = taken.pop() if taken and taken[-1] in candidates else None
-        for client in hash_order(taken, self._hashes):
+        for client in order_by_hash(taken, self._hashes):
             self._heap.add(client)
         return found
 
     def play(self, event: _Event) -> None:
+        """Lets an event happen to the heap."""
         if event is None:
             self.take(())
         elif isinstance(event, int):
@@ -141,4 +144,5 @@ class _Heap:
                 self._heap.add(client)
 
     def is_in_order(self) -> bool:
+        """Whether no client stands above a lesser one."""
         return self._heap.is_in_order()

@@ -26,21 +26,21 @@ class ReportedLags:
                 task = number[task_id]
                 if lag != self._full[task]:
                     self._reported[task][c] = lag
-        self._caught_up = [self._caught_up_clients(task) for task in range(len(state.tasks))]
+        self._caught_up = [self._find_caught_up(task) for task in range(len(state.tasks))]
 
     def of(self, task: int, client: int) -> int:
         """Offsets; −2 running here, −3 not known."""
         return self._reported[task].get(client, self._full[task])
 
-    def caught_up(self, task: int) -> Sequence[int]:
+    def list_caught_up(self, task: int) -> Sequence[int]:
         """The clients that are running the task or are near enough, ascending."""
         return self._caught_up[task]
 
     def is_caught_up(self, task: int, client: int) -> bool:
         """Whether the client is one of those."""
-        return self._near_enough(self.of(task, client))
+        return self._is_near_enough(self.of(task, client))
 
-    def by_lag(self, task: int) -> Iterator[int]:
+    def order_by_lag(self, task: int) -> Iterator[int]:
         """All clients, the least lag first, then the least number."""
         full, reported = self._full[task], self._reported[task]
         by_lag = sorted(reported, key=lambda client: (reported[client], client))
@@ -51,17 +51,17 @@ class ReportedLags:
     def should_move(self, task: int, client: int) -> bool:
         """Whether the client is not caught up while another one lags less."""
         lag = self.of(task, client)
-        return not self._near_enough(lag) and self.of(task, next(self.by_lag(task))) < lag
+        return not self._is_near_enough(lag) and self.of(task, next(self.order_by_lag(task))) < lag
 
-    def _caught_up_clients(self, task: int) -> Sequence[int]:
+    def _find_caught_up(self, task: int) -> Sequence[int]:
         reported = self._reported[task]
-        if not self._near_enough(self._full[task]):
-            return [client for client, lag in reported.items() if self._near_enough(lag)]
+        if not self._is_near_enough(self._full[task]):
+            return [client for client, lag in reported.items() if self._is_near_enough(lag)]
         near = range(self._clients)
-        if all(map(self._near_enough, reported.values())):
+        if all(map(self._is_near_enough, reported.values())):
             return near
         return [client for client in near if self.is_caught_up(task, client)]
 
-    def _near_enough(self, lag: int) -> bool:
+    def _is_near_enough(self, lag: int) -> bool:
         # Where any lag is acceptable, Kafka takes one that is not known for near enough too; but then nothing has to move.
         return lag == RUNNING or 0 <= lag <= self._acceptable

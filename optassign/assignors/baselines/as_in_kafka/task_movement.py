@@ -38,14 +38,14 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, h
 
     A caught-up standby changes places with the active; else the active moves to the least loaded caught-up client.
     """
-    movements = _movements(copies.active_copies(), lags)
+    movements = _list_movements(copies.active_copies(), lags)
     queue = LeastLoaded(copies, hashes)
     for task, destination in movements:
-        source = queue.take([c for c in lags.caught_up(task) if c in copies.standbys[task]])
+        source = queue.take([c for c in lags.list_caught_up(task) if c in copies.standbys[task]])
         if source is None:
-            source = queue.take(lags.caught_up(task))
+            source = queue.take(lags.list_caught_up(task))
         if source is None:
-            source = next(lags.by_lag(task))
+            source = next(lags.order_by_lag(task))
         copies.unassign("active", task, destination)
         if source in copies.standbys[task]:
             copies.unassign("standby", task, source)
@@ -60,13 +60,13 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, h
 
 def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, hashes: Sequence[int]) -> int:
     """Move standbys likewise to clients without a copy of the task; the number of those that were moved."""
-    movements = _movements(copies.standby_copies() - warmups.of_actives, lags)
+    movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
     queue = LeastLoaded(copies, hashes)
     moved = 0
     for task, destination in movements:
-        source = queue.take([c for c in lags.caught_up(task) if not copies.has(task, c)])
+        source = queue.take([c for c in lags.list_caught_up(task) if not copies.has(task, c)])
         if source is None:
-            source = _least_lag_before(copies, lags, task, destination)
+            source = _find_least_lag_before(copies, lags, task, destination)
         if source is None:
             continue
         copies.assign("standby", task, source)
@@ -79,20 +79,20 @@ def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: Warmups, 
     return moved
 
 
-def _movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
+def _list_movements(found: Iterable[_Copy], lags: ReportedLags) -> list[_Copy]:
     """The copies to move, in Kafka's order: fewest caught-up clients, then task.
 
     Several standbys of one task come as Kafka's heap gives out what is equal to it.
     """
     by_client = sorted((client, task) for task, client in found if lags.should_move(task, client))
-    keys = [(len(lags.caught_up(task)), task) for _, task in by_client]
+    keys = [(len(lags.list_caught_up(task)), task) for _, task in by_client]
     order = JavaHeap(keys, range(len(keys))).pop_until(())
     return [(by_client[i][1], by_client[i][0]) for i in order]
 
 
-def _least_lag_before(copies: AssignedCopies, lags: ReportedLags, task: int, client: int) -> int | None:
+def _find_least_lag_before(copies: AssignedCopies, lags: ReportedLags, task: int, client: int) -> int | None:
     """Of the clients without a copy of the task, the one of least lag, if it stands before `client` in that order."""
-    for other in lags.by_lag(task):
+    for other in lags.order_by_lag(task):
         if other == client:
             return None
         if not copies.has(task, other):

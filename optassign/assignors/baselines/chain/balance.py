@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from optassign.assignors.baselines.chain.costs import Costs
-from optassign.assignors.baselines.chain.goals import Goal
+from optassign.assignors.baselines.chain.goal import Goal
 from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
 from optassign.models.windows import Window
 
@@ -25,14 +25,16 @@ class BalanceGoal(Goal):
         self._high: list[int] = window.high.ravel().tolist()
 
     def measure(self, draft: Draft) -> int:
-        """Excess."""
-        away = (self._away(draft, cell) for cell in range(len(self._low)))
+        """The excess of the family."""
+        away = (self._compute_distance(draft, cell) for cell in range(len(self._low)))
         return sum(distance * (distance + 1) // 2 for distance in away)
 
     def change(self, draft: Draft, action: Action) -> int:
-        """Of excess. A swap is between the same two clients, so within one family its halves cancel out, or touch different
-        subtopologies."""
-        moves = [move for move in action if draft.counted(self._family, move)]
+        """By how much the action would change the excess.
+
+        A swap is between the same two clients, so within one family its halves cancel out, or touch different subtopologies.
+        """
+        moves = [move for move in action if draft.is_counted(self._family, move)]
         if len(moves) == 2 and (self._family < GROUP_ACTIVE or draft.group[moves[0].task] == draft.group[moves[1].task]):
             return 0
         change = 0
@@ -57,37 +59,38 @@ class BalanceGoal(Goal):
         cells = [cell for cell in range(len(counts)) if counts[cell] > self._high[cell]]
         for cell in sorted(cells, key=lambda cell: (self._high[cell] - counts[cell], cell)):
             while counts[cell] > self._high[cell] and hopeless < self._patience:
-                if not self.take_first(draft, self._away_from(draft, cell), earlier, costs):
+                if not self.take_first(draft, self._list_moves_off(draft, cell), earlier, costs):
                     hopeless += 1
                     break
         cells = [cell for cell in range(len(counts)) if counts[cell] < self._low[cell]]
         for cell in sorted(cells, key=lambda cell: (counts[cell] - self._low[cell], cell)):
             while counts[cell] < self._low[cell] and hopeless < self._patience:
-                if not self.take_first(draft, self._towards(draft, cell), earlier, costs):
+                if not self.take_first(draft, self._list_moves_to(draft, cell), earlier, costs):
                     hopeless += 1
                     break
 
-    def _away(self, draft: Draft, cell: int) -> int:
+    def _compute_distance(self, draft: Draft, cell: int) -> int:
+        """How far a count is from its window."""
         count = draft.counts[self._family][cell]
         return max(self._low[cell] - count, count - self._high[cell], 0)
 
-    def _away_from(self, draft: Draft, cell: int) -> Iterator[Move]:
+    def _list_moves_off(self, draft: Draft, cell: int) -> Iterator[Move]:
         """Moves off a client, the cheapest first; of equals the greatest tasks."""
         source = cell % draft.C
         # (cost, task, targets): clients that differ one by one, then the rest, those with the fewest first
         found: list[tuple[int, int, list[Move]]] = []
-        for task in self._tasks_on(draft, cell):
+        for task in self._list_tasks_on(draft, cell):
             leads = draft.active[task] == source
             for target in draft.task_columns[task]:
                 standby = target in draft.standbys[task]
                 if leads if standby else target != draft.active[task]:
                     move = Move(task, source, target, leadership=standby)
-                    if draft.counted(self._family, move):
+                    if draft.is_counted(self._family, move):
                         found.append((self._costs.of_pair(task, target) if not standby else 0, -task, [move]))
             if draft.open_pool[task]:
                 found.append((self._costs.of_pool(task), -task, []))
         found.sort(key=lambda entry: entry[:2])
-        open_cells = self._with_room(draft, cell)
+        open_cells = self._list_clients_with_room(draft, cell)
         for _, task, moves in found:
             yield from moves
             if not moves:
@@ -95,23 +98,24 @@ class BalanceGoal(Goal):
                     if not draft.holds(-task, target):
                         yield Move(-task, source, target)
 
-    def _towards(self, draft: Draft, cell: int) -> Iterator[Move]:
+    def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[Move]:
         """Moves to a client: tasks of which it has state first, then what others have too much of, the cheapest first."""
         target = cell % draft.C
         for task in sorted(draft.client_columns[target], key=lambda task: (self._costs.of_pair(task, target), -task)):
-            yield from self._of_task_to(draft, cell, task)
+            yield from self._list_moves_of_task_to(draft, cell, task)
         counts = draft.counts[self._family]
         base = cell - target
         donors = [c for c in range(draft.C) if counts[base + c] > self._low[base + c]]
         for donor in sorted(donors, key=lambda c: (self._high[base + c] - counts[base + c], c)):
-            tasks = [task for task in self._tasks_on(draft, base + donor) if draft.open_pool[task]]
+            tasks = [task for task in self._list_tasks_on(draft, base + donor) if draft.open_pool[task]]
             for task in sorted(tasks, key=lambda task: (self._costs.of_pair(task, target), -task)):
                 if not draft.holds(task, target):
                     yield Move(task, donor, target)
                 elif target in draft.standbys[task] and draft.active[task] == donor and self._family not in _OF_COPIES:
                     yield Move(task, donor, target, leadership=True)
 
-    def _of_task_to(self, draft: Draft, cell: int, task: int) -> Iterator[Move]:
+    def _list_moves_of_task_to(self, draft: Draft, cell: int, task: int) -> Iterator[Move]:
+        """Moves of one task that are counted in the cell of their target."""
         target = cell % draft.C
         active, standbys = draft.active[task], draft.standbys[task]
         if target in standbys:
@@ -121,16 +125,16 @@ class BalanceGoal(Goal):
         else:
             moves = []
         for move in moves:
-            if draft.counted(self._family, move) and draft.cell(self._family, task, target) == cell:
+            if draft.is_counted(self._family, move) and draft.cell(self._family, task, target) == cell:
                 yield move
 
-    def _tasks_on(self, draft: Draft, cell: int) -> list[int]:
+    def _list_tasks_on(self, draft: Draft, cell: int) -> list[int]:
         """Tasks with a copy on the client that is counted in the cell."""
         client = cell % draft.C
         tasks = draft.copies_on(client) if self._family in _OF_COPIES else sorted(draft.actives_on[client])
         return [task for task in tasks if draft.is_counted_in(self._family, task, cell)]
 
-    def _with_room(self, draft: Draft, cell: int) -> list[int]:
+    def _list_clients_with_room(self, draft: Draft, cell: int) -> list[int]:
         """Clients that may receive, those with the fewest for their windows first."""
         counts, base = draft.counts[self._family], cell - cell % draft.C
         room = [c for c in range(draft.C) if counts[base + c] < self._high[base + c]]

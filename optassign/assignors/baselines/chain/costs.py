@@ -72,23 +72,23 @@ class Costs:
         return self._pool_cost[task]
 
     def of_clients(self, task: int) -> IntArray:
-        """(C,) the same for all clients."""
+        """(C,) restore work of one copy by itself on each client."""
         costs = np.full(self._C, self._pool_cost[task], dtype=np.int64)
         start, end = self._problem.col_start[task : task + 2]
         costs[self._problem.col_client[start:end]] = self._cost[start:end]
         return costs
 
     def lag(self, task: int, client: int) -> int:
-        """Offsets still to replay."""
+        """Offsets that the client has yet to replay of the task."""
         at = self._column.get(task * self._C + client)
         return self._end[task] if at is None else self._lag[at]
 
-    def caught_up(self, task: int, client: int) -> bool:
-        """Rank 0."""
+    def is_caught_up(self, task: int, client: int) -> bool:
+        """Whether the client is caught up on the task (rank 0)."""
         at = self._column.get(task * self._C + client)
         return (self._pool_rank[task] if at is None else self._rank[at]) == 0
 
-    def owned(self, task: int, client: int) -> bool:
+    def is_owner(self, task: int, client: int) -> bool:
         """Whether the client had the task as an active one."""
         at = self._column.get(task * self._C + client)
         return at is not None and self._owner[at]
@@ -98,7 +98,7 @@ class Costs:
         at = self._column.get(task * self._C + client)
         return at is not None and self._standby[at]
 
-    def allowed_now(self, task: int, active: int, standbys: frozenset[int]) -> bool:
+    def is_allowed_now(self, task: int, active: int, standbys: frozenset[int]) -> bool:
         """Whether R3 and R5 allow these copies in this rebalance."""
         at = self._column.get(task * self._C + active)
         if not (self._pool_leading[task] if at is None else self._leading[at]):

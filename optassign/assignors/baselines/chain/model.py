@@ -45,11 +45,11 @@ class Draft:
         """How many have been applied, healing included."""
         self.group: list[int] = problem.group.tolist()
         self.logged: list[bool] = problem.logged.tolist()
-        self._families = self._families_of_actives()
+        self._families = self._find_families_of_actives()
         self.task_columns: list[list[int]] = [[] for _ in range(problem.T)]
         """Clients that differ from the pool, for each task."""
         self.client_columns: list[list[int]] = [[] for _ in range(problem.C)]
-        """The same the other way round."""
+        """Tasks for which a client differs from the pool, for each client."""
         for task, client in zip(problem.col_task.tolist(), problem.col_client.tolist(), strict=True):
             self.task_columns[task].append(client)
             self.client_columns[client].append(task)
@@ -58,7 +58,7 @@ class Draft:
         self.load(start)
 
     def load(self, start: Placement) -> None:
-        """Start from here. Actives may be missing (−1), and standbys."""
+        """Starts from an assignment, in which actives (−1) and standbys may be missing."""
         problem = self.problem
         self.active: list[int] = start.active.tolist()
         self.standbys: list[frozenset[int]] = [frozenset()] * problem.T
@@ -76,7 +76,7 @@ class Draft:
         """Family → cell → count; cells of the last two are subtopology × C + client."""
 
     def placement(self) -> Placement:
-        """As arrays."""
+        """The assignment as arrays."""
         keys = [task * self.C + client for task, clients in enumerate(self.standbys) for client in clients]
         return placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self.C)
 
@@ -93,15 +93,15 @@ class Draft:
         """Where a copy of the task on the client is counted."""
         return self.group[task] * self.C + client if family >= GROUP_ACTIVE else client
 
-    def counted(self, family: int, move: Move) -> bool:
+    def is_counted(self, family: int, move: Move) -> bool:
         """Whether a move changes the counts of a family."""
-        return bool(self._changed(move) >> family & 1)
+        return bool(self._find_changed_families(move) >> family & 1)
 
     def is_counted_in(self, family: int, task: int, cell: int) -> bool:
         """Whether an active copy of the task is counted in the family, and on some client in this very cell."""
         return bool(self._families[task] >> family & 1) and self.cell(family, task, cell % self.C) == cell
 
-    def after(self, move: Move) -> tuple[int, frozenset[int]]:
+    def copies_after(self, move: Move) -> tuple[int, frozenset[int]]:
         """Active client and standbys of the task after a move."""
         active, standbys = self.active[move.task], self.standbys[move.task]
         if move.leadership:
@@ -111,18 +111,18 @@ class Draft:
         return active, standbys - {move.source} | {move.target}
 
     def apply(self, action: Action) -> None:
-        """Make the moves."""
+        """Makes the moves of an action."""
         self.actions += 1
         for move in action:
-            changed = self._changed(move)
+            changed = self._find_changed_families(move)
             for family, counts in enumerate(self.counts):
                 if changed >> family & 1:
                     counts[self.cell(family, move.task, move.source)] -= 1
                     counts[self.cell(family, move.task, move.target)] += 1
-            self._set(move.task, *self.after(move))
+            self._set(move.task, *self.copies_after(move))
 
     def add(self, task: int, client: int, *, active: bool) -> None:
-        """A copy that was missing; as active one perhaps on a client that was the task's standby."""
+        """Adds a copy that was missing; an active one perhaps on a client that was the task's standby."""
         self.actions += 1
         families = self._families[task] if active else _OF_LOGGED_COPIES
         if client in self.standbys[task]:
@@ -136,6 +136,7 @@ class Draft:
             self._set(task, self.active[task], self.standbys[task] | {client})
 
     def _set(self, task: int, active: int, standbys: frozenset[int]) -> None:
+        """Puts the copies of a task on these clients, counts left as they are."""
         if self.active[task] >= 0:
             self.actives_on[self.active[task]].discard(task)
         for client in self.standbys[task]:
@@ -145,13 +146,14 @@ class Draft:
         for client in standbys:
             self.standbys_on[client].add(task)
 
-    def _changed(self, move: Move) -> int:
+    def _find_changed_families(self, move: Move) -> int:
         """The families a move changes, as bits."""
         if self.active[move.task] != move.source:
             return _OF_LOGGED_COPIES
         return self._families[move.task] & ~_OF_LOGGED_COPIES if move.leadership else self._families[move.task]
 
-    def _families_of_actives(self) -> list[int]:
+    def _find_families_of_actives(self) -> list[int]:
+        """For each task the families in which its active copy is counted, as bits."""
         stateful = self.problem.kind[self.problem.group] != STATELESS
         bits = _OF_ALL_TASKS | stateful.astype(np.int64) << STATEFUL | np.where(self.problem.logged, _OF_LOGGED_COPIES, 0)
         families: list[int] = bits.tolist()

@@ -1,13 +1,13 @@
 """Improving a flow by augmenting paths: local search that knows when it is done, without a solver.
 
-The greedy methods start from a flow that is nearly right and mend what is left here. An arc may carry a *soft window*, whose
-excess e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
+The greedy methods start from a flow that is nearly right and have what is left mended here. An arc may carry a *soft window*,
+whose excess e costs `WINDOW` × e (e + 1) / 2: being outside of a window is possible but dear.
 
-* `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
-  labels of distance (as in push-relabel), everywhere at once: a few rounds of array operations.
-* `anywhere` saves cost: it sends units round cycles of negative cost, found by Bellman's and Ford's labels, from all nodes at
-  once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets worse. Where the labels
-  come to rest, they prove that no cycle is left: the flow is optimal.
+1. `mend` brings arcs into their windows. What is too much on an arc is lifted off and pushed to where too little arrives, along
+   labels of distance (as in push-relabel: Goldberg and Tarjan, 1988), everywhere at once: a few rounds of array operations.
+2. `cancel_cycles` saves cost: it sends units round cycles of negative cost (Klein, 1967), found by the labels of Bellman and
+   Ford, from all nodes at once. A cycle is counted anew on the flow as it is before anything is sent, so the flow never gets
+   worse. Where the labels come to rest, they prove that no cycle is left: the flow is optimal.
 
 Everything is deterministic: limits are numbers of rounds and of arcs looked at, never times.
 """
@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign.models.graph import Graph
-from optassign.models.greedy.quotas import rank_within
-from optassign.models.problem import IntArray
+from optassign.models.greedy.algorithms.ranking import rank_within
+from optassign.models.problem import BoolArray, IntArray
 from optassign.models.windows import Window
 
 WINDOW = 1 << 42
 """Cost of the first unit outside of a window: more than any path of other costs."""
 _FAR = 1 << 61
+"""More than any flow and any length of a path."""
 _STEEPEST = 1 << 9
 """Marginal excess is cut off here, so that lengths of paths stay within int64."""
 _ROUNDS = 40
@@ -68,21 +69,28 @@ class Exchange(Graph):
         self._blocks.append(block)
         return self.number_arcs(len(tail))
 
-    def improved(self, effort: int) -> IntArray:
-        """(arcs,) the flow after improvement; `effort`: arcs to look at for saving costs."""
+    def improve(self, effort: int) -> IntArray:
+        """(arcs,) the flow after it was improved.
+
+        `effort`: arcs to look at for saving costs; with 0 arcs are only brought into their windows.
+        """
         if not self.arcs:
             return np.zeros(0, dtype=np.int64)
         search = _Search(self.nodes, np.concatenate(self._blocks, axis=1))
         search.mend()
         if effort >= _LEAST_PASSES * self.arcs:
-            search.anywhere(effort)
+            search.cancel_cycles(effort)
         return search.flow
 
 
 class _Search:
-    """Residual arcs: i < m is arc i forwards, i + m backwards. All arrays (m,) but where noted."""
+    """The flow while it is improved. Arrays are (m,), one element for each arc, but where noted.
+
+    There are 2 m residual arcs: i < m is arc i forwards, i + m is the same arc backwards.
+    """
 
     ROWS = 7
+    """Of the table of arcs: tail, head, high, cost, first and last flow inside the soft window, flow."""
 
     def __init__(self, nodes: int, table: IntArray) -> None:
         self.nodes, self.m = nodes, table.shape[1]
@@ -112,25 +120,17 @@ class _Search:
             pass
 
     def _push(self, spare: IntArray, low: IntArray, high: IntArray) -> int:
-        """Moves units from nodes that have them to spare to nodes that lack some (spare < 0), along shortest ways; how many
-        arrived."""
-        m, far = self.m, self.nodes + 1
+        """Moves units from nodes that have them to spare to nodes that lack some (spare < 0), along shortest paths.
+
+        Returns how many units arrived. `spare` (nodes,) and the flow are changed in place.
+        """
+        m = self.m
         room = np.concatenate([self.flow < high, self.flow > low])
-        distance = np.full(self.nodes, far, dtype=np.int64)
-        frontier = np.flatnonzero(spare < 0)
-        lacking = -int(spare[frontier].sum())
-        distance[frontier] = step = 0
-        while len(frontier) and np.any(distance[spare > 0] == far):
-            step += 1
-            back = self._leaving(frontier)
-            back = back[room[np.where(back < m, back + m, back - m)]]
-            there = self.target[back]
-            there = there[distance[there] == far]
-            distance[there] = step
-            frontier = np.unique(there)
+        distance = self._label_distances(spare, room)
+        lacking = -int(np.minimum(spare, 0).sum())
         cost = np.concatenate([self.cost, -self.cost])
         while True:
-            some = self._leaving(np.flatnonzero((spare > 0) & (distance > 0) & (distance < far)))
+            some = self._list_leaving(np.flatnonzero((spare > 0) & (distance > 0) & (distance <= self.nodes)))
             some = some[room[some] & (distance[self.target[some]] == distance[self.source[some]] - 1)]
             some = some[np.lexsort((cost[some], self.source[some]))]
             some = some[rank_within(self.source[some]) < spare[self.source[some]]]
@@ -143,13 +143,32 @@ class _Search:
             np.subtract.at(spare, self.source[some], 1)
             np.add.at(spare, self.target[some], 1)
 
-    def anywhere(self, budget: int) -> None:
+    def _label_distances(self, spare: IntArray, room: BoolArray) -> IntArray:
+        """(nodes,) residual arcs with room (2 m,) on the way to the next node that lacks units (spare < 0).
+
+        Nodes that are further than all those with units to spare may stay without a distance: more than `nodes`.
+        """
+        m, far = self.m, self.nodes + 1
+        distance = np.full(self.nodes, far, dtype=np.int64)
+        frontier = np.flatnonzero(spare < 0)
+        distance[frontier] = step = 0
+        while len(frontier) and np.any(distance[spare > 0] == far):
+            step += 1
+            back = self._list_leaving(frontier)
+            back = back[room[np.where(back < m, back + m, back - m)]]
+            there = self.target[back]
+            there = there[distance[there] == far]
+            distance[there] = step
+            frontier = np.unique(there)
+        return distance
+
+    def cancel_cycles(self, budget: int) -> None:
         """Cancels cycles of negative cost until there are none, or the budget is spent."""
-        length = self._length(np.arange(self.m)).ravel()
+        length = self._compute_lengths(np.arange(self.m)).ravel()
         label, via = np.zeros(self.nodes, dtype=np.int64), np.full(self.nodes, -1, dtype=np.int64)
         frontier, passes = np.arange(self.nodes), 0
         while len(frontier) and budget > 0:
-            some = self.order if 3 * len(frontier) > self.nodes else self._leaving(frontier)
+            some = self.order if 3 * len(frontier) > self.nodes else self._list_leaving(frontier)
             budget -= len(some)
             reach, target = label[self.source[some]] + length[some], self.target[some]
             better = reach < label[target]
@@ -162,42 +181,41 @@ class _Search:
             frontier = np.flatnonzero(fell)
             passes += 1
             if passes % _PASSES == 0 and len(frontier):
-                on_cycle = self._on_cycles(via)
-                changed = self._cancel(on_cycle, via)
+                on_cycle = self._find_nodes_on_cycles(via)
+                changed = self._cancel_found(on_cycle, via)
                 via[on_cycle] = -1
-                length[changed], length[changed + self.m] = self._length(changed)
+                length[changed], length[changed + self.m] = self._compute_lengths(changed)
                 frontier = np.union1d(frontier, np.concatenate([self.tail[changed], self.head[changed]]))
 
-    def _length(self, some: IntArray) -> IntArray:
-        """(2, n) cost of one more unit on arcs (n,) and of one less; far where there is no room for it."""
-        flow, cost, first, last = self.flow[some], self.cost[some], self.first[some], self.last[some]
+    def _compute_lengths(self, some: IntArray) -> IntArray:
+        """(2, n) cost of one more unit on the arcs (n,), and of one less; `_FAR` where there is no room for it."""
+        flow, cost, window = self.flow[some], self.cost[some], Window(self.first[some], self.last[some])
 
-        def step(flow: IntArray) -> IntArray:
-            """Excess at flow + 1 minus excess at flow."""
-            change = np.where(flow < first, flow - first, np.maximum(flow + 1 - last, 0))
-            return WINDOW * np.clip(change, -_STEEPEST, _STEEPEST)
+        def price_next(flow: IntArray) -> IntArray:
+            """What the window costs more at flow + 1 than at flow."""
+            return WINDOW * np.clip(window.next_excess(flow), -_STEEPEST, _STEEPEST)
 
-        more = np.where(flow < self.high[some], cost + step(flow), _FAR)
-        less = np.where(flow > 0, -cost - step(flow - 1), _FAR)
+        more = np.where(flow < self.high[some], cost + price_next(flow), _FAR)
+        less = np.where(flow > 0, -cost - price_next(flow - 1), _FAR)
         return np.stack([more, less])
 
-    def _leaving(self, nodes: IntArray) -> IntArray:
-        """Residual arcs that leave the nodes, with and without room."""
+    def _list_leaving(self, nodes: IntArray) -> IntArray:
+        """Residual arcs that leave the nodes, node by node, with and without room."""
         begin, number = self.starts[nodes], self.starts[nodes + 1] - self.starts[nodes]
         ends = np.cumsum(number)
         total = int(ends[-1]) if len(ends) else 0
         return self.order[np.arange(total) + np.repeat(begin - ends + number, number)]
 
-    def _on_cycles(self, via: IntArray) -> IntArray:
-        """Nodes that the labels' arcs, followed backwards, come back to."""
+    def _find_nodes_on_cycles(self, via: IntArray) -> IntArray:
+        """Nodes on cycles of the labels' arcs: following `via` backwards often enough ends on a cycle, if there is one."""
         jump = np.where(via >= 0, self.source[via], np.arange(self.nodes))
         for _ in range(self.nodes.bit_length()):
             jump = jump[jump]
         found = np.unique(jump)
         return found[via[found] >= 0]
 
-    def _cancel(self, on_cycle: IntArray, via: IntArray) -> IntArray:
-        """Sends one unit round each of these cycles, if that still pays; the arcs whose flow changed."""
+    def _cancel_found(self, on_cycle: IntArray, via: IntArray) -> IntArray:
+        """Sends one unit round each of these cycles, if that still saves cost, and returns the arcs whose flow changed."""
         done: set[int] = set()
         changed: set[int] = set()
         for start in on_cycle.tolist():
@@ -206,12 +224,12 @@ class _Search:
                 done.add(node)
                 path.append(int(via[node]))
                 node = int(self.source[path[-1]])
-            if path and node == start and self._send(path):
+            if path and node == start and self._send_round(path):
                 changed.update(arc % self.m for arc in path)
         return np.array(sorted(changed), dtype=np.int64)
 
-    def _send(self, path: list[int]) -> bool:
-        """Sends one unit round a cycle, if there is room and that saves anything."""
+    def _send_round(self, path: list[int]) -> bool:
+        """Sends one unit round a cycle of residual arcs; False, and nothing done, where there is no room or nothing saved."""
         if not self._lists:
             self._lists = [row.tolist() for row in (self.high, self.cost, self.first, self.last, self.flow)]
         high, cost, first, last, flow = self._lists

@@ -16,12 +16,8 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.flows.network import Network
 from optassign.models.forced import Forced, prepare
-from optassign.models.greedy.augment import Exchange
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign.models.greedy.quotas import auction_pairs, deal_places
-from optassign.models.greedy.rounding import round_cells
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found
@@ -81,7 +77,7 @@ def snapshot(seed: int) -> ApplicationState:
     return state
 
 
-def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
+def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
     problem = to_arrays(state).problem
     written, forced = decomposition.write_out_pairs(problem)
@@ -93,17 +89,17 @@ def case_of(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
 
 
 @cache
-def batch_of(batch: int) -> tuple[Case, ...]:
+def make_batch(batch: int) -> tuple[Case, ...]:
     seeds = SEEDS[batch * BATCH : (batch + 1) * BATCH]
-    random_ones = tuple(case_of(snapshot(seed), f"seed {seed}", pools=seed % 2 == 1) for seed in seeds)
-    return (*random_ones, *(case_of(tiny_state(seed), f"tiny seed {seed}", pools=seed % 2 == 1) for seed in seeds))
+    random_ones = tuple(make_case(snapshot(seed), f"seed {seed}", pools=seed % 2 == 1) for seed in seeds)
+    return (*random_ones, *(make_case(tiny_state(seed), f"tiny seed {seed}", pools=seed % 2 == 1) for seed in seeds))
 
 
 batches = pytest.mark.parametrize("batch", range(len(SEEDS) // BATCH))
 
 
-def broken(problem: Problem, placed: Placement) -> list[str]:
-    """Which of R1, R2 and R4 are not kept."""
+def list_broken_rules(problem: Problem, placed: Placement) -> list[str]:
+    """Which of R1, R2 and R4 an assignment breaks."""
     C = problem.C
     keys = placed.standby_keys(C)
     number = np.bincount(placed.standby_task, minlength=problem.T)
@@ -115,8 +111,8 @@ def broken(problem: Problem, placed: Placement) -> list[str]:
     return [rule for rule, kept in checks.items() if not kept]
 
 
-def broken_now(problem: Problem, placed: Placement) -> list[str]:
-    """Which of R3 and R5 are not kept."""
+def list_rules_broken_now(problem: Problem, placed: Placement) -> list[str]:
+    """Which of R3 and R5 an assignment breaks in this rebalance."""
     C = problem.C
     actives = np.arange(problem.T) * C + placed.active
     problem, forced = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
@@ -137,9 +133,9 @@ def is_balanced(problem: Problem, w: Windows, placed: Placement) -> bool:
 
 @batches
 def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
-    for case in batch_of(batch):
+    for case in make_batch(batch):
         plan = find_greedy_plan(case.problem, case.forced, case.windows)
-        assert broken(case.problem, plan) == [], case.name
+        assert list_broken_rules(case.problem, plan) == [], case.name
         if case.plan.placement is not None:
             assert is_balanced(case.problem, case.windows, plan), case.name
 
@@ -147,7 +143,7 @@ def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: in
 @batches
 def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     total = bounds = 0
-    for case in batch_of(batch):
+    for case in make_batch(batch):
         if case.plan.placement is None:
             continue
         work = plan_values(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.windows))["restore_work"]
@@ -160,9 +156,9 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
 def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
-    case = case_of(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
+    case = make_case(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
     plan = find_greedy_plan(case.problem, case.forced, case.windows)
-    assert broken(case.problem, plan) == []
+    assert list_broken_rules(case.problem, plan) == []
     assert is_balanced(case.problem, case.windows, plan)
     work, bound = plan_values(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
     assert bound <= work <= 1.05 * bound
@@ -175,13 +171,13 @@ def test_no_window_makes_a_plan_break_a_rule(seed: int) -> None:
     problem, forced = prepare(to_arrays(snapshot(seed)).problem)
     given = compute_windows(problem)
 
-    def spoiled(window: Window) -> Window:
+    def spoil(window: Window) -> Window:
         low = np.maximum(window.low + rng.integers(-3, 4, window.low.shape), 0)
         return Window(low, low + rng.integers(0, 3, low.shape))
 
     names = [f.name for f in fields(given)]
-    spoilt = replace(given, **{name: spoiled(getattr(given, name)) for name in names if rng.random() < 0.6})
-    assert broken(problem, find_greedy_plan(problem, forced, spoilt)) == []
+    spoilt = replace(given, **{name: spoil(getattr(given, name)) for name in names if rng.random() < 0.6})
+    assert list_broken_rules(problem, find_greedy_plan(problem, forced, spoilt)) == []
     now = find_greedy_answer_now(problem, forced, spoilt)
     assert now is None or is_balanced(problem, spoilt, now)
 
@@ -196,7 +192,7 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
     now = find_greedy_answer_now(problem, forced, w)
     for placed in (find_greedy_plan(problem, forced, w), now):
         assert placed is not None
-        assert broken(problem, placed) == []
+        assert list_broken_rules(problem, placed) == []
         assert not tasks or is_balanced(problem, w, placed)
 
 
@@ -205,10 +201,10 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 
 @batches
 def test_an_answer_at_once_keeps_all_rules_and_is_found_wherever_the_flows_find_one(batch: int) -> None:
-    for case in batch_of(batch):
+    for case in make_batch(batch):
         now = find_greedy_answer_now(case.problem, case.forced, case.windows)
         if now is not None:
-            assert broken(case.problem, now) + broken_now(case.problem, now) == [], case.name
+            assert list_broken_rules(case.problem, now) + list_rules_broken_now(case.problem, now) == [], case.name
             assert is_balanced(case.problem, case.windows, now), case.name
         assert (now is None) == (case.now is None), case.name
 
@@ -230,18 +226,18 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
 @batches
 def test_actives_of_a_rebalance_have_hardly_more_excess_than_the_least(batch: int) -> None:
     total = least = 0
-    for case in batch_of(batch):
+    for case in make_batch(batch):
         plan = find_greedy_plan(case.problem, case.forced, case.windows)
         answer = rebalance(case.problem, case.windows, plan, choose_greedy_actives).answer
         best = rebalance(case.problem, case.windows, plan, find_least_excess_actives).answer
-        assert broken(case.problem, answer) + broken_now(case.problem, answer) == [], case.name
-        mine, theirs = active_excess(case, answer), active_excess(case, best)
+        assert list_broken_rules(case.problem, answer) + list_rules_broken_now(case.problem, answer) == [], case.name
+        mine, theirs = compute_active_excess(case, answer), compute_active_excess(case, best)
         assert theirs <= mine <= theirs + max(3, theirs // 10), case.name
         total, least = total + mine, least + theirs
     assert total <= 1.01 * least
 
 
-def active_excess(case: Case, placed: Placement) -> int:
+def compute_active_excess(case: Case, placed: Placement) -> int:
     active, stateful, _, group_active, _ = case.windows.excess(count_copies(case.problem, placed))
     return active + stateful + group_active
 
@@ -250,83 +246,6 @@ def test_actives_need_a_column_for_every_task() -> None:
     problem, _ = prepare(to_arrays(generate("steady", 20, 4)).problem)
     nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
     assert choose_greedy_actives(problem, compute_windows(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
-
-
-# ------------------------------------------------------------------------------------------------------------------ tools
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_an_exchange_ends_at_the_optimum(seed: int) -> None:
-    """Workers to jobs, each job with its window: what the exchange makes of any start is what the flow finds."""
-    rng = np.random.default_rng(seed)
-    workers, jobs = 30, 6
-    cost = rng.integers(0, 50, (workers, jobs))
-    low = rng.integers(0, 6, jobs)
-    high = low + rng.integers(0, 4, jobs)
-    network = Network(1)
-    left, right, sink = network.add_nodes(workers), network.add_nodes(jobs), network.add_nodes(1)
-    network.add_supply(left, 1)
-    network.add_supply(sink, -workers)
-    network.add_arcs(np.repeat(left, jobs), np.tile(right, workers), 1, cost={0: cost.ravel()})
-    network.add_arcs(right, np.repeat(sink, jobs), high, low=low)
-    best = network.solve()
-
-    start = rng.integers(0, jobs, workers)
-    net = Exchange()
-    left, right, sink = net.add_nodes(workers), net.add_nodes(jobs), net.add_nodes(1)
-    chosen = (start[:, None] == np.arange(jobs)).ravel()
-    on = net.add_arcs(np.repeat(left, jobs), np.tile(right, workers), chosen, high=1, cost=cost.ravel())
-    number = np.bincount(start, minlength=jobs)
-    net.add_arcs(right, np.repeat(sink, jobs), number, window=Window(low, high))
-    flow = net.improved(1_000_000)[on].reshape(workers, jobs)
-    assert np.all(flow.sum(axis=1) == 1)
-    inside = bool(np.all((flow.sum(axis=0) >= low) & (flow.sum(axis=0) <= high)))
-    assert inside == (best is not None)
-    if best is not None:
-        assert int((flow * cost).sum()) == best.bounds[0]
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_rounding_meets_rows_and_columns_that_can_be_met(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    optional = rng.random((5, 12)) < 0.7
-    some = optional & (rng.random((5, 12)) < 0.5)
-    slack = rng.integers(0, 2, 12)
-    taken = round_cells(optional, rng.integers(0, 9, (5, 12)), some.sum(axis=1), some.sum(axis=0) - slack, some.sum(axis=0))
-    assert not np.any(taken & ~optional)
-    assert np.array_equal(taken.sum(axis=1), some.sum(axis=1))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_dealing_gives_every_task_different_clients(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    tasks, clients = np.sort(rng.choice(100, 20, replace=False)), 9
-    need = rng.integers(1, 4, 20)
-    places = np.bincount(np.concatenate([rng.choice(clients, n, replace=False) for n in need]), minlength=clients)
-    forbidden = np.sort(tasks * clients + rng.integers(0, clients, 20))
-    keys, lost = deal_places(tasks, need, places, forbidden)
-    assert len(np.unique(keys)) == len(keys)
-    assert not np.isin(keys, forbidden).any()
-    given = np.bincount(np.searchsorted(tasks, np.concatenate([keys // clients, lost])), minlength=20)
-    assert np.array_equal(given, need)
-    assert np.all(np.bincount(keys % clients, minlength=clients) <= places)
-
-
-def test_an_auction_gives_places_to_those_that_lose_most_without_them() -> None:
-    """Tasks 0 and 1 both like client 0 best, which has one place: task 1 has no other place that is worth much."""
-    worth = np.array([100, 90, 80, 10])
-    task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    room, none = np.array([1, 1]), np.zeros(2, dtype=np.int64)
-    assert auction_pairs(worth, task, 1, none, client, room, client, room).tolist() == [False, True, True, False]
-
-
-def test_an_auction_heeds_what_a_task_must_have() -> None:
-    """Both tasks hold a copy on either client; each client can keep one, and each task must keep one."""
-    worth = np.array([100, 100, 10, 10])
-    task, client = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    room = np.array([1, 1])
-    taken = auction_pairs(worth, task, 2, np.array([1, 1]), client, room, client, room)
-    assert np.bincount(task[taken], minlength=2).tolist() == [1, 1]
 
 
 # -------------------------------------------------------------------------------------------------------------- no solver

@@ -1,0 +1,1 @@
+"""What `weighted_shards` is made of: weights, the routing table, and the moves of one rebalance."""
