@@ -12,6 +12,7 @@ BENCH_ARGS ?=
 
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 PIP := -m pip --quiet --disable-pip-version-check
 WHEEL := build/wheel
 WHEEL_BIN := $(WHEEL)/venv/bin
@@ -19,7 +20,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format java bench clean
+.PHONY: help setup demo test test-wheel lint format docs java bench clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -75,6 +76,16 @@ format: $(READY)  ## put the sources into shape; those in Java only where Maven 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	if command -v mvn > /dev/null; then mvn -q -B -f java/pom.xml spotless:apply; fi
+
+docs: $(DOCS_READY)  ## the site, in build/site; a dead link fails. To look at it: python3 -m http.server -d build/site
+	@mkdir -p build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict > build/site.log 2>&1 || { cat build/site.log; exit 1; }
+	@echo "build/site"
+
+$(DOCS_READY): $(READY)
+	@echo "Setting up what builds the site (once)"
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[docs]'
+	@touch $@
 
 # The stamp tells optassign/assignors/baselines/jvm.py that it need not build again.
 java:  ## the Java modules; needs a JDK 17 or later and Maven

@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere, and so does every citation of a page: in code, schemas, Java and the pages.
+"""Links between the pages lead somewhere, and so do citations of a page: in code, schemas, Java and the pages.
 
 A citation is the page's path from the top of the repository, and where it is about one section, its heading in quotes:
 `docs/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/rules.md, "R3"`.
@@ -19,12 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "java").glob("**/*.md")])
 SOURCES = sorted(
     [
-        *(file for folder in ("optassign", "models", "benchmarks", "tests", "docs") for file in (ROOT / folder).rglob("*.py")),
+        *(file for folder in ("optassign", "models", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py")),
         *(ROOT / "java").rglob("src/**/*.java"),
         *(ROOT / "docs" / "schema").glob("*.json"),
         ROOT / "Makefile",
         ROOT / "pyproject.toml",
-        *ROOT.glob("mkdocs.yml"),
     ]
 )
 _FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2", re.MULTILINE | re.DOTALL)
@@ -91,6 +90,12 @@ def test_paths_in_pages_exist(page: Path) -> None:
     paths = _PATH.findall(_FENCED.sub("", page.read_text(encoding="utf-8")))
     built = [path for path in paths if "/target/" in path]
     assert [path for path in paths if path not in built and not (ROOT / path).exists()] == []
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = set(re.findall(r"^ +- .*?: ([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    assert pages - menu == set()
 
 
 def test_citations_lead_somewhere() -> None:
