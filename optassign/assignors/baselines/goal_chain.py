@@ -45,7 +45,7 @@ from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
-from optassign.models.values import plan_values
+from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.case import Case
@@ -55,6 +55,8 @@ from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 
 NAME = "goal-chain"
+_KNOWN = frozenset(goal.name for goal in FLOW_ORDER)
+"""The goals of the plan that have a class of their own in chain/."""
 _MOST_PASSES = 6
 """Passes of the whole chain; with what they leave over the next rebalance goes on."""
 _PATIENCE_NOW = 10
@@ -90,7 +92,7 @@ class GoalChainMethod(Method):
         self._start = own if own is not None else find_surviving(arrays)
         self._searched: Windows | None = None
         """The windows for which `_start` is what the search found."""
-        self._goals = tuple(name for name, goal in arrays.order.goals.items() if not goal.is_configured)
+        self._goals = tuple(name for name in arrays.order.names if name in _KNOWN)
 
     def find_balanced_now(self, case: Case) -> Found:
         """The chain with R3 and R5 among the hard goals; nothing where a window is not met."""

@@ -1,0 +1,87 @@
+"""What a snapshot asks for and an assignor does not do, its report says: every goal × every assignor, always."""
+
+from __future__ import annotations
+
+import pytest
+from judging import snapshot
+
+from optassign.assignor import assign, names_without_jdk
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.goals.order import UNSERVED, WEIGHTED_COST
+from optassign.goals.registry import find_plan_goals
+from optassign.solving import flow_method
+
+GOALS = tuple(find_plan_goals())
+DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)
+SERVED = {"cp-sat": (*GOALS, WEIGHTED_COST), "goal-chain": DEFAULT}
+"""Whoever is not named here does none of the goals that a snapshot asks for: greedy and the baselines have an order of their own."""
+
+
+def asking_for(goal: str) -> ApplicationState:
+    """A scale-out whose options ask for one goal, with racks, tags and weights for those that need them."""
+    state = generate("scale-out", 24, 5, 1, racks=3, weights=0.5, seed=2)
+    options = {"preset": "weighted"} if goal == WEIGHTED_COST else {"goals": (goal,)}
+    configs = {"rack_aware_assignment_tags": ("zone",), "rack_aware_assignment_strategy": "min_traffic"}
+    return state.model_copy(
+        update={"options": state.options.model_copy(update=options), "configs": state.configs.model_copy(update=configs)}
+    )
+
+
+def list_unserved(answer: TaskAssignment) -> list[str]:
+    """The goals that notes say were not served."""
+    notes = (note.removeprefix(UNSERVED) for note in answer.report.notes if note.startswith(UNSERVED))
+    return [note.partition(":")[0] for note in notes]
+
+
+@pytest.mark.parametrize("assignor", names_without_jdk())
+@pytest.mark.parametrize("goal", [*GOALS, WEIGHTED_COST])
+def test_a_goal_is_served_or_the_report_says_that_it_is_not(goal: str, assignor: str) -> None:
+    given = assign(asking_for(goal), assignor)
+    is_served = goal in SERVED.get(assignor, ())
+    assert list_unserved(given) == ([] if is_served else [goal])
+    if is_served:
+        assert goal in [row.name for row in given.report.goals]
+
+
+@pytest.mark.parametrize("assignor", names_without_jdk())
+@pytest.mark.parametrize("goal", [goal for goal in GOALS if goal not in DEFAULT])
+def test_so_it_is_where_a_goal_joins_by_itself(goal: str, assignor: str) -> None:
+    asked = asking_for(goal)
+    state = asked.model_copy(update={"options": asked.options.model_copy(update={"goals": None})})
+    assert (goal in list_unserved(assign(state, assignor))) == (goal not in SERVED.get(assignor, ()))
+
+
+@pytest.mark.parametrize("assignor", names_without_jdk())
+def test_the_default_order_needs_no_word(assignor: str) -> None:
+    assert list_unserved(assign(generate("scale-out", 24, 5, 1, seed=2), assignor)) == []
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_nobody_serves_what_the_snapshot_does_not_tell(assignor: str) -> None:
+    """Racks of some clients and of no partition are known."""
+    clients = {"a": {"active": "0_0 0_1", "rack": "r1"}, "b": {}}
+    tasks = dict.fromkeys(("0_0", "0_1"), "unlogged")
+    given = assign(snapshot(tasks, clients, rack_aware_assignment_strategy="min_traffic"), assignor)
+    assert list_unserved(given) == ["rack_traffic"]
+    assert assignor == "greedy" or any("racks of some clients are not known" in note for note in given.report.notes)
+
+
+def test_racks_of_partitions_that_are_not_known_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = {"a": {"active": "0_0 0_1", "rack": "r1"}, "b": {"rack": "r2"}}
+    given = assign(snapshot(dict.fromkeys(("0_0", "0_1"), "unlogged"), clients, rack_aware_assignment_strategy="min_traffic"))
+    assert list_unserved(given) == ["rack_traffic"]
+
+
+@pytest.mark.parametrize("goal", ["load", "active_moves", WEIGHTED_COST])
+def test_what_is_too_large_for_the_joint_model_is_said(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    assert list_unserved(assign(asking_for(goal))) == [goal]
+
+
+@pytest.mark.parametrize("goal", ["load", "active_moves", WEIGHTED_COST])
+def test_so_is_what_greedy_left_out_for_want_of_time(goal: str) -> None:
+    given = assign(asking_for(goal), time_limit=0.0)
+    assert given.report.termination.reason == "limit"
+    assert list_unserved(given) == [goal]

@@ -1,0 +1,85 @@
+"""The walks of docs/extending.md can be walked: each is done in a copy of the project, block by block, and its tests run there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.source, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "extending.md"
+_STEP = re.compile(r"^\*\*`([^`]+)`\*\*|^```(python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WALKS = {
+    "A goal": ("tests/goals/test_zone_load.py", "tests/goals/test_unserved.py", "tests/formats/test_schema.py"),
+    "A rule": ("tests/judging/test_r12.py",),
+    "An assignor": ("tests/assignors/baselines/test_round_robin.py", "tests/goals/test_unserved.py"),
+}
+
+
+def steps(heading: str) -> Iterator[tuple[str, str, str]]:
+    """(file, `python` or `diff`, text) of each block of a walk."""
+    text = PAGE.read_text(encoding="utf-8")
+    walk = text[text.index(f"\n## {heading}\n") :]
+    walk = walk[: walk.index("\n## ", 5)]
+    file = ""
+    for step in _STEP.finditer(walk):
+        if step[1]:
+            file = step[1]
+        else:
+            yield file, step[2], step[3]
+
+
+def patched(text: str, diff: str) -> str:
+    """The text after a block of lines with ' ', '-' or '+' before them; what they show must be there once."""
+    lines = diff.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    if before.startswith(("def ", "### ")):  # the line moves down: it stands in the block before and after what is new
+        before = before[: len(before) // 2]
+        after = after[len(before) :]
+    assert text.count(before) == 1, f"found {text.count(before)} times:\n{before}"
+    return text.replace(before, after)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The project without what builds leave behind."""
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "target", "*.egg-info")
+    shutil.copytree(ROOT, tmp_path / "copy", symlinks=True, ignore=ignored)
+    return tmp_path / "copy"
+
+
+@pytest.mark.parametrize("heading", WALKS)
+def test_a_walk_can_be_walked(heading: str, copy: Path) -> None:
+    touched = set()
+    for file, kind, text in steps(heading):
+        path = copy / file
+        touched.add(file)
+        if kind == "python":
+            assert not path.exists(), file
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.write_text(patched(path.read_text(encoding="utf-8"), text), encoding="utf-8")
+    assert len(touched) == 4
+    run(copy, "-c", f"import sys, optassign; assert optassign.__file__.startswith({str(copy)!r}), optassign.__file__")
+    run(copy, "-m", "optassign.schema", "docs/schema")
+    run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WALKS[heading])
+    changed = sorted(file for file in touched if file.endswith(".py"))
+    run(copy, "-m", "ruff", "check", *changed)
+    run(copy, "-m", "ruff", "format", "--check", *changed)
+
+
+def run(copy: Path, *arguments: str) -> None:
+    """Run Python in the copy; its own packages come before those that are installed."""
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, *arguments]
+    result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"{' '.join(arguments)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
