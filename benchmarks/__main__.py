@@ -32,10 +32,12 @@ A module is imported when its study is run: some need a Kafka client, the servic
 def main() -> int:
     """Run studies and print their tables; 1 if a study found something that is not as it should be."""
     parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks")
-    # argparse checks the empty list of no names, too, so it has to be one of the choices.
-    parser.add_argument("studies", nargs="*", choices=[*STUDIES, []], help="which; all if none is named")
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"{', '.join(STUDIES)}; all if none is named")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
     arguments = parser.parse_args()
+    for name in arguments.studies:
+        if name not in STUDIES:
+            parser.error(f"STUDY: found {name!r}; allowed: {', '.join(STUDIES)}")
     failed = False
     for name in arguments.studies or STUDIES:
         machine, start = describe_machine(), time.perf_counter()

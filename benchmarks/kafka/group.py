@@ -107,7 +107,7 @@ class Group:
         """Stream threads that died, in all instances ever started here, one line each."""
         return [death for each in self._all_instances() for death in each.deaths]
 
-    def restored(self) -> int:
+    def count_restored(self) -> int:
         """Records that all instances ever started here have read from changelogs."""
         statuses = [each.status() for each in self._all_instances()]
         return sum(status.restored_active + status.restored_standby for status in statuses)

@@ -98,7 +98,7 @@ class Sweep(Frozen):
     dense: bool = False
     limits: SweepLimits = SweepLimits()
 
-    def chosen(self, kafka: bool = False) -> tuple[str, ...]:
+    def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
         """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
         found = self.assignors if self.assignors is not None else names_without_jdk()
         return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))

@@ -33,7 +33,7 @@ def specs() -> list[Spec]:
     ]
 
 
-def rebalances_allowed(state: ApplicationState, first: TaskAssignment) -> int:
+def count_allowed_rebalances(state: ApplicationState, first: TaskAssignment) -> int:
     """The rebalances that a convergence may take, from its first answer.
 
     2 + ceil(cold copies of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
@@ -72,7 +72,7 @@ def run() -> tuple[str, list[str]]:
     missed: list[str] = []
     for spec in specs():
         state = spec.generate()
-        allowed = rebalances_allowed(state, assign(state, "cp-sat"))
+        allowed = count_allowed_rebalances(state, assign(state, "cp-sat"))
         for keep_state in (False, True):
             start = time.perf_counter()
             cp_sat = converge(state, "cp-sat", keep_state=keep_state)

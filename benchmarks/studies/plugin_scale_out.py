@@ -62,7 +62,7 @@ def _play(name: str, group: Group) -> tuple[object, ...]:
     group.start("a", "b")
     _await_rest(group)
     group.load.await_accounted()
-    generation, restored, start = group.generation, group.restored(), time.monotonic()
+    generation, restored, start = group.generation, group.count_restored(), time.monotonic()
     group.start("c")
     group.await_complete(after=generation)
     active = _await_rest(group)
@@ -73,7 +73,7 @@ def _play(name: str, group: Group) -> tuple[object, ...]:
         group.generation - generation,
         sum(moves.values()),
         sum(times for task, times in moves.items() if task.startswith("0_")),
-        group.restored() - restored,
+        group.count_restored() - restored,
         round(seconds),
         " / ".join(str(len(tasks)) for tasks in active.values()),
     )

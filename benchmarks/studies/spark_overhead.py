@@ -53,12 +53,12 @@ def run() -> tuple[str, list[str]]:
     """The table; none of its figures counts as wrong."""
     rows: list[tuple[object, ...]] = []
     for sweep in _SWEEPS:
-        todo = sweep.rows(sweep.chosen())
+        todo = sweep.rows(sweep.list_assignors())
         number = len(todo)
         loop, loops = _time_loops(todo, 1), _time_loops(todo, 2)
         one, two = _time_spark(sweep, 1), _time_spark(sweep, 2)
         each, overhead = 1000 * loop / number, 1000 * (one - loop) / number
-        (tasks, clients), (assignor,) = sweep.sizes[0], sweep.chosen()
+        (tasks, clients), (assignor,) = sweep.sizes[0], sweep.list_assignors()
         what = f"{tasks:,} × {clients:,}, {assignor}"
         rows.append((what, number, loop, loops, one, two, each, overhead, loop / loops, one / two))
     return to_markdown(_HEAD, rows), []
@@ -91,7 +91,7 @@ def _time_spark(sweep: Sweep, cores: int) -> float:
 
 
 def _time_sweep(spark: SparkSession, folder: str, sweep: Sweep) -> float:
-    asked = Run("sweep", sweep.name, sweep.chosen(), sweep.limits.limits(), sweep)
+    asked = Run("sweep", sweep.name, sweep.list_assignors(), sweep.limits.limits(), sweep)
     start = time.perf_counter()
     run_sweep(spark, Storage(spark, str(Path(folder))), asked)
     return time.perf_counter() - start

@@ -1,1 +1,1 @@
-"""What judges an answer: rules, balance, measures, comparisons, explanations. No solver, no arrays."""
+"""Judging an answer: rules, balance, measures, comparisons, explanations. No solver, no arrays."""

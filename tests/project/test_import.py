@@ -22,7 +22,8 @@ def test_packages_import_under_their_own_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["formats.state", "formats.assignment", "judging.validation", "judging.metrics", "judging.explain"]
+    "name",
+    ["formats.state", "formats.assignment", "judging.validation", "judging.metrics", "judging.explain", "judging.comparison"],
 )
 def test_what_judges_an_answer_needs_no_solver(name: str) -> None:
     loaded = loaded_after(f"import optassign.{name}")

@@ -120,8 +120,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     sweep = Sweep(
         name="one", shapes=("restart", "steady"), sizes=((12, 3), (20, 4)), assignors=("cp-sat", "sticky"), converge_up_to=20
     )
-    run = Run("sweep", "one", sweep.chosen(), Limits(), sweep)
-    other = Run("sweep", "two", sweep.chosen(), Limits(time_limit=5.0), sweep)
+    run = Run("sweep", "one", sweep.list_assignors(), Limits(), sweep)
+    other = Run("sweep", "two", sweep.list_assignors(), Limits(time_limit=5.0), sweep)
     for each in (run, other):
         each.save(storage)
     with pytest.raises(InputError, match="found 2 runs; allowed: --run with one of one-"):

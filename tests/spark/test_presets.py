@@ -67,8 +67,8 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
 
 def test_all_assignors_take_part_that_need_no_jdk(tmp_path: Path) -> None:
     sweep = read(FINE, tmp_path)
-    assert set(sweep.chosen()) == set(names_without_jdk())
-    assert set(sweep.chosen(kafka=True)) == set(names())
+    assert set(sweep.list_assignors()) == set(names_without_jdk())
+    assert set(sweep.list_assignors(kafka=True)) == set(names())
 
 
 def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> Non
 
 
 def test_the_longest_begin_first() -> None:
-    rows = PRESETS["paper"].rows(PRESETS["paper"].chosen())
+    rows = PRESETS["paper"].rows(PRESETS["paper"].list_assignors())
     assert rows[0][0].tasks == 10_000
     assert rows[-1][0].tasks == 100
-    assert len(rows) == 5 * 4 * 3 * len(PRESETS["paper"].chosen())
+    assert len(rows) == 5 * 4 * 3 * len(PRESETS["paper"].list_assignors())
 
 
 def test_the_command_line_tells_all_presets() -> None:

@@ -64,7 +64,7 @@ def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[
 @pytest.fixture(scope="module")
 def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("swept")
-    out, err = wait_for_end(run(folder, cluster.master, *SWEEP.chosen()))
+    out, err = wait_for_end(run(folder, cluster.master, *SWEEP.list_assignors()))
     assert "7 rows solved, 7 are there" in err
     assert out.startswith("tiny-")
     return folder / "out"
@@ -109,7 +109,7 @@ def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSe
 
 
 def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
-    _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.chosen()), code=2)
+    _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.list_assignors()), code=2)
     assert "allowed: `optassign benchmark resume" in err
 
 

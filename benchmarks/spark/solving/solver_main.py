@@ -61,7 +61,7 @@ def _do_job(job: Job, say: Callable[[Message], None]) -> None:
         with _LimitedMemory(job.limits.memory_limit):
             state, about, recorded = _make_snapshot(job)
     except MemoryError:
-        say(Unreadable(_over_limit(job), "out-of-memory"))
+        say(Unreadable(_describe_limit(job), "out-of-memory"))
         return
     except (InputError, NotBalancedError, ValueError) as error:
         say(Unreadable(_to_line(error)))
@@ -106,7 +106,7 @@ def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Call
         with _LimitedMemory(limit):
             work()
     except MemoryError:
-        say(Failed(name, "out-of-memory", _over_limit(job)))
+        say(Failed(name, "out-of-memory", _describe_limit(job)))
     except Exception as error:  # an assignor may raise anything; it becomes the error of the row
         say(Failed(name, "failed", _to_line(error)))
 
@@ -128,7 +128,7 @@ class _LimitedMemory:
         resource.setrlimit(resource.RLIMIT_AS, self._before)
 
 
-def _over_limit(job: Job) -> str:
+def _describe_limit(job: Job) -> str:
     return f"more than {job.limits.memory_limit} MiB of address space"
 
 

@@ -105,7 +105,7 @@ def _run(arguments: Namespace) -> int:
     if chosen:
         sweep = sweep.model_copy(update={"assignors": chosen})
     limits = _with_limits(arguments, sweep.limits.limits())
-    run = Run("sweep", sweep.name, sweep.chosen(arguments.kafka), limits, sweep, registered=registered)
+    run = Run("sweep", sweep.name, sweep.list_assignors(arguments.kafka), limits, sweep, registered=registered)
     _check_kafka(run.assignors)
     with _session(arguments) as (spark, storage, progress):
         if run.exists(storage):
