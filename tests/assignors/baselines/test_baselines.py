@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging import random_case
+from answers_as_text import describe, running
+from judging import random_case, snapshot
 from tiny import tiny_state
 
 from optassign import assignor as assignors
@@ -62,6 +63,8 @@ def cases() -> dict[str, ApplicationState]:
         "more clients than tasks": generate("scale-out", 3, 9, 2, stateless=0.0, seed=11),
         "stateless only": generate("scale-in", 12, 4, 1, stateless=1.0, seed=12),
         "no tasks": generate("cold", 0, 3, 1),
+        "larger": generate("partial", 40, 7, 2, threads=(1, 3), seed=1),
+        "larger still": generate("scale-out", 60, 9, 1, seed=2),
     }
 
 
@@ -174,6 +177,15 @@ def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
         again = assign(after_restoration(state, first, keep_state=keep_state), name)
         moved = [(one, other) for one, other in zip(first.clients, again.clients, strict=True) if one.active != other.active]
         assert not moved, f"snapshot {number}: {moved[0]}"
+
+
+@pytest.mark.parametrize("name", ["goal-chain", "weighted-shards"])
+def test_nothing_to_do(name: str) -> None:
+    assert describe(assign(snapshot({}, {"a": {}, "b": {}}), name)) == {"a": "", "b": ""}
+    tasks = {"0_0": 1_000, "1_0": "stateless"}
+    assert describe(assign(snapshot(tasks, {"a": {}}, num_standby_replicas=1), name)) == {"a": "0_0 1_0"}
+    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
+    assert describe(assign(snapshot({"0_0": 1_000}, everybody), name)) == {"a": "0_0", "b": ""}
 
 
 @all_baselines

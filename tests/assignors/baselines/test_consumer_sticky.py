@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from answers_as_text import describe
 from judging import answer, snapshot
 
 from optassign.assignor import assign
@@ -10,13 +11,7 @@ from optassign.formats.state import ApplicationState
 
 
 def given(state: ApplicationState) -> dict[str, str]:
-    """What each client gets, as "active | standby"; nothing of either kind is left out."""
-    found = assign(state, "consumer-sticky")
-    assert all(not client.warmup and client.followup_rebalance_ms is None for client in found.clients)
-    return {
-        client.process_id: " ".join(client.active) + (f" | {' '.join(client.standby)}" if client.standby else "")
-        for client in found.clients
-    }
+    return describe(assign(state, "consumer-sticky"))
 
 
 def named(text: str) -> dict[str, str]:

