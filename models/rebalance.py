@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optassign.models.forced import Forced, exact_sum, prepare
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.results import Actives, Rebalanced
 from optassign.models.windows import Windows
 
@@ -55,7 +55,7 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     np.subtract.at(slots, problem.col_task[taken], 1)
     keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
-    answer = placement(chosen.active, keys, C)
+    answer = make_placement(chosen.active, keys, C)
     values = rebalance_values(problem, answer, plan)
     bounds = {"planned_copies": values["planned_copies"], "off_plan_restore_work": values["off_plan_restore_work"]}
     bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))

@@ -15,7 +15,7 @@ import numpy as np
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
-from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
@@ -323,7 +323,7 @@ def _previous(
     number = np.bincount(standby // C, minlength=T)
     if np.any(number[problem.logged] != problem.standbys):
         return None
-    return placement(active, standby, C)
+    return make_placement(active, standby, C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,4 +404,4 @@ def _whole(active: IntArray, standby: IntArray, standbys: int, logged: BoolArray
     number = np.bincount(standby // C, minlength=T)
     if np.any(active < 0) or np.any(number != np.where(logged, standbys, 0)) or np.isin(active, standby).any():
         return None
-    return placement(active % C, standby, C)
+    return make_placement(active % C, standby, C)

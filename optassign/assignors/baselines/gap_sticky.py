@@ -50,7 +50,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.models.problem import Problem, placement
+from optassign.models.problem import Problem, make_placement
 from optassign.solving.arrays import Arrays
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
@@ -96,7 +96,7 @@ class GapStickyAssignor(Baseline):
         notes = ["clients that drain are dealt tasks like any other"] if problem.draining.any() else []
         if unknown:
             notes.append(f"lags not known, taken for the whole changelog: {unknown}")
-        return Placed(placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=tuple(notes))
+        return Placed(make_placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=tuple(notes))
 
 
 class _Dealer:

@@ -219,7 +219,7 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
     last: tuple[float, dict[str, str]] | None = None
     for _ in range(40):
         found = assign(state, NAME)
-        now = squares(state, found), {client: text.rstrip("!") for client, text in describe(found).items()}
+        now = sum_squares(state, found), {client: text.rstrip("!") for client, text in describe(found).items()}
         if last is not None:
             assert now[0] < last[0] + 1e-6
         last = now
@@ -229,7 +229,7 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
     pytest.fail("40 rebalances and no end")
 
 
-def squares(state: ApplicationState, found: TaskAssignment) -> float:
+def sum_squares(state: ApplicationState, found: TaskAssignment) -> float:
     """Of the counts of copies on each client, and of each subtopology on each client, as the weights weigh them."""
     total = 0.0
     for client in found.clients:
