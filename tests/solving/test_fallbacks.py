@@ -102,7 +102,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     """This rebalance's flow says that every task is active on the first client, whoever has its state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    monkeypatch.setattr(cp_sat_methods, "least_excess_actives", all_on_the_first)
+    monkeypatch.setattr(cp_sat_methods, "find_least_excess_actives", all_on_the_first)
     with caplog.at_level(logging.ERROR):
         given = assign(state, "cp-sat")
     assert validate(state, given) == []
@@ -122,7 +122,7 @@ def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatc
         broken = replace(found.placement, active=np.zeros_like(found.placement.active))
         return replace(found, placement=broken)
 
-    monkeypatch.setattr(decomposition, "balanced_now", lies)
+    monkeypatch.setattr(decomposition, "find_balanced_now", lies)
     given = assign(state, "cp-sat")
     assert validate(state, given) == []
     assert the_same_copies(given, greedy)
@@ -171,7 +171,7 @@ def test_where_nothing_is_balanced_the_least_excess_will_do(assignor: str, monke
     impossible = Found(None, impossible=True)
     state = generate("scale-out", 16, 4, 1, seed=3)
     if assignor == "cp-sat":
-        for name in ("balanced_now", "balanced_plan"):
+        for name in ("find_balanced_now", "find_balanced_plan"):
             monkeypatch.setattr(decomposition, name, lambda *_: replace(impossible, bounds={}))
     else:
         from optassign.assignors import greedy

@@ -117,4 +117,5 @@ def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:
 
 
 def _list_notes(response: dict[str, Any]) -> tuple[str, ...]:
+    """Kafka's version, and what the runner could not take into account."""
     return (f"Kafka {response['version']}", *response["notes"])

@@ -149,10 +149,12 @@ class _Rebalance:
         return HashTable.of(order, self._task_hashes, capacity_of_copy(len(order)))
 
     def _assign_active(self, task: int, client: int) -> None:
+        """Gives a client the active copy of a task."""
         self.active[task] = client
         self._assign(task, client)
 
     def _assign(self, task: int, client: int) -> None:
+        """Counts a copy of a task on a client."""
         self._on[task].append(client)
         self._tasks[client] |= 1 << task
         self._number[client] += 1
