@@ -55,7 +55,7 @@ class Placement:
         )
 
 
-def placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
+def make_placement(active: IntArray, standby_keys: IntArray, clients: int) -> Placement:
     """A placement from the actives and the standbys' keys in any order."""
     keys = np.sort(np.asarray(standby_keys, dtype=np.int64))
     return Placement(np.asarray(active, dtype=np.int64), keys // clients, keys % clients)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optassign.models.forced import Forced, exact_sum, prepare
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.results import Actives, Rebalanced
 from optassign.models.windows import Windows
 
@@ -32,7 +32,7 @@ ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | Non
 
 def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool = False) -> Rebalanced:
     """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
-    (`least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
+    (`find_least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)
@@ -57,7 +57,7 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     np.subtract.at(slots, problem.col_task[taken], 1)
     keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
-    answer = placement(chosen.active, keys, C)
+    answer = make_placement(chosen.active, keys, C)
     values = rebalance_values(problem, answer, plan)
     bounds = dict(values)
     bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))

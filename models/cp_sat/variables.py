@@ -15,7 +15,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from optassign.models.pooling import deal_pool
-from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 
 Expression = cp_model.LinearExpr | int
 
@@ -141,7 +141,7 @@ class Variables:
             assert keys is not None  # nothing is forbidden
             for key in keys:
                 active[key // p.C] = key % p.C
-        return placement(active, np.array(standby, dtype=np.int64), p.C)
+        return make_placement(active, np.array(standby, dtype=np.int64), p.C)
 
 
 def count_families(v: Variables) -> list[list[Expression]]:

@@ -24,7 +24,7 @@ import numpy as np
 from optassign.models.flows.actives import find_balanced_actives
 from optassign.models.flows.copies import BalancedCopies, find_balanced_copies
 from optassign.models.forced import Forced, prepare
-from optassign.models.problem import IntArray, Placement, Problem, placement
+from optassign.models.problem import IntArray, Placement, Problem, make_placement
 from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows
@@ -54,7 +54,7 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Fou
     if not problem.standbys:
         if relaxed.active is None:
             return Found(None, bounds=bounds)
-        return Found(placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
+        return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
     if relaxed.active is not None:
         around = _find_copies_around(problem, windows, relaxed.active, now=True)
         if around is not None:
@@ -149,7 +149,7 @@ def _find_copies_around(problem: Problem, windows: Windows, active: IntArray, *,
         if copies is None:
             return None
         if copies.keys is not None:
-            return placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
+            return make_placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
         problem, forced = prepare(problem.with_all_columns(copies.stuck))
     return None
 
@@ -168,4 +168,4 @@ def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *
         return None
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + actives.active[logged]
-    return placement(actives.active, np.setdiff1d(copies, keys, assume_unique=True), problem.C)
+    return make_placement(actives.active, np.setdiff1d(copies, keys, assume_unique=True), problem.C)

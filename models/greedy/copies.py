@@ -56,6 +56,7 @@ def choose_greedy_copies(
 
 
 def _make_terms(problem: Problem, forced: Forced, now: bool, must: IntArray | None) -> CopyTerms:
+    """The terms of the plan, or of this rebalance; `must`: keys of columns to be taken before all others."""
     keys = np.zeros(0, dtype=np.int64) if must is None else must
     return (CopyTerms.of_now if now else CopyTerms.of_plan)(problem, forced, np.isin(problem.col_keys, keys))
 

@@ -28,7 +28,7 @@ from optassign.models.greedy.actives import choose_actives, fill_unlogged, finis
 from optassign.models.greedy.copies import choose_greedy_copies
 from optassign.models.greedy.copy_terms import CopyTerms
 from optassign.models.greedy.relief import relieve_excess
-from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.results import Actives
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, count_actives, count_copies
@@ -42,7 +42,7 @@ _SECOND_TRY = 400
 def find_greedy_plan(problem: Problem, forced: Forced, windows: Windows) -> Placement:
     """A plan: R1, R2 and R4 hold; in the windows wherever that was found, of little restore work."""
     if not problem.T:
-        return placement(problem.group, problem.group, problem.C)
+        return make_placement(problem.group, problem.group, problem.C)
     keys = _place_lost_copies(problem, *choose_greedy_copies(problem, forced, windows, now=False))
     if not problem.standbys:
         return _plan_without_standbys(problem, windows, keys)
@@ -78,7 +78,7 @@ def _plan_without_standbys(problem: Problem, windows: Windows, keys: IntArray) -
     active = np.full(problem.T, -1, dtype=np.int64)
     active[keys // problem.C] = keys % problem.C
     active = finish_actives(problem, windows, options, fill_unlogged(problem, windows, active))
-    return placement(active, keys[:0], problem.C)
+    return make_placement(active, keys[:0], problem.C)
 
 
 def _make_placement(problem: Problem, keys: IntArray, active: IntArray) -> Placement:
@@ -88,7 +88,7 @@ def _make_placement(problem: Problem, keys: IntArray, active: IntArray) -> Place
     active = active.copy()
     outside = logged[~np.isin(logged * C + active[logged], keys)]
     active[outside] = keys[np.searchsorted(keys, outside * C)] % C
-    return placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
+    return make_placement(active, np.setdiff1d(keys, logged * C + active[logged], assume_unique=True), C)
 
 
 def _place_lost_copies(problem: Problem, keys: IntArray, lost: IntArray) -> IntArray:
@@ -126,7 +126,7 @@ def _plan_actives_first(problem: Problem, windows: Windows, plan: Placement) -> 
 def find_greedy_answer_now(problem: Problem, forced: Forced, windows: Windows) -> Placement | None:
     """An assignment that keeps R1 to R5 and all windows in this very rebalance, of few active moves; None if none was found."""
     if not problem.T:
-        return placement(problem.group, problem.group, problem.C)
+        return make_placement(problem.group, problem.group, problem.C)
     if _is_out_of_reach(problem, forced, windows):
         return None
     logged = np.flatnonzero(problem.logged)

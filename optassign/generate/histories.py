@@ -57,7 +57,7 @@ class History:
 
 
 def make_cold(s: Settings) -> History:
-    """All clients empty."""
+    """Nobody has run or held anything: all clients are empty."""
     nothing = np.zeros(0, dtype=np.int64)
     return History(np.full(int(s.topology.sizes.sum()), -1, dtype=np.int64), nothing, nothing, nothing)
 
@@ -73,7 +73,7 @@ def make_settled(s: Settings, clients: int) -> History:
 
 
 def make_steady(s: Settings) -> History:
-    """All clients are settled."""
+    """All clients of the snapshot are settled."""
     return make_settled(s, s.clients)
 
 

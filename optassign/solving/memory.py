@@ -12,7 +12,7 @@ import numpy as np
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
@@ -101,7 +101,7 @@ def _whole(active: IntArray, standby: IntArray, standbys: int, logged: BoolArray
     number = np.bincount(standby // C, minlength=T)
     if np.any(active < 0) or np.any(number != np.where(logged, standbys, 0)) or np.isin(active, standby).any():
         return None
-    return placement(active % C, standby, C)
+    return make_placement(active % C, standby, C)
 
 
 def list_keys(rows: Iterable[tuple[dict[str, int], int, Iterable[str]]], clients: int) -> IntArray:
@@ -175,4 +175,4 @@ def find_previous(
     number = np.bincount(standby // C, minlength=T)
     if np.any(number[problem.logged] != problem.standbys):
         return None
-    return placement(active, standby, C)
+    return make_placement(active, standby, C)

@@ -16,7 +16,7 @@ from optassign.solving import flow_method
 GOALS = tuple(find_plan_goals())
 DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)
 SERVED = {"cp-sat": (*GOALS, WEIGHTED_COST), "goal-chain": DEFAULT}
-"""Whoever is not named here does none of the goals that a snapshot asks for: greedy and the baselines have an order of their own."""
+"""Greedy and the other baselines have an order of their own: they do none of the goals that a snapshot asks for."""
 
 
 def asking_for(goal: str) -> ApplicationState:

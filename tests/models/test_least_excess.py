@@ -15,7 +15,7 @@ from optassign.models.cp_sat.plan import solve_least_excess
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.weighted import compute_weighted_cost, solve_weighted
 from optassign.models.flows import decomposition
-from optassign.models.problem import Placement, Problem, placement
+from optassign.models.problem import Placement, Problem, make_placement
 from optassign.models.windows import Counts, Window, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
 
@@ -26,7 +26,7 @@ def as_placement(tiny: Tiny, copies: Copies) -> Placement:
     index = {client: c for c, client in enumerate(tiny.clients)}
     active = np.array([index[copies[task.id][0]] for task in tiny.state.tasks])
     keys = [t * len(index) + index[s] for t, task in enumerate(tiny.state.tasks) for s in copies[task.id][1]]
-    return placement(active, np.array(keys, dtype=np.int64), len(index))
+    return make_placement(active, np.array(keys, dtype=np.int64), len(index))
 
 
 def counted(problem: Problem, placed: Placement) -> Counts:

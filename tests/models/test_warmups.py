@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import Placement, placement
+from optassign.models.problem import Placement, make_placement
 from optassign.models.warmups import PATIENCE, Progress, queue_warmups
 from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
@@ -41,7 +41,7 @@ def order(
     problem = to_arrays(state).problem
 
     def placed(active: list[int]) -> Placement:
-        return placement(np.array(active), NOTHING, problem.C)
+        return make_placement(np.array(active), NOTHING, problem.C)
 
     keys = np.array(sorted(under_way), dtype=np.int64)
     line = queue_warmups(problem, compute_windows(problem), placed(plan), placed(answer), keys, progress)

@@ -1,4 +1,4 @@
-"""The walks of docs/extending.md can be walked: each is done in a copy of the project, block by block, and its tests run there."""
+"""The walks of docs/extending.md: each is done in a copy of the project, block by block, and its tests run there."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from optassign.models.cp_sat.plan import Planned
 from optassign.models.cp_sat.solver import Deadline, Outcome
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.problem import placement
+from optassign.models.problem import make_placement
 from optassign.models.rebalance import rebalance, rebalance_values
 from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -164,7 +164,7 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     tasks = dict.fromkeys(ids, 1000)
     state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
     problem = to_arrays(state).problem
-    plan = placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
+    plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
     given = rebalance(problem, compute_windows(problem), plan, find_least_excess_actives)
     assert rebalance_values(problem, given.answer, plan) == {"planned_copies": 3, "off_plan_restore_work": 0}
     assert given.bounds == {"planned_copies": 3}, "what comes later is not decided task by task"

@@ -32,7 +32,7 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.models.problem import IntArray, placement
+from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays
 
 
@@ -62,7 +62,7 @@ class ConsumerStickyAssignor(Baseline):
                 loads.give(copies[-1])
             standbys += [task * problem.C + client for client in copies[1:]]
         notes = ("clients that drain are dealt tasks like any other",) if problem.draining.any() else ()
-        return Placed(placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=notes)
+        return Placed(make_placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=notes)
 
 
 @dataclass(slots=True, eq=False)

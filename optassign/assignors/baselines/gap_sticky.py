@@ -50,7 +50,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.models.problem import Problem, placement
+from optassign.models.problem import Problem, make_placement
 from optassign.solving.arrays import Arrays
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
@@ -96,7 +96,7 @@ class GapStickyAssignor(Baseline):
         notes = ["clients that drain are dealt tasks like any other"] if problem.draining.any() else []
         if unknown:
             notes.append(f"lags not known, taken for the whole changelog: {unknown}")
-        return Placed(placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=tuple(notes))
+        return Placed(make_placement(active, np.array(standbys, dtype=np.int64), problem.C), notes=tuple(notes))
 
 
 class _Dealer:
@@ -123,6 +123,7 @@ class _Dealer:
             self._give(task, loads.find_least_loaded(self.copies[task], self._list_preferred(task)), loads)
 
     def _find_host_with_capacity(self, task: int, loads: Loads) -> int | None:
+        """The most preferred host of the task that has capacity and no copy of it; None if there is none."""
         least = 1 if self._by_gap else loads.task  # below the average, or not above it with one more
         having = [
             (preference, -loads.remaining(client), client)
@@ -132,9 +133,11 @@ class _Dealer:
         return min(having)[-1] if having else None
 
     def _list_preferred(self, task: int) -> list[int]:
+        """All hosts of the task, the most preferred first."""
         return [client for _, client in self._hosts[task]]
 
     def _give(self, task: int, client: int, loads: Loads) -> None:
+        """Deals a copy of the task to the client."""
         self.copies[task].append(client)
         loads.give(client)
 

@@ -178,7 +178,7 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[G
 
 
 def _is_out_of_reach(problem: Problem, forced: Forced, windows: Windows) -> bool:
-    """Whether some client cannot, by R3 and R5, hold as many copies or actives as its window wants: mostly a new one."""
+    """Whether some client, mostly a new one, cannot by R3 and R5 hold as many copies or actives as its window wants."""
     for allowed, pool, window in (
         (forced.mandatory | forced.tied, forced.pool_tied, windows.copies),
         (forced.leading, forced.pool_leading, windows.active),

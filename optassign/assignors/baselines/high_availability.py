@@ -27,7 +27,7 @@ from optassign.assignors.baselines.as_in_kafka.reported_lags import ReportedLags
 from optassign.assignors.baselines.as_in_kafka.task_movement import Warmups, move_actives, move_standbys
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import IntArray, placement
+from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays
 
 _TAGS = "rack_aware_assignment_tags are not looked at; kafka-high-availability runs Kafka's own class, which does"
@@ -63,7 +63,7 @@ class HighAvailabilityAssignor(Baseline):
         position = np.array(order, dtype=np.int64)
         active = position[np.array(copies.active, dtype=np.int64)]
         return Placed(
-            placement(active, _make_keys(copies.standby_copies() - warming_up, position), len(clients)),
+            make_placement(active, _make_keys(copies.standby_copies() - warming_up, position), len(clients)),
             _make_keys(warming_up, position),
             followup=moved > 0,
             notes=_list_notes(state),

@@ -21,7 +21,7 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import IntArray, placement
+from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
 
@@ -100,7 +100,7 @@ def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:
     if not np.array_equal(active // C, np.arange(len(index))):
         raise AssignorError("Kafka's class left out a task, or made it active twice")
     return Placed(
-        placement(active % C, list_keys("standby"), C),
+        make_placement(active % C, list_keys("standby"), C),
         np.sort(list_keys("warmup")),
         response["followup"],
         _list_notes(response),
@@ -108,4 +108,5 @@ def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:
 
 
 def _list_notes(response: dict[str, Any]) -> tuple[str, ...]:
+    """Kafka's version, and what the runner could not take into account."""
     return (f"Kafka {response['version']}", *response["notes"])

@@ -54,6 +54,7 @@ class Loads:
         return self._find_least(self._load, without, prefer)
 
     def _find_least(self, keys: npt.NDArray[Any], without: Collection[int], prefer: Iterable[int]) -> int:
+        """The client of least key outside `without`; of equals the first in `prefer`, then the least."""
         if without:
             keys = keys.copy()
             keys[list(without)] = self._never

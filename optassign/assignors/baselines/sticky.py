@@ -36,7 +36,7 @@ from optassign.assignors.baselines.as_in_kafka.java_hashing import (
 )
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.models.problem import IntArray, placement
+from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays
 
 _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kafka's own class, which does"
@@ -57,7 +57,7 @@ class StickyAssignor(Baseline):
         position = np.array(order, dtype=np.int64)
         pairs = np.array(rebalance.standbys, dtype=np.int64).reshape(-1, 2)
         return Placed(
-            placement(position[rebalance.active], pairs[:, 0] * len(order) + position[pairs[:, 1]], len(order)),
+            make_placement(position[rebalance.active], pairs[:, 0] * len(order) + position[pairs[:, 1]], len(order)),
             notes=() if state.configs.rack_aware_assignment_strategy == "none" else (_RACKS,),
         )
 
@@ -149,10 +149,12 @@ class _Rebalance:
         return HashTable.of(order, self._task_hashes, capacity_of_copy(len(order)))
 
     def _assign_active(self, task: int, client: int) -> None:
+        """Gives a client the active copy of a task."""
         self.active[task] = client
         self._assign(task, client)
 
     def _assign(self, task: int, client: int) -> None:
+        """Counts a copy of a task on a client."""
         self._on[task].append(client)
         self._tasks[client] |= 1 << task
         self._number[client] += 1

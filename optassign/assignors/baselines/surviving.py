@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.problem import Placement, placement
+from optassign.models.problem import Placement, make_placement
 from optassign.solving.arrays import Arrays
 
 _IN_TRANSIT = -2
@@ -31,4 +31,4 @@ def find_surviving(arrays: Arrays) -> Placement:
     task, client = task[stands], client[stands]
     place = np.arange(len(task)) - np.searchsorted(task, task)
     keep = place < problem.standbys
-    return placement(active, task[keep] * C + client[keep], C)
+    return make_placement(active, task[keep] * C + client[keep], C)

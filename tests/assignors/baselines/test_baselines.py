@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging import random_case
+from answers_as_text import describe, running
+from judging import random_case, snapshot
 from tiny import tiny_state
 
 from optassign import assignor as assignors
@@ -43,13 +44,13 @@ EVERYBODY_KEEPS = {"format", "R1", "R2", "R4"}
 all_baselines = pytest.mark.parametrize("name", BASELINES)
 
 
-def said(answer: TaskAssignment) -> str:
+def write(answer: TaskAssignment) -> str:
     """All of it, as it would be written, but for the times."""
     return answer.model_dump_json(exclude={"report": {"seconds"}})
 
 
 @cache
-def cases() -> dict[str, ApplicationState]:
+def make_cases() -> dict[str, ApplicationState]:
     """One of each shape, and all that a baseline may not have thought of."""
     return {
         **{shape: generate(shape, 24, 5, 1, seed=4) for shape in SHAPES},
@@ -62,20 +63,22 @@ def cases() -> dict[str, ApplicationState]:
         "more clients than tasks": generate("scale-out", 3, 9, 2, stateless=0.0, seed=11),
         "stateless only": generate("scale-in", 12, 4, 1, stateless=1.0, seed=12),
         "no tasks": generate("cold", 0, 3, 1),
+        "larger": generate("partial", 40, 7, 2, threads=(1, 3), seed=1),
+        "larger still": generate("scale-out", 60, 9, 1, seed=2),
     }
 
 
-def of_all_kinds() -> list[ApplicationState]:
+def list_states() -> list[ApplicationState]:
     """The cases; and small random snapshots: two owners, no owner, memory, state nobody listed, clients that drain."""
-    return [*cases().values(), *(random_case(seed)[0] for seed in range(80)), *(tiny_state(seed) for seed in range(80))]
+    return [*make_cases().values(), *(random_case(seed)[0] for seed in range(80)), *(tiny_state(seed) for seed in range(80))]
 
 
-def reordered(value: Any, rng: random.Random | None) -> Any:
+def reorder(value: Any, rng: random.Random | None) -> Any:
     """The same JSON with every list and dictionary reversed, or shuffled by `rng`."""
     if isinstance(value, dict):
-        below = [(key, reordered(inner, rng)) for key, inner in value.items()]
+        below = [(key, reorder(inner, rng)) for key, inner in value.items()]
     elif isinstance(value, list):
-        below = [reordered(inner, rng) for inner in value]
+        below = [reorder(inner, rng) for inner in value]
     else:
         return value
     if rng is None:
@@ -92,7 +95,9 @@ def test_all_baselines_are_here() -> None:
             default, *others = assignors.variants(name) or (name,)
             found += [name, *(f"{name}:{other}" for other in others)]
             if default != name:
-                assert said(assign(cases()["scale-out"], f"{name}:{default}")) == said(assign(cases()["scale-out"], name))
+                assert write(assign(make_cases()["scale-out"], f"{name}:{default}")) == write(
+                    assign(make_cases()["scale-out"], name)
+                )
     assert found == list(BASELINES)
 
 
@@ -100,24 +105,24 @@ def test_all_baselines_are_here() -> None:
 def test_it_is_an_assignor_by_its_name(name: str) -> None:
     made = create(name)
     assert isinstance(made, TaskAssignor)
-    assert made.assign(cases()["scale-out"]).assignor.partition(":")[0] == name.partition(":")[0]
+    assert made.assign(make_cases()["scale-out"]).assignor.partition(":")[0] == name.partition(":")[0]
 
 
 @all_baselines
 def test_every_task_is_active_once_and_has_its_standbys(name: str) -> None:
-    for number, state in enumerate(of_all_kinds()):
+    for number, state in enumerate(list_states()):
         broken = [violation for violation in validate(state, assign(state, name)) if violation.rule in EVERYBODY_KEEPS]
         assert not broken, f"snapshot {number}: {broken[0]}"
 
 
 @all_baselines
 def test_the_order_of_lists_does_not_matter(name: str) -> None:
-    for number, state in enumerate(of_all_kinds()):
+    for number, state in enumerate(list_states()):
         written = json.loads(state.model_dump_json())
-        expected = said(assign(ApplicationState.model_validate(written), name))
+        expected = write(assign(ApplicationState.model_validate(written), name))
         for rng in (None, random.Random(number)):
-            again = ApplicationState.model_validate(reordered(written, rng))
-            assert said(assign(again, name)) == expected, f"snapshot {number}, {'reversed' if rng is None else 'shuffled'}"
+            again = ApplicationState.model_validate(reorder(written, rng))
+            assert write(assign(again, name)) == expected, f"snapshot {number}, {'reversed' if rng is None else 'shuffled'}"
 
 
 # Reads snapshots, one a line; writes what each baseline answers.
@@ -134,7 +139,7 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize("seed", ["1", "4242"])
 def test_the_hash_seed_does_not_matter(seed: str) -> None:
-    states = list(cases().values())
+    states = list(make_cases().values())
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, *BASELINES],
         input="\n".join(state.model_dump_json() for state in states),
@@ -145,20 +150,20 @@ def test_the_hash_seed_does_not_matter(seed: str) -> None:
     )
     asked = [(state, name) for state in states for name in BASELINES]
     for (state, name), answer in zip(asked, run.stdout.splitlines(), strict=True):
-        assert answer == said(assign(state, name)), f"{name}: {state.application}"
+        assert answer == write(assign(state, name)), f"{name}: {state.application}"
 
 
 @all_baselines
 def test_an_assignor_that_is_asked_again_says_the_same(name: str) -> None:
     made = create(name)
-    for state in cases().values():
-        assert said(made.assign(state)) == said(made.assign(state))
+    for state in make_cases().values():
+        assert write(made.assign(state)) == write(made.assign(state))
 
 
 @all_baselines
 def test_what_it_answers_step_by_step_is_valid_and_comes_to_an_end(name: str) -> None:
     for case in ("scale-out", "scale-in", "restart", "two standbys"):
-        result = converge(cases()[case], name)
+        result = converge(make_cases()[case], name)
         assert EVERYBODY_KEEPS.isdisjoint(result.violations), f"{case}: {result}"
         assert result.settled, f"{case}: {result}"
         assert result.rebalances == 1 or name in ASKS_AGAIN, f"{case}: {result}"
@@ -167,7 +172,7 @@ def test_what_it_answers_step_by_step_is_valid_and_comes_to_an_end(name: str) ->
 @pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
 @pytest.mark.parametrize("name", KEEPS_ITS_ACTIVES)
 def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
-    for number, state in enumerate(of_all_kinds()):
+    for number, state in enumerate(list_states()):
         if any(client.consumers for client in state.clients):
             continue  # which of a client's consumers has a task is not in the answer
         first = assign(state, name)
@@ -176,10 +181,19 @@ def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
         assert not moved, f"snapshot {number}: {moved[0]}"
 
 
+@pytest.mark.parametrize("name", ["goal-chain", "weighted-shards"])
+def test_nothing_to_do(name: str) -> None:
+    assert describe(assign(snapshot({}, {"a": {}, "b": {}}), name)) == {"a": "", "b": ""}
+    tasks = {"0_0": 1_000, "1_0": "stateless"}
+    assert describe(assign(snapshot(tasks, {"a": {}}, num_standby_replicas=1), name)) == {"a": "0_0 1_0"}
+    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
+    assert describe(assign(snapshot({"0_0": 1_000}, everybody), name)) == {"a": "0_0", "b": ""}
+
+
 @all_baselines
 def test_it_stands_in_the_comparison(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snapshot.json"
-    path.write_text(cases()["scale-out"].model_dump_json(), encoding="utf-8")
+    path.write_text(make_cases()["scale-out"].model_dump_json(), encoding="utf-8")
     code = main(["compare", str(path), "--assignors", name])
     found = json.loads(capsys.readouterr().out)
     assert list(found["assignors"]) == ["previous", name]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from answers_as_text import describe
 from judging import answer, snapshot
 
 from optassign.assignor import assign, create, variants
@@ -15,14 +16,8 @@ from optassign.formats.state import ApplicationState
 STATELESS = "stateless"
 
 
-def given(state: ApplicationState, variant: str = "gap") -> dict[str, str]:
-    """What each client gets, as "active | standby"; nothing of either kind is left out."""
-    found = assign(state, f"gap-sticky:{variant}")
-    assert all(not client.warmup and client.followup_rebalance_ms is None for client in found.clients)
-    return {
-        client.process_id: " ".join(client.active) + (f" | {' '.join(client.standby)}" if client.standby else "")
-        for client in found.clients
-    }
+def ask(state: ApplicationState, variant: str = "gap") -> dict[str, str]:
+    return describe(assign(state, f"gap-sticky:{variant}"))
 
 
 def test_the_text_that_is_new_is_the_default() -> None:
@@ -37,19 +32,19 @@ def test_the_text_that_is_new_is_the_default() -> None:
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_no_tasks(variant: str) -> None:
-    assert given(snapshot({}, {"a": {}, "b": {}}), variant) == {"a": "", "b": ""}
+    assert ask(snapshot({}, {"a": {}, "b": {}}), variant) == {"a": "", "b": ""}
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_one_client_has_it_all_and_no_standbys(variant: str) -> None:
     state = snapshot({"0_0": 100, "1_0": STATELESS, "2_0": "unlogged"}, {"a": {"threads": 3}}, num_standby_replicas=2)
-    assert given(state, variant) == {"a": "0_0 1_0 2_0"}
+    assert ask(state, variant) == {"a": "0_0 1_0 2_0"}
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_each_logged_task_has_a_standby_wherever_it_is_not_active_if_more_are_wanted_than_fit(variant: str) -> None:
     state = snapshot({"0_0": 100, "0_1": 100, "1_0": STATELESS}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=7)
-    found = given(state, variant)
+    found = ask(state, variant)
     for task in ("0_0", "0_1"):
         roles = sorted(task in role for client in found.values() for role in f"{client} | ".split("|")[:2])
         assert roles == [False, False, False, True, True, True], found
@@ -61,7 +56,7 @@ def test_shares_are_exact_however_many_threads_there_are(variant: str) -> None:
     """One thread more of two thousand million decides; no two of these numbers have a common divisor."""
     most = 2**31 - 1
     clients = {"a": {"threads": most - 2}, "b": {"threads": most}, "c": {"threads": most - 1}}
-    found = given(snapshot({"0_0": 100, "1_0": STATELESS}, clients, num_standby_replicas=1), variant)
+    found = ask(snapshot({"0_0": 100, "1_0": STATELESS}, clients, num_standby_replicas=1), variant)
     # Of remaining capacity b has the most, then c; nobody is loaded at first.
     expected = {"a": "", "b": "0_0 1_0", "c": " | 0_0"} if variant == "gap" else {"a": "0_0", "b": "1_0 | 0_0", "c": ""}
     assert found == expected
@@ -73,7 +68,7 @@ def test_memory_is_not_asked(variant: str) -> None:
     clients = {"a": {"active": "0_0 1_0", "lags": {"0_0": -2}}, "b": {"active": "0_1", "lags": {"0_1": -2}}}
     remembered = answer({"a": "0_1 | 0_0", "b": "0_0 1_0 | 0_1"})
     with_memory = snapshot(tasks, clients, num_standby_replicas=1, remembered=remembered)
-    assert given(with_memory, variant) == given(snapshot(tasks, clients, num_standby_replicas=1), variant)
+    assert ask(with_memory, variant) == ask(snapshot(tasks, clients, num_standby_replicas=1), variant)
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
@@ -90,43 +85,43 @@ def test_what_is_not_taken_into_account_is_said(variant: str) -> None:
 def test_a_stateless_task_stays_with_its_owner_up_to_the_average() -> None:
     """1.2 and 1.3: the average is 2 for each."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
-    assert given(snapshot(tasks, {"a": {}, "b": {"active": "1_1 1_3"}})) == {"a": "1_0 1_2", "b": "1_1 1_3"}
-    assert given(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_3"}})) == {"a": "1_2 1_3", "b": "1_0 1_1"}
+    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_1 1_3"}})) == {"a": "1_0 1_2", "b": "1_1 1_3"}
+    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_3"}})) == {"a": "1_2 1_3", "b": "1_0 1_1"}
 
 
 def test_below_a_broken_average_there_is_capacity() -> None:
     """5 tasks of 2 clients: the one with 3 may keep them, and not 4."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3", "1_4"], STATELESS)
-    assert given(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2"}}))["b"] == "1_0 1_1 1_2"
-    assert given(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2 1_3"}}))["b"] == "1_0 1_1 1_2"
+    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2"}}))["b"] == "1_0 1_1 1_2"
+    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2 1_3"}}))["b"] == "1_0 1_1 1_2"
 
 
 def test_the_average_is_per_thread() -> None:
     """1.1: capacities 1 and 3; 1.3: the largest that remains is b's 3, b's 2, then both have 1, then b's."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
-    assert given(snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "1_2", "b": "1_0 1_1 1_3"}
+    assert ask(snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "1_2", "b": "1_0 1_1 1_3"}
 
 
 def test_remaining_capacity_is_a_difference_and_not_a_load() -> None:
     """Capacities 4/3 and 8/3: b, with 2 of its own, has 2/3 left, a 1/3; per thread both carry 1."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
     clients = {"a": {"active": "1_0"}, "b": {"threads": 2, "active": "1_1 1_2"}}
-    assert given(snapshot(tasks, clients)) == {"a": "1_0", "b": "1_1 1_2 1_3"}
-    assert given(snapshot(tasks, clients), "previous-tasks") == {"a": "1_0 1_3", "b": "1_1 1_2"}
+    assert ask(snapshot(tasks, clients)) == {"a": "1_0", "b": "1_1 1_2 1_3"}
+    assert ask(snapshot(tasks, clients), "previous-tasks") == {"a": "1_0 1_3", "b": "1_1 1_2"}
 
 
 def test_only_the_host_of_the_active_has_the_sentinel() -> None:
     state = snapshot({"1_0": STATELESS, "1_1": STATELESS}, {"a": {}, "b": {"standby": "1_0"}})
-    assert given(state) == {"a": "1_0", "b": "1_1"}
+    assert ask(state) == {"a": "1_0", "b": "1_1"}
 
 
 def test_stateless_and_stateful_tasks_have_averages_of_their_own() -> None:
     """Client a has 2 of 3 stateless tasks, and yet as much capacity for the stateful one as b."""
     tasks = {"0_0": 100, "1_0": STATELESS, "1_1": STATELESS, "1_2": STATELESS}
     state = snapshot(tasks, {"a": {"active": "1_0 1_1"}, "b": {"active": "1_2"}})
-    assert given(state) == {"a": "0_0 1_0 1_1", "b": "1_2"}
+    assert ask(state) == {"a": "0_0 1_0 1_1", "b": "1_2"}
     # Items 3 to 5 have one capacity for all.
-    assert given(state, "previous-tasks") == {"a": "1_0 1_1", "b": "0_0 1_2"}
+    assert ask(state, "previous-tasks") == {"a": "1_0 1_1", "b": "0_0 1_2"}
 
 
 # ------------------------------------------------------------------------------------------------- gap, 2: stateful tasks
@@ -146,30 +141,30 @@ def test_stateless_and_stateful_tasks_have_averages_of_their_own() -> None:
 def test_the_smallest_gap_has_the_active(lags: Mapping[str, int], host: str) -> None:
     """2.2.1."""
     clients = {name: {"lags": {"0_0": lags[name]} if name in lags else {}} for name in "ab"}
-    assert given(snapshot({"0_0": 100}, clients))[host] == "0_0"
+    assert ask(snapshot({"0_0": 100}, clients))[host] == "0_0"
 
 
 def test_an_active_has_no_gap_and_comes_before_a_standby_without() -> None:
     tasks = {"0_0": 100, "0_1": 100}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
     owner = {"active": "0_0", "lags": {"0_0": 40}}
-    assert given(snapshot(tasks, {"a": standby, "b": owner})) == {"a": "0_1", "b": "0_0"}
+    assert ask(snapshot(tasks, {"a": standby, "b": owner})) == {"a": "0_1", "b": "0_0"}
 
 
 def test_of_equal_gaps_the_larger_remaining_capacity_comes_first() -> None:
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100}
     same = {"0_1": 5}
     state = snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2, **same}}, "b": same, "c": same})
-    assert given(state)["b"] == "0_1"
+    assert ask(state)["b"] == "0_1"
     state = snapshot(tasks, {"a": same, "b": same, "c": {"threads": 3, "lags": same}})
-    assert given(state)["c"] == "0_0 0_1", "1.8 tasks, less one, are more than 0.6"
+    assert ask(state)["c"] == "0_0 0_1", "1.8 tasks, less one, are more than 0.6"
 
 
 def test_a_task_that_nobody_had_goes_to_the_largest_remaining_capacity() -> None:
     """2.2.2: of 3 tasks a has capacity for 1 and keeps 0_0; b has 2."""
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100}
     state = snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"threads": 2}})
-    assert given(state) == {"a": "0_0", "b": "0_1 0_2"}
+    assert ask(state) == {"a": "0_0", "b": "0_1 0_2"}
 
 
 def test_where_the_smallest_gap_is_full_the_next_smallest_has_it() -> None:
@@ -177,7 +172,7 @@ def test_where_the_smallest_gap_is_full_the_next_smallest_has_it() -> None:
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3"], 100)
     had = {"lags": {"0_0": -2, "0_1": 1}, "active": "0_0"}
     state = snapshot(tasks, {"a": had, "b": {}, "c": {"0_1": 60}, "d": {"0_1": 30}})
-    assert given(state) == {"a": "0_0", "b": "0_2", "c": "0_3", "d": "0_1"}
+    assert ask(state) == {"a": "0_0", "b": "0_2", "c": "0_3", "d": "0_1"}
 
 
 def test_where_all_who_had_it_are_full_the_largest_remaining_capacity_has_it() -> None:
@@ -188,7 +183,7 @@ def test_where_all_who_had_it_are_full_the_largest_remaining_capacity_has_it() -
         "b": {"active": "0_1", "lags": {"0_1": -2, "0_2": 2}},
         "c": {},
     }
-    assert given(snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1", "c": "0_2"}
+    assert ask(snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1", "c": "0_2"}
 
 
 def test_a_task_is_placed_at_once_though_a_later_one_has_more_right_to_the_capacity() -> None:
@@ -198,23 +193,23 @@ def test_a_task_is_placed_at_once_though_a_later_one_has_more_right_to_the_capac
         "a": {},
         "b": {"active": "0_2 0_3", "lags": {"0_2": -2, "0_3": -2, "0_0": 70}},
     }
-    assert given(snapshot(tasks, clients)) == {"a": "0_1 0_3", "b": "0_0 0_2"}
+    assert ask(snapshot(tasks, clients)) == {"a": "0_1 0_3", "b": "0_0 0_2"}
 
 
 def test_an_unknown_gap_comes_after_all_known_ones_and_before_those_who_never_had_it() -> None:
     unknown = {"standby": "0_0", "lags": {"0_0": -3}}
-    assert given(snapshot({"0_0": 100}, {"a": unknown, "b": {"0_0": 99}}))["b"] == "0_0"
-    assert given(snapshot({"0_0": 100}, {"a": {"threads": 9}, "b": unknown}))["b"] == "0_0"
+    assert ask(snapshot({"0_0": 100}, {"a": unknown, "b": {"0_0": 99}}))["b"] == "0_0"
+    assert ask(snapshot({"0_0": 100}, {"a": {"threads": 9}, "b": unknown}))["b"] == "0_0"
     # Not known, and not listed either: the client does not have it.
-    assert given(snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}}))["a"] == "0_0"
+    assert ask(snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}}))["a"] == "0_0"
 
 
 def test_a_stateful_task_without_changelog_is_only_its_owners() -> None:
     tasks = dict.fromkeys(["2_0", "2_1"], "unlogged")
     state = snapshot(tasks, {"a": {"standby": "2_1"}, "b": {"active": "2_0"}, "c": {}}, num_standby_replicas=1)
-    assert given(state) == {"a": "2_1", "b": "2_0", "c": ""}
+    assert ask(state) == {"a": "2_1", "b": "2_0", "c": ""}
     state = snapshot(tasks, {"a": {}, "b": {"standby": "2_0"}}, num_standby_replicas=1)
-    assert given(state) == {"a": "2_0", "b": "2_1"}
+    assert ask(state) == {"a": "2_0", "b": "2_1"}
 
 
 # --------------------------------------------------------------------------------------------------------- gap, standbys
@@ -230,7 +225,7 @@ def test_a_standby_is_where_the_smallest_gap_is_beside_the_active() -> None:
         },
         num_standby_replicas=1,
     )
-    assert given(state) == {"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}
+    assert ask(state) == {"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}
 
 
 def test_a_standby_needs_capacity_by_the_average_of_copies() -> None:
@@ -242,35 +237,40 @@ def test_a_standby_needs_capacity_by_the_average_of_copies() -> None:
         "c": {},
         "d": {"0_0": 9},
     }
-    assert given(snapshot(tasks, clients, num_standby_replicas=1)) == {"a": "0_0", "b": "0_1", "c": " | 0_1", "d": " | 0_0"}
+    assert ask(snapshot(tasks, clients, num_standby_replicas=1)) == {
+        "a": "0_0",
+        "b": "0_1",
+        "c": " | 0_1",
+        "d": " | 0_0",
+    }
     # With three threads a has capacity for two copies.
     state = snapshot(tasks, {**clients, "a": {**clients["a"], "threads": 3}}, num_standby_replicas=1)
-    assert given(state) == {"a": "0_0 | 0_1", "b": "0_1", "c": "", "d": " | 0_0"}
+    assert ask(state) == {"a": "0_0 | 0_1", "b": "0_1", "c": "", "d": " | 0_0"}
 
 
 def test_where_no_capacity_is_left_without_a_copy_the_least_overdrawn_has_the_standby() -> None:
     """Nearly all capacity is c's, with nine threads, but c has a copy already. Of a and b, with one each, a has 0_2."""
     state = snapshot(dict.fromkeys(["0_0", "0_1", "0_2"], 100), {"a": {}, "b": {}, "c": {"threads": 9}}, num_standby_replicas=1)
-    assert given(state) == {"a": " | 0_0 0_2", "b": " | 0_1", "c": "0_0 0_1 0_2"}
+    assert ask(state) == {"a": " | 0_0 0_2", "b": " | 0_1", "c": "0_0 0_1 0_2"}
 
 
 # ---------------------------------------------------------------------------------------------------- previous-tasks, 3–5
 
 
-def old(tasks: list[str], clients: Mapping[str, Any], standbys: int = 0) -> dict[str, str]:
-    return given(snapshot(dict.fromkeys(tasks, 100), clients, num_standby_replicas=standbys), "previous-tasks")
+def ask_old(tasks: list[str], clients: Mapping[str, Any], standbys: int = 0) -> dict[str, str]:
+    return ask(snapshot(dict.fromkeys(tasks, 100), clients, num_standby_replicas=standbys), "previous-tasks")
 
 
 def test_a_task_stays_with_its_owner_while_that_does_not_exceed_its_capacity() -> None:
     """3 and 4.1: capacities 2 and 4, whatever the lags say."""
     tasks = ["0_0", "0_1", "0_2", "0_3", "0_4", "0_5"]
-    found = old(tasks, {"a": {"active": "0_3 0_4 0_5", "lags": {"0_3": 50}}, "b": {"threads": 2, "lags": {"0_3": 1}}})
+    found = ask_old(tasks, {"a": {"active": "0_3 0_4 0_5", "lags": {"0_3": 50}}, "b": {"threads": 2, "lags": {"0_3": 1}}})
     assert found == {"a": "0_3 0_4", "b": "0_0 0_1 0_2 0_5"}
 
 
 def test_an_owner_with_capacity_comes_before_a_standby_with_more() -> None:
     clients = {"a": {"active": "0_3"}, "b": {"threads": 3, "standby": "0_3"}}
-    assert old(["0_0", "0_1", "0_2", "0_3"], clients)["a"] == "0_3"
+    assert ask_old(["0_0", "0_1", "0_2", "0_3"], clients)["a"] == "0_3"
 
 
 def test_else_a_client_that_had_it_as_a_standby_has_it() -> None:
@@ -282,38 +282,41 @@ def test_else_a_client_that_had_it_as_a_standby_has_it() -> None:
         "c": {"standby": "0_1", "lags": {"0_1": 90}},
         "d": {"lags": {"0_1": 1}},
     }
-    assert old(tasks, clients) == {"a": "0_2", "b": "0_0", "c": "0_1", "d": "0_3"}
+    assert ask_old(tasks, clients) == {"a": "0_2", "b": "0_0", "c": "0_1", "d": "0_3"}
 
 
 def test_of_several_standbys_the_one_with_the_larger_remaining_capacity_has_it() -> None:
     tasks = ["0_0", "0_1", "0_2", "0_3"]
     clients = {"a": {"standby": "0_2"}, "b": {"standby": "0_2", "threads": 2}, "c": {"standby": "0_2"}}
-    assert "0_2" in old(tasks, clients)["b"]
+    assert "0_2" in ask_old(tasks, clients)["b"]
 
 
 @pytest.mark.parametrize("kind", [STATELESS, "unlogged"])
 def test_only_tasks_with_changelog_have_standbys_to_go_to(kind: str) -> None:
     """What else is on a disk is no standby: 1_0 goes to the least loaded."""
     state = snapshot({"1_0": kind}, {"a": {}, "b": {"standby": "1_0"}}, num_standby_replicas=1)
-    assert given(state, "previous-tasks") == {"a": "1_0", "b": ""}
+    assert ask(state, "previous-tasks") == {"a": "1_0", "b": ""}
 
 
 def test_a_standby_without_capacity_is_passed_over() -> None:
-    assert old(["0_0", "0_1"], {"a": {}, "b": {"active": "0_0", "standby": "0_1"}}) == {"a": "0_1", "b": "0_0"}
+    assert ask_old(["0_0", "0_1"], {"a": {}, "b": {"active": "0_0", "standby": "0_1"}}) == {
+        "a": "0_1",
+        "b": "0_0",
+    }
 
 
 def test_what_is_left_waits_until_all_who_had_a_task_were_asked() -> None:
     """Client a keeps one of four (5/3 on average); 0_4 is b's own, so c, with nothing, is the least loaded for 0_1."""
     tasks = ["0_0", "0_1", "0_2", "0_3", "0_4"]
     clients = {"a": {"active": "0_0 0_1 0_2 0_3"}, "b": {"active": "0_4"}, "c": {}}
-    assert old(tasks, clients) == {"a": "0_0 0_2", "b": "0_3 0_4", "c": "0_1"}
+    assert ask_old(tasks, clients) == {"a": "0_0 0_2", "b": "0_3 0_4", "c": "0_1"}
 
 
 def test_the_least_loaded_is_the_one_with_the_fewest_tasks_per_thread() -> None:
     """5.1: capacities 5/3 and 10/3; a keeps 0_0 (1 per thread), b has 3 (1.5 per thread), and 0_4 is left."""
     tasks = ["0_0", "0_1", "0_2", "0_3", "0_4"]
     clients = {"a": {"active": "0_0"}, "b": {"threads": 2, "active": "0_1 0_2 0_3"}}
-    assert old(tasks, clients) == {"a": "0_0 0_4", "b": "0_1 0_2 0_3"}
+    assert ask_old(tasks, clients) == {"a": "0_0 0_4", "b": "0_1 0_2 0_3"}
 
 
 @pytest.mark.parametrize(
@@ -330,12 +333,12 @@ def test_among_the_least_loaded(a: dict[str, str], b: dict[str, str], c: dict[st
         name: {"active": f"{own} {more.get('active', '')}", "standby": more.get("standby", "")}
         for name, own, more in (("a", "0_0", a), ("b", "0_1", b), ("c", "0_2", c))
     }
-    assert "0_3" in old(["0_0", "0_1", "0_2", "0_3"], clients)[host]
+    assert "0_3" in ask_old(["0_0", "0_1", "0_2", "0_3"], clients)[host]
 
 
 def test_what_is_left_is_dealt_by_subtopology() -> None:
     """5: all of 0, then all of 1, so that both clients have a task of each."""
-    assert old(["1_0", "0_0", "1_1", "0_1"], {"a": {}, "b": {}}) == {"a": "0_0 1_0", "b": "0_1 1_1"}
+    assert ask_old(["1_0", "0_0", "1_1", "0_1"], {"a": {}, "b": {}}) == {"a": "0_0 1_0", "b": "0_1 1_1"}
 
 
 def test_standbys_go_by_the_same_steps() -> None:
@@ -347,11 +350,11 @@ def test_standbys_go_by_the_same_steps() -> None:
         "c": {"active": "0_1"},
         "d": {"standby": "0_1", "lags": {"0_1": 90}},
     }
-    found = old(["0_0", "0_1", "0_2"], clients, standbys=1)
+    found = ask_old(["0_0", "0_1", "0_2"], clients, standbys=1)
     assert found == {"a": "0_2 | 0_0", "b": "0_0 | 0_2", "c": "0_1", "d": " | 0_1"}
 
 
 def test_an_owner_that_loses_the_active_keeps_the_task_as_a_standby_before_others() -> None:
     """a, with capacity for one active and two copies, keeps 0_0. Of b and c, both less loaded, b has 0_1."""
     clients = {"a": {"threads": 2, "active": "0_0 0_1"}, "b": {"standby": "0_1"}, "c": {"standby": "0_1"}}
-    assert old(["0_0", "0_1"], clients, standbys=1) == {"a": "0_0 | 0_1", "b": "0_1", "c": " | 0_0"}
+    assert ask_old(["0_0", "0_1"], clients, standbys=1) == {"a": "0_0 | 0_1", "b": "0_1", "c": " | 0_0"}

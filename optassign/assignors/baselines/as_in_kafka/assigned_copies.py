@@ -29,23 +29,23 @@ class AssignedCopies:
         """Tasks of each client."""
 
     def number(self, client: int) -> int:
-        """Copies that a client has."""
+        """How many copies a client has, of both roles."""
         return len(self.tasks["active"][client]) + len(self.tasks["standby"][client])
 
     def load(self, client: int) -> float:
-        """Copies per thread."""
+        """How many copies a client has per thread."""
         return self.number(client) / self.threads[client]
 
     def active_load(self, client: int) -> float:
-        """Active copies per thread."""
+        """How many active copies a client has per thread."""
         return len(self.tasks["active"][client]) / self.threads[client]
 
     def active_copies(self) -> set[tuple[int, int]]:
-        """(task, client) of all actives."""
+        """All active copies as pairs (task, client)."""
         return {(task, client) for task, client in enumerate(self.active) if client >= 0}
 
     def standby_copies(self) -> set[tuple[int, int]]:
-        """(task, client) of all standbys."""
+        """All standbys as pairs (task, client)."""
         return {(task, client) for task, clients in enumerate(self.standbys) for client in clients}
 
     def has(self, task: int, client: int) -> bool:

@@ -42,7 +42,7 @@ def order_process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
 
 
 def hash_task(task: TaskId) -> int:
-    """Hash of a task's id."""
+    """Hash of a task's id (TaskId.hashCode)."""
     return fold_hash_code(31 * (31 * (31 + task.subtopology) + task.partition) + _hash_string(task.name))
 
 
@@ -111,6 +111,7 @@ class HashTable:
         self._size -= 1
 
     def _grow(self) -> None:
+        """Doubles the buckets; each is cut in two, and what is left of a tree may become a list again (HashMap.resize)."""
         bit = len(self._buckets)
         upper: list[list[int] | TreeBin] = []
         for index, bucket in enumerate(self._buckets):
@@ -178,13 +179,16 @@ def _hash_string(text: str) -> int:
 
 
 def _to_signed(value: int, bits: int) -> int:
+    """The number that so many bits stand for in two's complement."""
     value &= _ones(bits)
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def _ones(bits: int) -> int:
+    """The greatest number of so many bits."""
     return (1 << bits) - 1
 
 
 def _round_to_power_of_two(least: int) -> int:
+    """The least power of two that is not less (HashMap.tableSizeFor)."""
     return 1 << max(least - 1, 0).bit_length()

@@ -53,6 +53,7 @@ class JavaHeap:
         return all(keys[(at - 1) // 2] <= keys[at] for at in range(1, len(keys)))
 
     def _rise(self, at: int) -> None:
+        """Moves an item up until it is not less than the one above it (PriorityQueue.siftUp)."""
         items, keys = self._items, self._keys
         item = items[at]
         key = keys[item]
@@ -62,6 +63,7 @@ class JavaHeap:
         items[at] = item
 
     def _sink(self, at: int, item: int) -> None:
+        """Puts an item in at a place and moves it down until none below is less (PriorityQueue.siftDown)."""
         items, keys = self._items, self._keys
         key, end = keys[item], len(items)
         below = 2 * at + 1

@@ -49,11 +49,13 @@ class TreeBin:
         return True
 
     def _root_to_front(self) -> None:
+        """Takes the root to the front of the list (HashMap.TreeNode.moveRootToFront)."""
         if self._root is not None and self._order[0] != self._root:
             self._order.remove(self._root)
             self._order.insert(0, self._root)
 
     def _comparison_key(self, key: int) -> tuple[int, int]:
+        """What keys are compared by: their hashes as signed 32-bit numbers, then the keys themselves."""
         code = self._hashes[key]
         return code - (1 << 32) if code >> 31 else code, key
 
@@ -96,6 +98,7 @@ class TreeBin:
             self._red.discard(self._root)
 
     def _delete(self, key: int) -> None:
+        """Takes a node out of the tree."""
         left, right = self._child
         if key in left and key in right:
             successor = right[key]
@@ -151,6 +154,7 @@ class TreeBin:
         self._red.discard(node)
 
     def _side(self, node: int) -> int:
+        """The side of its parent on which a node hangs; right for the root."""
         parent = self._parent[node]
         return _LEFT if parent is not None and self._child[_LEFT].get(parent) == node else _RIGHT
 
@@ -173,6 +177,7 @@ class TreeBin:
             self._link(parent, self._side(node), other)
 
     def _link(self, parent: int, side: int, child: int | None) -> None:
+        """Hangs a child, or nothing, on that side of a node."""
         if child is None:
             self._child[side].pop(parent, None)
         else:

@@ -54,6 +54,7 @@ class ReportedLags:
         return not self._is_near_enough(lag) and self.of(task, next(self.order_by_lag(task))) < lag
 
     def _find_caught_up(self, task: int) -> Sequence[int]:
+        """The clients that are caught up on a task, ascending."""
         reported = self._reported[task]
         if not self._is_near_enough(self._full[task]):
             return [client for client, lag in reported.items() if self._is_near_enough(lag)]
@@ -63,5 +64,6 @@ class ReportedLags:
         return [client for client in near if self.is_caught_up(task, client)]
 
     def _is_near_enough(self, lag: int) -> bool:
+        """Whether a client of that lag counts as caught up."""
         # Where any lag is acceptable, Kafka takes one that is not known for near enough too; but then nothing has to move.
         return lag == RUNNING or 0 <= lag <= self._acceptable

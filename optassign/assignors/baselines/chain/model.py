@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.problem import STATELESS, Placement, Problem, placement
+from optassign.models.problem import STATELESS, Placement, Problem, make_placement
 from optassign.models.windows import count_copies
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
@@ -78,7 +78,7 @@ class Draft:
     def placement(self) -> Placement:
         """The assignment as arrays."""
         keys = [task * self.C + client for task, clients in enumerate(self.standbys) for client in clients]
-        return placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self.C)
+        return make_placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self.C)
 
     def holds(self, task: int, client: int) -> bool:
         """Whether the client has a copy of the task."""

@@ -41,6 +41,7 @@ class TaskGoal(Goal):
                 pass
 
     def _score_now(self, draft: Draft, task: int) -> int:
+        """The score of a task as the draft is."""
         return self.score(task, draft.active[task], draft.standbys[task])
 
 

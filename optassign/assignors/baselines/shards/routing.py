@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.assignors.baselines.shards.weights import FloatArray, ShardMove, Weights
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, placement
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
 def promote_replicas(problem: Problem, before: Placement) -> Placement:
@@ -16,7 +16,7 @@ def promote_replicas(problem: Problem, before: Placement) -> Placement:
     at = np.flatnonzero((active[problem.col_task] < 0) & (replica | problem.col_state))
     at = at[np.lexsort((problem.col_client[at], problem.col_lag[at], ~replica[at], problem.col_task[at]))[::-1]]
     active[problem.col_task[at]] = problem.col_client[at]  # the last written is the best
-    return placement(active, keys[active[keys // problem.C] != keys % problem.C], problem.C)
+    return make_placement(active, keys[active[keys // problem.C] != keys % problem.C], problem.C)
 
 
 class Routing:
@@ -76,7 +76,7 @@ class Routing:
     def placement(self) -> Placement:
         """The copies as arrays."""
         keys = [task * self._problem.C + client for task, clients in enumerate(self.standbys) for client in clients]
-        return placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self._problem.C)
+        return make_placement(np.array(self.active, dtype=np.int64), np.array(keys, dtype=np.int64), self._problem.C)
 
     def all_in_sync(self) -> bool:
         """Whether no copy is being restored (cluster.routing.allocation.allow_rebalance: indices_all_active)."""
