@@ -14,10 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.flows.network import Network
+from optassign.models.goals import GoalModel, active_moves, cold_actives
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign.models.results import Actives
 from optassign.models.windows import Window, Windows
+
+ACTIVE_GOALS = (cold_actives.GOAL, active_moves.GOAL)
+"""The goals of a plan that this flow carries, in their order."""
 
 
 def find_balanced_actives(
@@ -25,7 +29,7 @@ def find_balanced_actives(
     windows: Windows,
     columns: BoolArray,
     pools: BoolArray,
-    goals: tuple[str, ...] = ("cold_actives", "active_moves"),
+    goals: tuple[GoalModel, ...] = ACTIVE_GOALS,
     prefer: IntArray | None = None,
     last_tie: bool = True,
 ) -> Actives | None:
@@ -34,14 +38,14 @@ def find_balanced_actives(
     Args:
         columns: (A,) columns that may be used.
         pools: (T,) tasks that may be on a client of their pool.
-        goals: of `cold_actives` (planned actives of rank > 0) and `active_moves`, in their order.
+        goals: those with a cost for each active, in their order.
         prefer: (A,) a cost for each column, after the goals.
         last_tie: last of all, a client keeps its smallest tasks; not needed where only bounds are asked for.
     """
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
-    names = (*goals, *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
-    network = _ActivesNetwork(problem, names, prefer)
+    names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
+    network = _ActivesNetwork(problem, goals, names, prefer)
     network.add_columns(columns)
     network.add_pools(pools)
     network.add_windows(windows)
@@ -57,7 +61,8 @@ def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolA
     """
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0, 0])
-    network = _ActivesNetwork(problem, ("active_excess", "active_moves", "tie"))
+    moves = active_moves.GOAL
+    network = _ActivesNetwork(problem, (moves,), ("active_excess", moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
     network.add_soft_windows(windows)
@@ -68,13 +73,21 @@ def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolA
 
 
 class _ActivesNetwork:
-    """The network of the actives. `goals` are names of its costs, the most important first."""
+    """The network of the actives."""
 
-    def __init__(self, problem: Problem, goals: tuple[str, ...], prefer: IntArray | None = None) -> None:
-        """`prefer`: (A,) what the goal `prefer` costs on each column; on a pool it costs as much as on the dearest."""
+    def __init__(
+        self, problem: Problem, goals: tuple[GoalModel, ...], costs: tuple[str, ...], prefer: IntArray | None = None
+    ) -> None:
+        """A network without arcs.
+
+        goals: those that cost something for each active.
+        costs: the names of all costs, the most important first: the goals', `active_excess`, `prefer`, `tie`.
+        prefer: (A,) what `prefer` costs on each column; on a pool it costs as much as on the dearest.
+        """
         T, C, G = problem.T, problem.C, problem.G
-        self._problem, self._goals, self._prefer = problem, goals, prefer
-        self._network = Network(len(goals))
+        self._problem, self._order, self._prefer = problem, costs, prefer
+        self._costs = {goal.name: goal.cost_per_active(problem) for goal in goals if goal.cost_per_active is not None}
+        self._network = Network(len(costs))
         self._tasks, self._cells = self._network.add_nodes(T), self._network.add_nodes(G * C)
         self._logged, self._stateful, self._clients = (self._network.add_nodes(C) for _ in range(3))
         self._pools, self._sink = self._network.add_nodes(G), self._network.add_nodes(1)
@@ -87,11 +100,8 @@ class _ActivesNetwork:
         column = np.flatnonzero(columns)
         self._task, self._client = problem.col_task[column], problem.col_client[column]
         moved = problem.has_owner[self._task] & ~problem.col_owner[column]
-        cost = {
-            "cold_actives": (problem.col_rank[column] > 0).astype(np.int64),
-            "active_moves": moved.astype(np.int64),
-            "tie": moved * (problem.T - self._task),
-        }
+        cost = {name: each.columns[column] for name, each in self._costs.items()}
+        cost["tie"] = moved * (problem.T - self._task)
         if self._prefer is not None:
             cost["prefer"] = self._prefer[column]
         self._cell = problem.group[self._task] * problem.C + self._client
@@ -102,11 +112,8 @@ class _ActivesNetwork:
         problem, G, C = self._problem, self._problem.G, self._problem.C
         pooled = np.flatnonzero(pools & (problem.pool_size > 0))
         moved = problem.has_owner[pooled]
-        cost = {
-            "cold_actives": (problem.pool_rank[pooled] > 0).astype(np.int64),
-            "active_moves": moved.astype(np.int64),
-            "tie": moved * (problem.T - pooled),
-        }
+        cost = {name: each.pools[pooled] for name, each in self._costs.items()}
+        cost["tie"] = moved * (problem.T - pooled)
         if self._prefer is not None:
             cost["prefer"] = np.full(len(pooled), max(0, int(self._prefer.max(initial=0))), dtype=np.int64)
         self._network.add_arcs(self._tasks[pooled], self._pools[problem.group[pooled]], 1, cost=self._by_goal(cost))
@@ -142,8 +149,8 @@ class _ActivesNetwork:
         return Actives(_deal_actives(self._problem, active, places), result.bounds[:reported])
 
     def _by_goal(self, cost: dict[str, IntArray]) -> dict[int, IntArray | int]:
-        """The costs by the goals' numbers instead of their names."""
-        return {number: cost[name] for number, name in enumerate(self._goals) if name in cost}
+        """The costs by their numbers instead of their names."""
+        return {number: cost[name] for number, name in enumerate(self._order) if name in cost}
 
     def _list_levels(self, windows: Windows, in_logged: Window) -> list[tuple[IntArray, IntArray, Window, IntArray]]:
         """For each level of arcs: tails, heads, the window, and the greatest flow that can come.

@@ -19,9 +19,13 @@ import numpy as np
 
 from optassign.models.flows.network import FlowResult, Network
 from optassign.models.forced import Forced
+from optassign.models.goals import cold_copies, restore_work
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
+
+COPY_GOALS = (restore_work.GOAL, cold_copies.GOAL)
+"""The goals that this flow carries, in their order: they do not ask which copy is active."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,8 @@ class _CopiesNetwork:
     def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], *, now: bool) -> None:
         T, C, G = problem.T, problem.C, problem.G
         self._problem, self._forced, self._rewards, self._now = problem, forced, rewards, now
-        self._costs = 0 if now else 2
+        self._costs = 0 if now else len(COPY_GOALS)
+        self._costs_per_copy = [goal.cost_per_copy(problem) for goal in COPY_GOALS if goal.cost_per_copy is not None]
         self._network = Network(self._costs + len(rewards) + 1)
         self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
         self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G, 1))
@@ -146,8 +151,8 @@ class _CopiesNetwork:
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             free = forced.mandatory[column] | tied
-            cost[0] = np.where(free, 0, problem.col_cost[column])
-            cost[1] = np.where(free, 0, problem.col_rank[column] > 0)
+            for number, each in enumerate(self._costs_per_copy):
+                cost[number] = np.where(free, 0, each.columns[column])
         for i, reward in enumerate(self._rewards):
             cost[self._costs + i] = -reward[column]
         held = problem.col_owner[column] | problem.col_standby[column]
@@ -165,8 +170,8 @@ class _CopiesNetwork:
         tied = forced.pool_tied[pooled] & self._via_tie[pooled]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
-            cost[0] = np.where(tied, 0, problem.pool_cost[pooled])
-            cost[1] = np.where(tied, 0, problem.pool_rank[pooled] > 0)
+            for number, each in enumerate(self._costs_per_copy):
+                cost[number] = np.where(tied, 0, each.pools[pooled])
         tails = np.where(tied, self._ties[pooled], self._tasks[pooled])
         most = np.minimum(self._copies, problem.pool_size[pooled])
         self._to_pools = self._network.add_arcs(tails, self._pools[problem.group[pooled]], most, cost=cost)

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.flows.actives import find_balanced_actives
-from optassign.models.flows.copies import BalancedCopies, find_balanced_copies
+from optassign.models.flows.actives import ACTIVE_GOALS, find_balanced_actives
+from optassign.models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign.models.forced import Forced, prepare
+from optassign.models.goals import active_moves
 from optassign.models.problem import IntArray, Placement, Problem, make_placement
 from optassign.models.results import Found
-from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.values import plan_values
 from optassign.models.windows import Windows
 
 _ALL_COLUMNS = 20_000
@@ -47,10 +48,10 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
 
 def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
     """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves."""
-    relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, ("active_moves",))
+    relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, (active_moves.GOAL,))
     if relaxed is None:
         return Found(None, impossible=True)
-    bounds = {"active_moves": relaxed.bounds[0]}
+    bounds = {active_moves.GOAL.name: relaxed.bounds[0]}
     if not problem.standbys:
         if relaxed.active is None:
             return Found(None, bounds=bounds)
@@ -79,8 +80,8 @@ def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, large
     if copies is None or relaxed is None:
         return Found(None, impossible=True)
     problem, forced, chosen = copies
-    names = [goal.name for goal in FLOW_ORDER]
-    bounds = dict(zip(names, [*_add_forced(forced, chosen.bounds), *relaxed.bounds], strict=False))
+    names = [goal.name for goal in (*COPY_GOALS, *ACTIVE_GOALS)]
+    bounds = dict(zip(names, [*_add_forced(forced, chosen.bounds), *relaxed.bounds], strict=True))
     found: list[Placement] = []
     if chosen.keys is not None:
         inside = _find_actives_inside(problem, windows, chosen.keys, now=False)
@@ -161,7 +162,7 @@ def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *
     columns[problem.find(copies)] = True
     if now:
         columns &= forced.leading
-    goals = ("active_moves",) if now else ("cold_actives", "active_moves")
+    goals = (active_moves.GOAL,) if now else ACTIVE_GOALS
     prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
     actives = find_balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
     if actives is None or actives.active is None:
