@@ -87,7 +87,9 @@ def test_links_and_anchors_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_paths_in_pages_exist(page: Path) -> None:
-    paths = _PATH.findall(_FENCED.sub("", page.read_text(encoding="utf-8")))
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    made = re.findall(r"^\*\*`([^`]+)`\*\*, new", text, re.MULTILINE)  # by a reader who walks along
+    paths = [path for path in _PATH.findall(text) if path not in made]
     built = [path for path in paths if "/target/" in path]
     assert [path for path in paths if path not in built and not (ROOT / path).exists()] == []
 
