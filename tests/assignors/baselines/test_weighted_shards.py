@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.solving.arrays import to_arrays
 
 NAME = "weighted-shards"
@@ -139,7 +139,7 @@ def test_a_source_goes_on_until_its_target_has_caught_up() -> None:
     assert given(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
     again = assign(state.model_copy(update={"remembered": first}), NAME)
     assert given(again) == given(first), "nothing has been restored yet"
-    second = assign(after_restoration(state, first), NAME)
+    second = assign(make_restored_snapshot(state, first), NAME)
     assert given(second) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
@@ -172,7 +172,7 @@ def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
     state = snapshot(tasks, clients)
     first = assign(state, NAME)
     assert given(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
-    second = assign(after_restoration(state, first), NAME)
+    second = assign(make_restored_snapshot(state, first), NAME)
     assert given(second) == {"a": "0_0 1_0", "b": "0_1 2_0 3_0", "c": "0_2 4_0"}
 
 
@@ -189,7 +189,7 @@ def test_nothing_is_rebalanced_while_a_copy_is_being_restored() -> None:
     state = snapshot(tasks, {"a": running("0_0 0_1 0_2 0_3 0_4"), "b": {"active": "0_5", "lags": {"0_5": 500}}})
     first = assign(state, NAME)
     assert given(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
-    assert given(assign(after_restoration(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
+    assert given(assign(make_restored_snapshot(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
 
 
 def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
@@ -212,7 +212,7 @@ def test_a_task_in_transit_stays_with_its_new_client() -> None:
     state = snapshot(tasks, clients)
     first = assign(state, NAME)
     assert all(client.active for client in first.clients)
-    second = second_pass(state, first)
+    second = make_second_pass_snapshot(state, first)
     assert given(assign(second, NAME)) == given(first)
 
 
@@ -241,7 +241,7 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
         last = now
         if all(client.followup_rebalance_ms is None for client in found.clients):
             return
-        state = after_restoration(state, found)
+        state = make_restored_snapshot(state, found)
     pytest.fail("40 rebalances and no end")
 
 
