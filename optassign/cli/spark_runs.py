@@ -25,10 +25,10 @@ __all__ = [
     "add_limits",
     "add_spark",
     "choose_assignors",
-    "open_session",
     "override_limits",
     "register_assignors",
     "register_listed_assignors",
+    "start_spark",
     "write_report",
 ]
 
@@ -50,9 +50,14 @@ def add_assignors(parser: ArgumentParser) -> None:
 def add_limits(parser: ArgumentParser) -> None:
     """Add an option for each of the limits of an answer."""
     add = parser.add_argument_group("limits of each answer").add_argument
-    add("--time-limit", type=_parse_seconds, metavar="SECONDS", help="of solving, kept by the assignor (default: 10)")
-    add("--answer-limit", type=_parse_seconds, metavar="SECONDS", help="until it is given up: timeout (default: 60)")
-    add("--convergence-limit", type=_parse_seconds, metavar="SECONDS", help="until a convergence is given up (default: 60)")
+    add("--time-limit", type=_parse_positive_seconds, metavar="SECONDS", help="of solving, kept by the assignor (default: 10)")
+    add("--answer-limit", type=_parse_positive_seconds, metavar="SECONDS", help="until it is given up: timeout (default: 60)")
+    add(
+        "--convergence-limit",
+        type=_parse_positive_seconds,
+        metavar="SECONDS",
+        help="until a convergence is given up (default: 60)",
+    )
     add("--memory-limit", type=accept_integers(0), metavar="MIB", help="of address space, 0 for none (default: 4096)")
 
 
@@ -99,10 +104,9 @@ def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
 
 
 @contextmanager
-def open_session(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
+def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
     """A session of Spark, the results in `folder`, and what shows progress. UsageError where Spark is missing or fails."""
-    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark
-    from optassign.benchmarks.spark.session import open_session as open_spark_session
+    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
     from optassign.cli.show.progress import RowProgress
 
     settings = _parse_settings(arguments.conf)
@@ -112,7 +116,7 @@ def open_session(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stor
 
         with RowProgress(arguments.command) as progress:
             progress.say(f"starting Spark ({arguments.master})")
-            with open_spark_session(arguments.master, settings, arguments.py_files) as spark:
+            with open_session(arguments.master, settings, arguments.py_files) as spark:
                 yield spark, Storage(spark, folder), progress
     except (SparkMissingError, SparkFailedError) as error:
         raise UsageError(str(error)) from None
@@ -139,11 +143,11 @@ def _parse_settings(conf: list[str]) -> dict[str, str]:
     return settings
 
 
-def _parse_seconds(text: str) -> float:
+def _parse_positive_seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds above 0")
     return value
 
 
-_parse_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value
+_parse_positive_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value

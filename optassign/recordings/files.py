@@ -51,7 +51,7 @@ class RecordingFile:
     """The application's folder."""
     path: Path
     size: int
-    """Bytes."""
+    """Of the file, in bytes."""
 
     @property
     def id(self) -> str:
@@ -109,13 +109,14 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
+    """The recordings in the folder of one day of an application, whose folder is called `folder`."""
     for path in _list_folder(day):
         match = _FILE.fullmatch(path.name)
         if match:
             try:
                 at = datetime.strptime(f"{day.name} {match[1]}000+0000", "%Y-%m-%d %H%M%S.%f%z")
                 yield RecordingFile(at, int(match[2]), folder, path, path.stat().st_size)
-            except (ValueError, OSError):  # there is no such day or time, or the file has just been deleted
+            except (ValueError, OSError):  # no such day or time, or a file that is gone or cannot be looked at
                 continue
 
 

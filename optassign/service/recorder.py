@@ -105,7 +105,7 @@ class Recorder:
         try:
             step()
         except OSError as error:
-            self._note_failure(_describe(error))
+            self._note_failure(_describe_error(error))
             return False
         except Exception as error:  # a bug
             log_event("recording_failed", logging.ERROR, failed=True, why=str(error))
@@ -163,7 +163,7 @@ class Recorder:
         self._metrics.recordings_bytes.set(self._bytes)
         if kept:  # one line, however many: a folder may have changed hands with all that is in it
             file, why = kept[0]
-            log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe(why), others=len(kept) - 1)
+            log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe_error(why), others=len(kept) - 1)
 
     def _note_success(self) -> None:
         if self._works is not True:
@@ -178,7 +178,7 @@ class Recorder:
         self._metrics.recording.set(0)
 
 
-def _describe(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     return error.strerror or str(error)
 
 

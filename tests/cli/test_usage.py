@@ -46,6 +46,16 @@ def test_shapes_are_those_that_can_be_generated() -> None:
     assert SHAPES == GENERATED
 
 
+def test_without_the_packages_of_spark_one_line_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for command in (["benchmark", "run", "--preset", "smoke"], ["replay", str(tmp_path)]):
+        found = run_here(capsys, *command, "--output", str(tmp_path / "out"))
+        line = f"optassign {command[0]}: error: found no pyarrow; needed: pip install 'optassign[spark]'\n"
+        assert found == (2, "", line)
+
+
 # What is wrong is said in one line
 
 

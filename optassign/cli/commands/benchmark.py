@@ -10,10 +10,10 @@ from optassign.cli.spark_runs import (
     add_limits,
     add_spark,
     choose_assignors,
-    open_session,
     override_limits,
     register_assignors,
     register_listed_assignors,
+    start_spark,
     write_report,
 )
 
@@ -66,7 +66,7 @@ def _begin(arguments: Namespace) -> int:
     limits = override_limits(arguments, sweep.limits.limits())
     sweep_run = Run("sweep", sweep.name, sweep.chosen(arguments.kafka), limits, sweep, registered=registered)
     _check_kafka(sweep_run.assignors)
-    with open_session(arguments, arguments.output) as (spark, storage, progress):
+    with start_spark(arguments, arguments.output) as (spark, storage, progress):
         if sweep_run.exists(storage):
             raise UsageError(
                 f"--output: found run {sweep_run.id} in it; allowed: `optassign benchmark resume {arguments.output}`"
@@ -79,7 +79,7 @@ def _begin(arguments: Namespace) -> int:
 def _resume(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.runs import find_run
 
-    with open_session(arguments, arguments.folder) as (spark, storage, progress):
+    with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         sweep_run = find_run(storage, arguments.run)
         if sweep_run.kind != "sweep":
             raise UsageError(f"FOLDER: found replay {sweep_run.id}; allowed: a sweep (`optassign replay` goes on by itself)")
@@ -92,7 +92,7 @@ def _resume(arguments: Namespace) -> int:
 def _report(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.runs import find_run
 
-    with open_session(arguments, arguments.folder) as (spark, storage, progress):
+    with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         reported = find_run(storage, arguments.run)
         progress.say(f"reporting on {reported.id}")
         write_report(spark, storage, reported)

@@ -34,7 +34,7 @@ def run(arguments: Namespace) -> int:
     state = load_snapshot(arguments)
     with Progress(f"asking {arguments.assignor}: {describe_size(state)}") as progress:
 
-        def show_step(number: int, played: PlayedRebalance) -> None:
+        def show_rebalance(number: int, played: PlayedRebalance) -> None:
             progress.doing = f"rebalance {number + 1}: {len(played.waiting):,} copies are waited for"
 
         result = converge(
@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
             max_rebalances=arguments.max_rebalances,
             keep_state=arguments.keep_state,
             time_limit=arguments.time_limit,
-            on_rebalance=show_step,
+            on_rebalance=show_rebalance,
         )
 
     def make_tables(width: int) -> "Iterable[RenderableType]":

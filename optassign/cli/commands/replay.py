@@ -9,9 +9,9 @@ from optassign.cli.spark_runs import (
     add_limits,
     add_spark,
     choose_assignors,
-    open_session,
     override_limits,
     register_listed_assignors,
+    start_spark,
     write_report,
 )
 
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     registered = register_listed_assignors(arguments)
     assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
     limits = override_limits(arguments, Limits())
-    with open_session(arguments, arguments.output) as (spark, storage, progress):
+    with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
         from optassign.benchmarks.spark.replay import count_recordings, run_replay
 

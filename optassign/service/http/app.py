@@ -38,7 +38,7 @@ def make_app(
     """The application. `find_why_not_ready`: None where the service is ready."""
     # FastAPI's pages on the API load their scripts from the internet: only the description itself is here.
     app = FastAPI(title="optassign", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi.describe_pages(app)  # type: ignore[method-assign]
     limits = settings.limits
 
     @app.post("/v1/assign", **openapi.ASSIGN)

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.schema import json_schema
 
-__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe"]
+__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
 
 _SNAPSHOT: dict[str, Any] = {
     "format": 1,
@@ -120,7 +120,7 @@ METRICS: dict[str, Any] = {
 }
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def describe_pages(app: FastAPI) -> dict[str, Any]:
     """The description of all pages, made when it is first asked for."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, routes=app.routes, description=_ABOUT)
