@@ -37,7 +37,7 @@ from optassign.generate import SHAPES, generate
 from optassign.generate.dealing import NotBalancedError
 from optassign.goals.order import UNSERVED
 from optassign.recordings.recording import read_recording
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 DIGESTS = Path(__file__).with_name("answers.txt")
 """One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""
@@ -141,7 +141,7 @@ def _digest(state: ApplicationState, assignor: str, converges: bool) -> str:
     for _ in range(_MOST_FOLLOW_UPS if converges else 0):
         if all(client.followup_rebalance_ms is None for client in answers[-1].clients):
             break
-        state = after_restoration(state, answers[-1])
+        state = make_restored_snapshot(state, answers[-1])
         answers.append(assign(state, assignor, _TIME_LIMIT))
     return sha256("\n".join(map(_to_text, answers)).encode()).hexdigest()[:12]
 

@@ -14,7 +14,8 @@ from optassign.assignor import create
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.simulation.convergence import after_restoration, converge
+from optassign.simulation.convergence import converge
+from optassign.simulation.successors import make_restored_snapshot
 
 SIZES = ((100, 7, 10, 2), (1_000, 75, 100, 20))
 """Tasks, fewer clients, more clients, warm-ups."""
@@ -62,7 +63,7 @@ def arrange(state: ApplicationState) -> ApplicationState:
     assignor = create("high-availability")
     for _ in range(_MOST_REBALANCES):
         answer = assignor.assign(state)
-        state = after_restoration(state, answer, memory=False)
+        state = make_restored_snapshot(state, answer, memory=False)
         if all(client.followup_rebalance_ms is None for client in answer.clients):
             return state
     raise RuntimeError(f"not settled after {_MOST_REBALANCES} rebalances")

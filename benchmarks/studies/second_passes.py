@@ -11,7 +11,7 @@ from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
-from optassign.simulation.convergence import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 _MOST_PASSES = 8
 
@@ -29,7 +29,7 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
             state = spec.generate()
             for _ in range(4):
                 answer = assign(state, assignor)
-                again = assign(second_pass(state, answer, state_survives=survives), assignor)
+                again = assign(make_second_pass_snapshot(state, answer, state_survives=survives), assignor)
                 played += 1
                 if _list_copies(answer) != _list_copies(again):
                     different += 1
@@ -41,7 +41,7 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
                     wrong.append(f"{assignor} without memory: {spec.name}: {passes} more; state of the old owner: {survives}")
                 if all(client.followup_rebalance_ms is None for client in answer.clients):
                     break
-                state = after_restoration(state, answer)
+                state = make_restored_snapshot(state, answer)
         spread = ", ".join(f"{n}: {times}" for n, times in sorted(further.items()))
         rows.append((assignor, shape, "kept" if survives else "not shown", played, different, spread))
     head = (
@@ -61,7 +61,7 @@ def count_passes_without_memory(state: ApplicationState, assignor: str, survives
     answer = assign(state, assignor)
     passes = 0
     while count_revoked(state, answer) and passes < _MOST_PASSES:
-        state = second_pass(state, answer, memory=False, state_survives=survives)
+        state = make_second_pass_snapshot(state, answer, memory=False, state_survives=survives)
         answer = assign(state, assignor)
         passes += 1
     return passes

@@ -18,7 +18,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.generate import generate
 from optassign.simulation.convergence import Convergence, converge
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
 TASKS, CLIENTS, STANDBYS, WARMUPS, SEED = 1_000, 100, 1, 20, 1
@@ -77,7 +77,7 @@ def _answers(snapshot: Path) -> list[TaskAssignment]:
     state = read_state(snapshot)
     answers = [optassign.assign(state)]
     while any(client.followup_rebalance_ms is not None for client in answers[-1].clients):
-        state = after_restoration(state, answers[-1])
+        state = make_restored_snapshot(state, answers[-1])
         answers.append(optassign.assign(state))
     return answers
 

@@ -5,9 +5,11 @@ Answering `--help` and refusing bad usage loads nothing but argparse; what a com
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
-from optassign.cli.parser import parser
+from optassign.cli.errors import BROKEN, USAGE, UsageError
+from optassign.cli.parser import COMMANDS, make_parser
 
 __all__ = ["main"]
 
@@ -19,11 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
     """
-    arguments = parser().parse_args(argv)
+    arguments = make_parser().parse_args(argv)
     try:
-        from optassign.cli.commands.run import run
-
-        code = run(arguments)
+        code = _run_command(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -32,3 +32,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _run_command(arguments: Namespace) -> int:
+    """Run the command and return its exit code; what is wrong with its input becomes one line on standard error."""
+    import logging
+
+    from optassign.assignor import AssignorError
+    from optassign.formats.input_errors import InputError
+
+    logging.basicConfig(level=logging.WARNING, format="optassign: %(message)s", stream=sys.stderr)
+    try:
+        return COMMANDS[arguments.command].run(arguments)
+    except (InputError, UsageError) as error:
+        return _report_error(arguments, error, USAGE)
+    except AssignorError as error:
+        return _report_error(arguments, error, BROKEN)
+
+
+def _report_error(arguments: Namespace, error: Exception, code: int) -> int:
+    print(f"optassign {arguments.command}: error: {error}", file=sys.stderr)
+    return code

@@ -1,1 +1,1 @@
-"""Recorded rebalances: what is in one, where they lie, the same without names."""
+"""Recorded rebalances: what is in a recording, where the files lie, and a snapshot without its names."""

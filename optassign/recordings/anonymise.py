@@ -1,4 +1,4 @@
-"""The same problem without names, for a bug report."""
+"""A snapshot without its names, for a bug report: the same problem."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,6 +7,8 @@ from optassign.assignor import names
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, TaskId
 
+__all__ = ["anonymise"]
+
 
 def anonymise(state: ApplicationState) -> ApplicationState:
     """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
@@ -14,39 +16,40 @@ def anonymise(state: ApplicationState) -> ApplicationState:
     Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in the remembered answer
     too. Left out: application, time, hosts, fields that begin with x_, of the remembered report what no assignor reads.
     """
-    return ApplicationState.model_validate(_Names(state).state())
+    return ApplicationState.model_validate(_NumberedNames(state).replace_all())
 
 
-class _Names:
-    """Every name of a snapshot -> its replacement, one dictionary for each kind of name."""
+class _NumberedNames:
+    """A replacement for every name of a snapshot, in one dictionary for each kind of name."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._state = state
         clients, partitions = state.clients, [p for task in state.tasks for p in task.partitions]
-        self._clients = _numbered("client", (client.process_id for client in clients), _process_ids(state.remembered))
-        self._consumers = _numbered("consumer", (name for client in clients for name in client.consumers))
+        self._clients = _number_names("client", (client.process_id for client in clients), _list_process_ids(state.remembered))
+        self._consumers = _number_names("consumer", (name for client in clients for name in client.consumers))
         of_partitions = (rack for p in partitions for rack in p.racks)
-        self._racks = _numbered("rack", filter(None, (client.rack for client in clients)), filter(None, of_partitions))
+        self._racks = _number_names("rack", filter(None, (client.rack for client in clients)), filter(None, of_partitions))
         self._racks[""] = ""  # an empty rack may mean none
-        self._topics = _numbered("topic", (p.topic for p in partitions if p.topic))
+        self._topics = _number_names("topic", (p.topic for p in partitions if p.topic))
         configured = state.configs.rack_aware_assignment_tags
-        self._tags = _numbered("tag", (tag for client in clients for tag in client.tags), configured)
-        self._values = _numbered("value", (value for client in clients for value in client.tags.values()))
-        topologies = _numbered("topology", (task.task_id.name for task in state.tasks if task.task_id.name))
+        self._tags = _number_names("tag", (tag for client in clients for tag in client.tags), configured)
+        self._values = _number_names("value", (value for client in clients for value in client.tags.values()))
+        topologies = _number_names("topology", (task.task_id.name for task in state.tasks if task.task_id.name))
         topologies[""] = ""
         self._tasks = {
             task.id: str(TaskId(topologies[task.task_id.name], task.task_id.subtopology, task.task_id.partition))
             for task in state.tasks
         }
 
-    def state(self) -> dict[str, Any]:
+    def replace_all(self) -> dict[str, Any]:
+        """The snapshot as JSON, with every name replaced."""
         state = self._state
-        configs = _without_extras(state.configs.model_dump())
+        configs = _drop_extras(state.configs.model_dump())
         configs["rack_aware_assignment_tags"] = [self._tags[tag] for tag in configs["rack_aware_assignment_tags"]]
         return {
             "format": 1,
             "configs": configs,
-            "options": _without_extras(state.options.model_dump()),
+            "options": _drop_extras(state.options.model_dump()),
             "tasks": [
                 {
                     "id": self._tasks[task.id],
@@ -71,9 +74,9 @@ class _Names:
                 {
                     "process_id": self._clients[client.process_id],
                     "threads": client.threads,
-                    "consumers": {self._consumers[name]: self._ids(ids) for name, ids in client.consumers.items()},
-                    "previous_active": self._ids(client.previous_active),
-                    "previous_standby": self._ids(client.previous_standby),
+                    "consumers": {self._consumers[name]: self._replace_tasks(ids) for name, ids in client.consumers.items()},
+                    "previous_active": self._replace_tasks(client.previous_active),
+                    "previous_standby": self._replace_tasks(client.previous_standby),
                     "lags": {self._tasks[task]: lag for task, lag in client.lags.items()},
                     "tags": {self._tags[tag]: self._values[value] for tag, value in client.tags.items()},
                     "rack": None if client.rack is None else self._racks[client.rack],
@@ -82,19 +85,19 @@ class _Names:
                 }
                 for client in state.clients
             ],
-            "remembered": None if state.remembered is None else self._answer(state.remembered),
+            "remembered": None if state.remembered is None else self._replace_in_answer(state.remembered),
         }
 
-    def _answer(self, answer: TaskAssignment) -> dict[str, Any]:
+    def _replace_in_answer(self, answer: TaskAssignment) -> dict[str, Any]:
         return {
             "format": 1,
             "assignor": answer.assignor if answer.assignor in names() else "other",
             "clients": [
                 {
                     "process_id": self._clients[client.process_id],
-                    "active": self._ids(client.active),
-                    "standby": self._ids(client.standby),
-                    "warmup": self._ids(client.warmup),
+                    "active": self._replace_tasks(client.active),
+                    "standby": self._replace_tasks(client.standby),
+                    "warmup": self._replace_tasks(client.warmup),
                     "followup_rebalance_ms": client.followup_rebalance_ms,
                 }
                 for client in answer.clients
@@ -104,8 +107,8 @@ class _Names:
             else [
                 {
                     "process_id": self._clients[client.process_id],
-                    "active": self._ids(client.active),
-                    "standby": self._ids(client.standby),
+                    "active": self._replace_tasks(client.active),
+                    "standby": self._replace_tasks(client.standby),
                 }
                 for client in answer.plan
             ],
@@ -134,12 +137,12 @@ class _Names:
             },
         }
 
-    def _ids(self, tasks: Iterable[str]) -> list[str]:
+    def _replace_tasks(self, tasks: Iterable[str]) -> list[str]:
         return [self._tasks[task] for task in tasks]
 
 
-def _process_ids(answer: TaskAssignment | None) -> set[str]:
-    """All clients a remembered answer speaks of; they need not be there any more."""
+def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
+    """All clients that a remembered answer speaks of; they need not be there any more."""
     if answer is None:
         return set()
     report = answer.report
@@ -147,17 +150,17 @@ def _process_ids(answer: TaskAssignment | None) -> set[str]:
     return {entry.process_id for entries in everywhere for entry in entries}
 
 
-def _numbered(kind: str, *groups: Iterable[str]) -> dict[str, str]:
-    """Name -> kind and number, in the same order."""
+def _number_names(kind: str, *groups: Iterable[str]) -> dict[str, str]:
+    """Name -> kind and number, such that replacements sort as the names do."""
     ordered = sorted(set().union(*groups))
     width = len(str(len(ordered)))
     return {name: f"{kind}-{i:0{width}}" for i, name in enumerate(ordered, start=1)}
 
 
-def _without_extras(dumped: dict[str, Any]) -> dict[str, Any]:
-    """Configs or options without fields that begin with x_."""
+def _drop_extras(dumped: dict[str, Any]) -> dict[str, Any]:
+    """`dumped` (configs or options) without fields that begin with x_."""
     return {
-        name: _without_extras(value) if isinstance(value, dict) else value
+        name: _drop_extras(value) if isinstance(value, dict) else value
         for name, value in dumped.items()
         if not name.startswith("x_")
     }

@@ -1,4 +1,4 @@
-"""Where recordings lie: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC; names, lists, the newest answers."""
+"""Where recordings lie: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC. How they are named, listed and found."""
 
 import logging
 import re
@@ -16,32 +16,42 @@ from optassign.formats.json_head import read_members
 from optassign.formats.reading import to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 
-__all__ = ["SUFFIX", "Entry", "entries", "folder_of", "newest_answers", "read_head", "relative_path"]
+__all__ = [
+    "SUFFIX",
+    "RecordingFile",
+    "find_newest_answers",
+    "find_recordings",
+    "make_relative_path",
+    "name_folder",
+    "read_recording_head",
+]
 
 SUFFIX = ".json.gz"
-NOBODY = "=none"
-"""Folder of rebalances that name no application; no encoded name has an equals sign."""
-_LONGEST, _KEPT = 120, 100
+_NO_APPLICATION = "=none"
+"""The folder of rebalances that name no application; no encoded name has an equals sign."""
+_LONGEST_NAME, _KEPT_OF_LONGER = 120, 100
+"""Characters of a folder's name, and how many of a longer one stay before the hash."""
 _HEAD = 1 << 16
-"""Bytes, compressed, in which the head of a recording ends: its names are limited."""
-_TRIES, _LOOKS = 5, 1000
-"""Damaged recordings, and recordings in all, among which an application's last applied answer is looked for."""
+"""Bytes, compressed, in which the head of a recording ends, as names in it are limited."""
+_MOST_DAMAGED, _MOST_READ = 5, 1000
+"""How many damaged recordings, and how many in all, are read in search of an application's last applied answer."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, order=True)
-class Entry:
-    """One file, by its name alone; the oldest first."""
+class RecordingFile:
+    """What the path of a recording tells of it. They sort by age, the oldest first."""
 
     at: datetime
     number: int
+    """Among those of the same millisecond."""
     folder: str
     """The application's folder."""
     path: Path
     size: int
-    """Bytes."""
+    """Of the file, in bytes."""
 
     @property
     def id(self) -> str:
@@ -49,67 +59,68 @@ class Entry:
         return "/".join(self.path.parts[-3:]).removesuffix(SUFFIX)
 
 
-def folder_of(application: str | None) -> str:
+def name_folder(application: str | None) -> str:
     """The name of the folder for an application's recordings: one level, no special names, on every file system.
 
     Letters, digits, `_`, `-` and inner dots stay, all else is written as %XX; of long names the beginning and a hash.
     """
     if application is None:
-        return NOBODY
+        return _NO_APPLICATION
     name = quote(application, safe="", errors="surrogatepass").replace("~", "%7E")
     if name.startswith("."):
         name = "%2E" + name[1:]
-    if len(name) > _LONGEST:
+    if len(name) > _LONGEST_NAME:
         digest = sha256(application.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        name = f"{name[:_KEPT]}~{digest}"
+        name = f"{name[:_KEPT_OF_LONGER]}~{digest}"
     return name or "%"
 
 
-def relative_path(application: str | None, at: datetime, number: int) -> Path:
-    """Where a recording goes, below the folder of all."""
+def make_relative_path(application: str | None, at: datetime, number: int) -> Path:
+    """The path of a recording below the folder of all. `number`: among those of the same millisecond."""
     at = at.astimezone(UTC)
     time = f"{at:%H%M%S}.{at.microsecond // 1000:03d}"
-    return Path(folder_of(application), f"{at:%Y-%m-%d}", f"{time}-{number}{SUFFIX}")
+    return Path(name_folder(application), f"{at:%Y-%m-%d}", f"{time}-{number}{SUFFIX}")
 
 
-def entries(folder: Path, application: str | None = None) -> Iterator[Entry]:
+def find_recordings(folder: Path, application: str | None = None) -> Iterator[RecordingFile]:
     """All recordings below `folder`, or one application's, in no particular order; whatever is named otherwise is passed by.
 
     OSError if the folder itself cannot be read; none if it does not exist.
     """
-    wanted = None if application is None else folder_of(application)
+    wanted = None if application is None else name_folder(application)
     if not folder.exists():
         return
     for of_application in folder.iterdir():
         if wanted is None or of_application.name == wanted:
-            for day in _inside(of_application):
+            for day in _list_folder(of_application):
                 if _DAY.fullmatch(day.name):
-                    yield from _of_day(day, of_application.name)
+                    yield from _list_day(day, of_application.name)
 
 
-def _inside(folder: Path) -> list[Path]:
-    """What is in a folder; nothing if it is none or has just been deleted, or if it cannot be read: others can be."""
+def _list_folder(folder: Path) -> list[Path]:
+    """What is in a folder; nothing if it is no folder, has just been deleted or, with a warning, cannot be read."""
     try:
         return list(folder.iterdir())
     except (NotADirectoryError, FileNotFoundError):
         return []
-    except OSError as error:  # not ours, such as lost+found; damaged
+    except OSError as error:  # somebody else's, such as lost+found, or damaged: the others can be read all the same
         _log.warning("a folder is passed by: %s cannot be read (%s)", folder, error.strerror or error)
         return []
 
 
-def _of_day(day: Path, folder: str) -> Iterator[Entry]:
-    for path in _inside(day):
+def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
+    """The recordings in the folder of one day of an application, whose folder is called `folder`."""
+    for path in _list_folder(day):
         match = _FILE.fullmatch(path.name)
         if match:
             try:
                 at = datetime.strptime(f"{day.name} {match[1]}000+0000", "%Y-%m-%d %H%M%S.%f%z")
-                yield Entry(at, int(match[2]), folder, path, path.stat().st_size)
-            except (ValueError, OSError):  # no such day or time; deleted meanwhile, not ours or damaged
+                yield RecordingFile(at, int(match[2]), folder, path, path.stat().st_size)
+            except (ValueError, OSError):  # no such day or time, or a file that is gone or cannot be looked at
                 continue
 
 
-def read_head(path: Path) -> RecordingHead:
+def read_recording_head(path: Path) -> RecordingHead:
     """The head of a recording, without reading the rest. InputError for everything wrong with it."""
     try:
         with open(path, "rb") as file:
@@ -127,33 +138,33 @@ def read_head(path: Path) -> RecordingHead:
     return head
 
 
-def newest_answers(folder: Path, most: int) -> list[Recording]:
+def find_newest_answers(folder: Path, most: int) -> list[Recording]:
     """Of each application the newest recording whose answer was meant to be applied; at most `most`, the newest first.
 
-    One that cannot be read is passed by, with a warning, for an older one.
+    A recording that cannot be read is passed by, with a warning, for an older one.
     """
-    by_application = sorted(entries(folder), key=lambda entry: (entry.folder, entry), reverse=True)
-    newest = [next(group) for _, group in groupby(by_application, key=lambda entry: entry.folder)]
-    chosen = {entry.folder for entry in sorted(newest, reverse=True)[:most] if entry.folder != NOBODY}
+    by_application = sorted(find_recordings(folder), key=lambda file: (file.folder, file), reverse=True)
+    newest = [next(group) for _, group in groupby(by_application, key=lambda file: file.folder)]
+    chosen = {file.folder for file in sorted(newest, reverse=True)[:most] if file.folder != _NO_APPLICATION}
     found = []
-    for name, group in groupby(by_application, key=lambda entry: entry.folder):
+    for name, group in groupby(by_application, key=lambda file: file.folder):
         if name in chosen:
-            recording = _newest_applied(group)
+            recording = _read_newest_applied(group)
             if recording is not None:
                 found.append(recording)
     return sorted(found, key=lambda recording: recording.answered_at, reverse=True)
 
 
-def _newest_applied(group: Iterator[Entry]) -> Recording | None:
-    tries = 0
-    for entry in islice(group, _LOOKS):
+def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:
+    damaged = 0
+    for file in islice(group, _MOST_READ):
         try:
-            head = read_head(entry.path)
+            head = read_recording_head(file.path)
             if head.mode == "active" and head.in_time:
-                return read_recording(entry.path)
+                return read_recording(file.path)
         except InputError as error:
             _log.warning("a recording is passed by: %s", error)
-            tries += 1
-            if tries == _TRIES:
+            damaged += 1
+            if damaged == _MOST_DAMAGED:
                 return None
     return None

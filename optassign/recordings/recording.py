@@ -1,7 +1,7 @@
-"""Recordings: one rebalance that the service answered, in a file that every command can use again.
+"""A recording: one rebalance that the service answered, in a file that every command can use again.
 
-A file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, the snapshot it was computed
-from (with what was remembered then). Replaying it gives the same answer (R9). Where the files lie: files.py.
+The file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, and the snapshot that it was
+computed from (with what was remembered then). Replaying it gives the same answer (R9). Where the files lie: files.py.
 """
 
 import gzip
@@ -21,9 +21,20 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.placement import Placement
 
-__all__ = ["Recording", "RecordingHead", "Summary", "encode", "read_recording", "read_snapshot", "replay", "summarise"]
+__all__ = [
+    "MemorySource",
+    "Recording",
+    "RecordingHead",
+    "Summary",
+    "add_fallback_reason",
+    "encode_recording",
+    "read_recorded_snapshot",
+    "read_recording",
+    "replay_recording",
+    "summarise",
+]
 
-Memory = Literal["none", "plug-in", "service"]
+MemorySource = Literal["none", "plug-in", "service"]
 """Whose remembered answer the snapshot carried."""
 
 
@@ -56,7 +67,7 @@ class RecordingHead(Frozen):
     assignor: NotEmpty = Field(description="who answered")
     time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
     fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
-    memory: Memory = "none"
+    memory: MemorySource = "none"
     service: str = ""
     plugin: str | None = None
     summary: Summary
@@ -70,7 +81,7 @@ class Recording(RecordingHead):
 
 
 def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
-    """The numbers of one answer."""
+    """The numbers that say what an answer to `state` does."""
     report = answer.report
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
@@ -90,38 +101,42 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     )
 
 
-def with_fallback(answer: TaskAssignment, why: Termination | None) -> TaskAssignment:
-    """Greedy's answer with the reason why it was asked, if there is one."""
+def add_fallback_reason(answer: TaskAssignment, why: Termination | None) -> TaskAssignment:
+    """Greedy's answer, whose report says why greedy was asked. Without a reason `answer` as it is."""
     if why is None:
         return answer
     return answer.model_copy(update={"report": answer.report.model_copy(update={"termination": why})})
 
 
-def replay(recording: Recording) -> TaskAssignment:
-    """Answer the recorded snapshot again, as it was answered then: the same but for the seconds, if no limit was hit (R9)."""
-    return with_fallback(assign(recording.snapshot, recording.assignor, recording.time_limit), recording.fallback)
+def replay_recording(recording: Recording) -> TaskAssignment:
+    """Answer the recorded snapshot again. If no limit was hit, the answer is the same but for the seconds (R9)."""
+    return add_fallback_reason(assign(recording.snapshot, recording.assignor, recording.time_limit), recording.fallback)
 
 
-def encode(head: RecordingHead, assignment: bytes, snapshot: bytes) -> bytes:
-    """The content of a file; the same for the same recording. `assignment` and `snapshot`: their JSON."""
+def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes) -> bytes:
+    """The content of a file; the same bytes for the same recording. `assignment` and `snapshot` are JSON."""
     parts = (head.model_dump_json()[:-1].encode(), b',"assignment":', assignment, b',"snapshot":', snapshot, b"}\n")
     return gzip.compress(b"".join(parts), compresslevel=6, mtime=0)
 
 
 def read_recording(path: Path) -> Recording:
     """Read a recording. InputError for everything wrong with it."""
-    recording, _ = to_model(_content(path), Recording, str(path))
+    recording, _ = to_model(_read_content(path), Recording, str(path))
     return recording
 
 
-def read_snapshot(path: Path) -> str:
-    """The snapshot of a recording as it stands there: a type would leave out what a topology no longer knows. InputError."""
-    data = _content(path)
+def read_recorded_snapshot(path: Path) -> str:
+    """The snapshot of a recording as JSON, as it stands there: read as a type it would lose what is about unknown tasks.
+
+    InputError for everything wrong with the recording.
+    """
+    data = _read_content(path)
     to_model(data, Recording, str(path))
     return json.dumps(data["snapshot"], ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def _content(path: Path) -> Any:
+def _read_content(path: Path) -> Any:
+    """The JSON value in the file; InputError if it is none."""
     allowed = "a recording: JSON compressed by gzip"
     try:
         content = gzip.decompress(path.read_bytes())

@@ -4,31 +4,31 @@ import json
 import logging
 import sys
 import traceback
-from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["event", "set_up"]
+from optassign.service.clock import format_utc
+
+__all__ = ["log_event", "set_up_logging"]
 
 _log = logging.getLogger("optassign.service")
 
 
-def set_up(log_format: str) -> None:
-    """Everything that is logged in this process goes to standard error in this form."""
+def set_up_logging(log_format: str) -> None:
+    """Send everything that is logged in this process to standard error, as `json` or as `text`."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if log_format == "json" else _Text())
+    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # of what it does we tell ourselves
 
 
-def event(name: str, level: int = logging.INFO, *, failed: bool = False, **fields: Any) -> None:
-    """Log an event with its fields; `failed`: with the exception that is being handled."""
+def log_event(name: str, level: int = logging.INFO, *, failed: bool = False, **fields: Any) -> None:
+    """Log an event and its fields. `failed`: also the traceback of the exception that is being handled."""
     _log.log(level, name, extra={"fields": fields}, exc_info=failed)
 
 
-def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    """Time, level, event and what belongs to it; a message of another logger is the event `log`."""
-    time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    found: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
+def _collect_fields(record: logging.LogRecord) -> dict[str, Any]:
+    """What a line says: time, level, event and its fields. A message of another logger is the event `log`."""
+    found: dict[str, Any] = {"time": format_utc(record.created), "level": record.levelname.lower()}
     fields = getattr(record, "fields", None)
     if fields is None:
         found |= {"event": "log", "logger": record.name, "message": record.getMessage()}
@@ -39,19 +39,19 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     return found
 
 
-class _Json(logging.Formatter):
+class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(_fields(record), separators=(",", ":"), default=str)
+        return json.dumps(_collect_fields(record), separators=(",", ":"), default=str)
 
 
-class _Text(logging.Formatter):
+class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = _fields(record)
+        fields = _collect_fields(record)
         head = [fields.pop(name) for name in ("time", "level", "event")]
-        return " ".join([*head, *(f"{name}={_plain(value)}" for name, value in fields.items())])
+        return " ".join([*head, *(f"{name}={_quote(value)}" for name, value in fields.items())])
 
 
-def _plain(value: Any) -> str:
-    """One word, or quoted: a line stays a line."""
+def _quote(value: Any) -> str:
+    """A value as one word, in quotes where it has to be, so that a line stays a line and can be split again."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     return text if text and text.isprintable() and not set(text) & set(' "=') else json.dumps(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 __all__ = ["Memory", "Remembered"]
 
-_AHEAD = 366 * 86_400_000
+_MOST_AHEAD = 366 * 86_400_000
 """Milliseconds by which a plug-in's clock may be ahead of the service's."""
 
 
@@ -38,16 +38,16 @@ class Memory:
         self._last.move_to_end(application)
         return self._last[application]
 
-    def latest(self, application: str | None, now: int) -> int:
+    def find_latest_time(self, application: str | None, now: int) -> int:
         """The latest Optassign-Remembered-At that is believed: all later answers are dated after it.
 
         One from the far future would leave them no room, and make the plug-in's own answers look old for as long. The bound
         grows faster than the dates of answers do, and what the service has said itself, by whatever clock, is always believed.
         """
         last = self.get(application)
-        return max(now + _AHEAD, 0 if last is None else last.at)
+        return max(now + _MOST_AHEAD, 0 if last is None else last.at)
 
-    def next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
+    def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
         """Optassign-Answered-At of an answer: after everything that was known when it was made.
 
         So an answer counts as newer than what it is built on, whatever the clocks of the machines say.

@@ -1,4 +1,4 @@
-"""What Prometheus can scrape. The only labels with names from outside are those of applications, and they are bounded."""
+"""What Prometheus can scrape. Names from outside are labels for applications only, and those are limited in number."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from optassign.recordings.recording import Summary
 
 __all__ = ["Metrics"]
 
-_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
@@ -24,14 +24,14 @@ class Metrics:
         Info("optassign", "The service", registry=registry).info({"version": version})
         self.requests = Counter("optassign_requests", "Requests by page and status", ["endpoint", "status"], registry=registry)
         self.request_seconds = Histogram(
-            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_SECONDS, registry=registry
+            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_BUCKETS, registry=registry
         )
         self.rebalances = Counter(
             "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
         )
-        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_SECONDS, registry=registry)
+        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
         self.queue_seconds = Histogram(
-            "optassign_queue_seconds", "Until a worker was free", buckets=_SECONDS, registry=registry
+            "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
         )
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
         self.recorded = Counter("optassign_recordings_written", "Recordings written", registry=registry)
@@ -56,11 +56,11 @@ class Metrics:
             for name, text in about.items()
         }
 
-    def watch(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """A gauge whose value is asked for when it is scraped."""
+    def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """Add a gauge; `value` is called whenever it is scraped."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
 
-    def answered(self, application: str | None, summary: Summary) -> None:
+    def show_last_answer(self, application: str | None, summary: Summary) -> None:
         """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""
         if application is None:
             return
@@ -85,6 +85,6 @@ class Metrics:
         for name, value in values.items():
             self._of_last[name].labels(application).set(float("nan") if value is None else value)
 
-    def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+    def render(self) -> bytes:
+        """All metrics in the text format of Prometheus, of type `content_type`."""
         return generate_latest(self._registry)

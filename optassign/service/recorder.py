@@ -1,4 +1,4 @@
-"""Writing recordings, in a thread of its own: it may stop, but assigning goes on."""
+"""Writing and deleting recordings, in a thread of its own: if the disk gives out, assigning goes on."""
 
 import logging
 import os
@@ -13,56 +13,61 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from optassign.recordings.files import Entry, entries, folder_of, relative_path
-from optassign.recordings.recording import RecordingHead, encode
-from optassign.service.logs import event
+from optassign.recordings.files import RecordingFile, find_recordings, make_relative_path, name_folder
+from optassign.recordings.recording import RecordingHead, encode_recording
+from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
 
 __all__ = ["Recorder"]
 
-_QUEUE = 64
+_LONGEST_QUEUE = 64
+"""Rebalances that wait to be written."""
 _TEMPORARY = ".recording-"
+"""How the names of files begin that are not wholly written."""
 _LOCK = ".lock"
-_FOREVER = 300_000.0
-"""Days: longer than any recording is old; so many before now is still a date, which more need not be."""
-_LOOK_ROUND = 600.0
-"""Seconds between looks for recordings that have become too old, where none are written."""
+"""The file that tells another service that the folder is taken."""
+_MOST_KEEP_DAYS = 300_000.0
+"""No recording is so old. Still more days before today may be before the first day that Python can name."""
+_CLEAN_UP_SECONDS = 600.0
+"""Between looks for recordings that have become too old, where none are written."""
 
 
 @dataclass(frozen=True)
-class _Item:
+class _Rebalance:
+    """What a recording is made of; `assignment` and `snapshot` are JSON."""
+
     head: RecordingHead
     assignment: bytes
     snapshot: bytes
 
 
 class Recorder:
-    """Writes what it is given, deletes what is too old or too much, and says so when it cannot."""
+    """Writes the recordings it is given, deletes the oldest where there are too old or too many, and logs when it cannot."""
 
     def __init__(self, folder: Path, keep_days: float, keep_bytes: int, metrics: Metrics) -> None:
         """SettingsError if the folder is a file, or another service records there."""
         self._folder, self._keep_bytes, self._metrics = folder, keep_bytes, metrics
-        self._keep = timedelta(days=min(keep_days, _FOREVER))
-        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
+        self._keep = timedelta(days=min(keep_days, _MOST_KEEP_DAYS))
+        self._queue: queue.Queue[_Rebalance | None] = queue.Queue(_LONGEST_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
-        self._known: deque[Entry] = deque()
+        self._files: deque[RecordingFile] = deque()
         """All recordings, the oldest first."""
         self._bytes = 0
         self._works: bool | None = None
-        self._lock = _locked(folder)
+        self._lock = _lock_folder(folder)
 
     def start(self) -> None:
-        """Clean up and wait for rebalances."""
+        """Look what there is, delete what is too old, then wait for rebalances."""
         self._thread.start()
 
     def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes) -> None:
         """Record a rebalance some time soon. Never waits: if the disk does not keep up, the rebalance is lost."""
         try:
-            self._queue.put_nowait(_Item(head, assignment, snapshot))
+            self._queue.put_nowait(_Rebalance(head, assignment, snapshot))
         except queue.Full:
             self._metrics.unrecorded.inc()
-            self._failed("the disk does not keep up")
+            self._note_failure("the disk does not keep up")
 
     def stop(self, seconds: float) -> None:
         """Write what is waiting, for so long at most."""
@@ -74,55 +79,56 @@ class Recorder:
 
     def _run(self) -> None:
         counted = False
-        for item in self._items():
+        for rebalance in self._take_rebalances():
             # Where it is not known what there is, nothing old can be deleted, so nothing is written either: it is tried again.
-            counted = counted or self._attempt(self._take_stock)
-            if item is not None:
-                written = counted and self._attempt(partial(self._write, item))
+            counted = counted or self._attempt(self._count_recordings)
+            if rebalance is not None:
+                written = counted and self._attempt(partial(self._write, rebalance))
                 (self._metrics.recorded if written else self._metrics.unrecorded).inc()
             self._attempt(self._delete_old)
 
-    def _items(self) -> Iterator[_Item | None]:
-        """What is to be written; None at first, and where nothing has come for a while. Ends when the recorder is to stop."""
+    def _take_rebalances(self) -> Iterator[_Rebalance | None]:
+        """What is to be written; None at first, and where nothing has come for a while. Ends when the recorder stops."""
         yield None
         while True:
             try:
-                item = self._queue.get(timeout=_LOOK_ROUND)
+                rebalance = self._queue.get(timeout=_CLEAN_UP_SECONDS)
             except queue.Empty:
                 yield None
             else:
-                if item is None:
+                if rebalance is None:
                     return
-                yield item
+                yield rebalance
 
     def _attempt(self, step: Callable[[], None]) -> bool:
-        """Whether it worked. Whatever is wrong with one step is told, and ends nothing."""
+        """Take a step, and say whether it worked. What is wrong with it is logged, and does not end the recorder."""
         try:
             step()
         except OSError as error:
-            self._failed(_reason(error))
+            self._note_failure(_describe_error(error))
             return False
         except Exception as error:  # a bug
-            event("recording_failed", logging.ERROR, failed=True, why=str(error))
+            log_event("recording_failed", logging.ERROR, failed=True, why=str(error))
             return False
         return True
 
-    def _take_stock(self) -> None:
+    def _count_recordings(self) -> None:
+        """Find all recordings there are, after what a crash left half-written has been deleted."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):  # of a crash, as nobody else writes here; what cannot be read or deleted stays
+        with suppress(OSError):  # left by a crash, as nobody else writes here; what cannot be read or deleted stays
             for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
                 with suppress(OSError):
                     leftover.unlink()
-        self._known = deque(sorted(entries(self._folder)))
-        self._bytes = sum(entry.size for entry in self._known)
-        self._succeeded()
+        self._files = deque(sorted(find_recordings(self._folder)))
+        self._bytes = sum(file.size for file in self._files)
+        self._note_success()
 
-    def _write(self, item: _Item) -> None:
-        at = datetime.fromisoformat(item.head.recorded_at)
+    def _write(self, rebalance: _Rebalance) -> None:
+        at = datetime.fromisoformat(rebalance.head.recorded_at)
         number = 0
-        while (path := self._folder / relative_path(item.head.application, at, number)).exists():
+        while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():
             number += 1
-        content = encode(item.head, item.assignment, item.snapshot)
+        content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{_TEMPORARY}{path.name}")
         try:
@@ -135,49 +141,52 @@ class Recorder:
             with suppress(OSError):
                 temporary.unlink()
             raise
-        self._known.append(Entry(at, number, folder_of(item.head.application), path, len(content)))
+        self._files.append(RecordingFile(at, number, name_folder(rebalance.head.application), path, len(content)))
         self._bytes += len(content)
         self._metrics.recordings_bytes.set(self._bytes)
-        self._succeeded()
+        self._note_success()
 
     def _delete_old(self) -> None:
         oldest = datetime.now(UTC) - self._keep
-        kept: list[tuple[Entry, OSError]] = []
-        while self._known and (self._bytes > self._keep_bytes or self._known[0].at < oldest):
-            gone = self._known.popleft()
+        kept: list[tuple[RecordingFile, OSError]] = []
+        while self._files and (self._bytes > self._keep_bytes or self._files[0].at < oldest):
+            gone = self._files.popleft()
             self._bytes -= gone.size
             try:
                 gone.path.unlink(missing_ok=True)
-            except OSError as error:  # somebody else's: it must not keep all later ones; looked at again after a restart
+            except OSError as error:  # it may be somebody else's: passed by for the later ones, until the next start
                 kept.append((gone, error))
                 continue
-            with suppress(OSError):  # not empty yet
+            with suppress(OSError):  # the folders go too, unless other files are in them
                 gone.path.parent.rmdir()
                 gone.path.parent.parent.rmdir()
         self._metrics.recordings_bytes.set(self._bytes)
         if kept:  # one line, however many: a folder may have changed hands with all that is in it
-            entry, why = kept[0]
-            event("recording_kept", logging.WARNING, path=str(entry.path), why=_reason(why), others=len(kept) - 1)
+            file, why = kept[0]
+            log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe_error(why), others=len(kept) - 1)
 
-    def _succeeded(self) -> None:
+    def _note_success(self) -> None:
         if self._works is not True:
-            event("recording", folder=str(self._folder), recordings=len(self._known), bytes=self._bytes)
+            log_event("recording", folder=str(self._folder), recordings=len(self._files), bytes=self._bytes)
         self._works = True
         self._metrics.recording.set(1)
 
-    def _failed(self, why: str) -> None:
+    def _note_failure(self, why: str) -> None:
         if self._works is not False:
-            event("recording_stopped", logging.ERROR, folder=str(self._folder), why=why, note="assigning goes on")
+            log_event("recording_stopped", logging.ERROR, folder=str(self._folder), why=why, note="assigning goes on")
         self._works = False
         self._metrics.recording.set(0)
 
 
-def _reason(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _locked(folder: Path) -> IO[bytes] | None:
-    """A lock on the folder as long as the file is open; None where there cannot be one."""
+def _lock_folder(folder: Path) -> IO[bytes] | None:
+    """A lock on the folder, held as long as the file is open; None where files cannot be locked.
+
+    SettingsError if another service holds it, or the folder is a file.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

@@ -1,26 +1,25 @@
-"""What `optassign serve` can be told, and what it refuses to do: everything is checked before anything starts."""
+"""What `optassign serve` can be told, and what of it is refused before anything starts."""
 
-import ipaddress
 import os
-import socket
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["Limits", "Settings", "SettingsError", "bind", "check_tls", "default_workers", "read_token"]
+__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "check_tls", "count_default_workers", "read_token"]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
+"""The variable of the environment that has the token where --token-file does not."""
 _SHORTEST_TOKEN = 16
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be, or that would not be safe; one line."""
+    """Settings that cannot be, or that would not be safe. `str()` is one line."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all of them together, may ask for. Over a limit: 413 or 503."""
+    """What one request, and all of them together, may ask for. Over a limit the status is 413 or 503."""
 
     body_bytes: int = 64 << 20
     """Of a body, before and after inflating it."""
@@ -31,12 +30,12 @@ class Limits:
     in_flight: int = 64
     """Requests that are read or answered at once."""
     applications: int = 256
-    """Whose last answer is remembered, and which have metrics of their own."""
+    """How many have their last answer remembered, and metrics of their own."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All of it; times in seconds."""
+    """All that `optassign serve` can be told; times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 8924
@@ -56,14 +55,14 @@ class Settings:
     limits: Limits = Limits()
 
 
-def default_workers() -> int:
+def count_default_workers() -> int:
     """One per processor that may be used, at most 4."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, usable)
 
 
 def read_token(path: Path | None) -> str | None:
-    """The token in a file, or else in the environment; None if there is none. SettingsError if it is no good."""
+    """The token in a file, or else in the environment; None if there is none. SettingsError if it is too weak to serve."""
     if path is not None:
         try:
             token, where = path.read_text(encoding="utf-8").strip(), str(path)
@@ -80,7 +79,7 @@ def read_token(path: Path | None) -> str | None:
 
 
 def check_tls(settings: Settings) -> None:
-    """SettingsError unless the files of TLS, if any, belong together."""
+    """SettingsError unless certificate and key are both there and belong together, or both are missing."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("found only one of --tls-cert and --tls-key; allowed: both or neither")
     if settings.tls_cert is not None and settings.tls_key is not None:
@@ -89,36 +88,3 @@ def check_tls(settings: Settings) -> None:
         except (OSError, ssl.SSLError) as error:
             found = f"that {settings.tls_cert} and {settings.tls_key} cannot be used ({error})"
             raise SettingsError(f"--tls-cert, --tls-key: found {found}; allowed: PEM files that belong together") from None
-
-
-def bind(settings: Settings) -> socket.socket:
-    """The socket to listen on. SettingsError if there is none, or if others could reach it without token and TLS."""
-    try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        raise SettingsError(f"--host: found {settings.host!r} ({error}); allowed: an address of this machine") from None
-    family, _, _, _, address = found[0]
-    if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
-        _check_that_strangers_are_kept_out(settings)
-    try:
-        listener = socket.create_server(address[:2], family=family, backlog=256)
-        # Inherited by each connection. asyncio sets it itself only on sockets whose protocol is stated, which these do not
-        # do; with Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listener
-    except OSError as error:
-        where = f"{settings.host} port {settings.port}"
-        raise SettingsError(f"--host, --port: found that {where} cannot be listened on ({error.strerror})") from None
-
-
-def _check_that_strangers_are_kept_out(settings: Settings) -> None:
-    if settings.token is None:
-        raise SettingsError(
-            f"--host: found {settings.host}, which others can reach, and no token; allowed: a loopback address, or --token-file"
-            f" (or {TOKEN_VARIABLE}) together with --tls-cert and --tls-key or --behind-proxy"
-        )
-    if settings.tls_cert is None and not settings.behind_proxy:
-        raise SettingsError(
-            f"--host: found {settings.host}, which others can reach, and no TLS, so that the token could be read on its way;"
-            " allowed: --tls-cert and --tls-key, or --behind-proxy where a proxy does TLS"
-        )

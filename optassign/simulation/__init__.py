@@ -1,1 +1,1 @@
-"""The snapshot that follows an answer, and rebalance after rebalance until a group is at rest. No faults, no clock."""
+"""What follows an answer: the next snapshot (`successors`), and rebalance after rebalance until rest (`convergence`)."""

@@ -11,39 +11,33 @@ from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment, Waiting, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import ConvergenceMeasures, Measures, measure
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot
 from optassign.utilities import validate_task_assignment
 
-__all__ = [
-    "Convergence",
-    "Step",
-    "after_restoration",
-    "converge",
-    "default_max_rebalances",
-    "restore_work_bound",
-    "second_pass",
-]
+__all__ = ["Convergence", "PlayedRebalance", "converge"]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One rebalance."""
+class PlayedRebalance:
+    """One answer of a convergence, measured."""
 
     measures: Measures
     followup: bool
     """Whether a follow-up rebalance was asked for."""
     waiting: tuple[Waiting, ...]
-    """The planned copies it waits for."""
+    """The planned copies that the follow-up waits for."""
     stalled: bool
+    """Whether the answer says that no warm-up makes progress."""
     restored_offsets: int
     """What is replayed until the next rebalance."""
     seconds: float
+    """How long the assignor took."""
 
     def as_json(self) -> dict[str, Any]:
-        """As in the `history` of the JSON."""
+        """An entry of `history` in the JSON of a convergence."""
         return {
             "followup": self.followup,
             "stalled": self.stalled,
@@ -57,22 +51,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """What came of it. `stable`: it settled (no follow-up asked for, not stalled) and rests."""
+    """The rebalances from a snapshot until the group is at rest, and what they moved and restored."""
 
     rebalances: int
-    """Until no follow-up is asked for; the look whether it rests is not among them."""
+    """Until no follow-up is asked for; the one that looks whether the group rests is not among them."""
     moved_active: int
     restored_offsets: int
     lower_bound: int | None
-    """The least that any convergence restores (docs/rules.md, "Measures of a convergence"), as the first answer proved it."""
+    """The least that any convergence from this snapshot restores, as the first answer proved it
+    (docs/rules.md, "Measures of a convergence"); None: no proof."""
     settled: bool
+    """Whether the last answer asked for no follow-up and was not stalled."""
     rests: bool
     """Asked once more after the last answer, the assignor did not alter it (R7), and asked for no follow-up (R8)."""
     violations: Mapping[str, int]
-    """By rule, summed over all answers; those of the last look count too."""
+    """By rule, summed over all answers, that of the last look included."""
     answers: int
-    """How many answers were judged: `rebalances`, and one more where it was asked whether it rests."""
-    history: tuple[Step, ...]
+    """How many answers were judged: `rebalances`, and one more where it was asked whether the group rests."""
+    history: tuple[PlayedRebalance, ...]
     final: TaskAssignment
     measures: ConvergenceMeasures
     """Summed over the history."""
@@ -91,26 +87,20 @@ class Convergence:
             "lower_bound": self.lower_bound,
             "stable": self.stable,
             "violations": dict(self.violations),
-            "history": [step.as_json() for step in self.history],
+            "history": [played.as_json() for played in self.history],
             "final": self.final.model_dump(mode="json"),
         }
 
     def __str__(self) -> str:
         """The whole history, one line a rebalance: for the message of a test that fails."""
         lines = [
-            f"{n:4} followup={step.followup} waiting={len(step.waiting)} warmups={step.measures.warmups}"
-            f" moves={step.measures.active_moves} restored={step.restored_offsets} excess={dict(step.measures.excess)}"
-            f" violations={dict(step.measures.violations)}"
-            for n, step in enumerate(self.history, start=1)
+            f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
+            f" moves={played.measures.active_moves} restored={played.restored_offsets} excess={dict(played.measures.excess)}"
+            f" violations={dict(played.measures.violations)}"
+            for n, played in enumerate(self.history, start=1)
         ]
         end = f"settled={self.settled} rests={self.rests} restored={self.restored_offsets} bound={self.lower_bound}"
         return "\n".join([*lines, f"{end} violations={dict(self.violations)}"])
-
-
-def default_max_rebalances(state: ApplicationState) -> int:
-    """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
-    copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
-    return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
 
 
 def converge(
@@ -121,50 +111,50 @@ def converge(
     keep_state: bool = False,
     memory: bool = True,
     time_limit: float = 10.0,
-    on_step: Callable[[int, Step], None] | None = None,
+    on_rebalance: Callable[[int, PlayedRebalance], None] | None = None,
 ) -> Convergence:
-    """Assign, let everything be restored, assign again, until no follow-up is asked for; then look whether it rests.
+    """Assign, let everything be restored, assign again, until no follow-up is asked for; then look whether the group rests.
 
-    max_rebalances: by default `default_max_rebalances`. keep_state: dropped state stays on its disk and grows old, instead
-    of being deleted. memory: each snapshot remembers the answer before (without: not even the first does). time_limit:
-    seconds of solving for each answer, of an assignor given by name. on_step: called with each rebalance's number, from 1.
+    max_rebalances: by default twice as many as warming up every copy there is would take, and some. keep_state: dropped state
+    stays on its disk and grows old, instead of being deleted. memory: each snapshot remembers the answer before (without: not
+    even the first does). time_limit: seconds of solving for each answer, of an assignor given by name. on_rebalance: called
+    with each rebalance's number, from 1.
 
     An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor or a limit below 1.
     """
-    limit = default_max_rebalances(state) if max_rebalances is None else max_rebalances
+    limit = _limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
         raise ValueError(f"max_rebalances: found {limit}; allowed: 1 or more")
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     if not memory and state.remembered is not None:
         state = state.model_copy(update={"remembered": None})
-    history: list[Step] = []
-    total, violations = ConvergenceMeasures(), Counter[str]()
+    history: list[PlayedRebalance] = []
     lower_bound: int | None = None
-    rests = False
-    answers = 0
+    last_look: PlayedRebalance | None = None
+    settled = rests = False
     while True:
-        answer, step = _step(chosen, state)
-        answers += 1
-        history.append(step)
-        total = total.then(step.measures, followup=step.followup, restored_offsets=step.restored_offsets)
-        violations.update(step.measures.violations)
+        answer, played = _play(chosen, state)
+        history.append(played)
         if len(history) == 1:
             lower_bound = restore_work_bound(answer)
-        if on_step is not None:
-            on_step(len(history), step)
-        if any(rule in step.measures.violations for rule in _NO_SUCCESSOR):
-            settled = False
+        if on_rebalance is not None:
+            on_rebalance(len(history), played)
+        if any(rule in played.measures.violations for rule in _NO_SUCCESSOR):
             break
-        state = after_restoration(state, answer, keep_state=keep_state, memory=memory)
-        settled = not step.followup and not step.stalled
-        if not step.followup:
-            again, look = _step(chosen, state)
-            answers += 1
-            rests = not look.followup and _same_copies(answer, again)
-            violations.update(look.measures.violations)
+        state = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory)
+        if not played.followup:
+            settled = not played.stalled
+            again, last_look = _play(chosen, state)
+            rests = not last_look.followup and _list_copies(again) == _list_copies(answer)
             break
         if len(history) == limit:
             break
+    total, violations = ConvergenceMeasures(), Counter[str]()
+    for played in history:
+        total = total.then(played.measures, followup=played.followup)
+    judged = history if last_look is None else [*history, last_look]
+    for played in judged:
+        violations.update(played.measures.violations)
     return Convergence(
         rebalances=total.rebalances,
         moved_active=total.active_moves,
@@ -173,14 +163,20 @@ def converge(
         settled=settled,
         rests=rests,
         violations=dict(sorted(violations.items())),
-        answers=answers,
+        answers=len(judged),
         history=tuple(history),
         final=answer,
         measures=total,
     )
 
 
-def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignment, Step]:
+def _limit_rebalances(state: ApplicationState) -> int:
+    """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
+    copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
+    return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
+
+
+def _play(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignment, PlayedRebalance]:
     # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
     start = time.perf_counter()
     assignor.configure(state.configs)
@@ -188,7 +184,7 @@ def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
     seconds = answer.seconds_elsewhere or time.perf_counter() - start
     assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
     measures = measure(state, answer)
-    return answer, Step(
+    return answer, PlayedRebalance(
         measures=measures,
         followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
         waiting=answer.report.waiting,
@@ -198,10 +194,6 @@ def _step(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
     )
 
 
-def _same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:
-    """Whether both give every client the same tasks in the same roles."""
-
-    def copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
-        return [(c.process_id, c.active, c.standby, c.warmup) for c in answer.clients]
-
-    return copies(one) == copies(other)
+def _list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
+    """What every client gets, in which role."""
+    return [(client.process_id, client.active, client.standby, client.warmup) for client in answer.clients]

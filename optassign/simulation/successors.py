@@ -1,6 +1,6 @@
-"""The snapshot that follows an answer: when all of it has been restored, or half-way through a cooperative rebalance.
+"""The snapshot that follows an answer: once all of it has been restored, or half-way through a cooperative rebalance.
 
-Lags are offsets. An answer that names a client twice or a task in two roles has no successor: `validate` it first.
+Lags are offsets. Not for an answer that gives a task to two clients as active, or to one in two roles: `validate` it first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from typing import Any
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
-__all__ = ["after_restoration", "second_pass"]
+__all__ = ["make_restored_snapshot", "make_second_pass_snapshot"]
 
 _GROWTH = 50
-"""One part in so many of a changelog is written between two rebalances."""
+"""Between two rebalances one part in so many of a changelog is written, which state that is only kept falls behind."""
 
 
-def after_restoration(
+def make_restored_snapshot(
     state: ApplicationState, assignment: TaskAssignment, *, keep_state: bool = False, memory: bool = True
 ) -> ApplicationState:
     """The snapshot once every assigned copy has been restored (KIP-441's probing rebalance).
@@ -26,19 +26,19 @@ def after_restoration(
     not kept. `remembered`: the answer, with `memory`, or else nothing.
     """
     full = state.full_lags
-    given = assignment.by_process_id
+    answers = assignment.by_process_id
     clients = []
     for client in state.clients:
-        answer = given.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
+        answer = answers.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
         copies = (*answer.standby, *answer.warmup)
         lags = dict.fromkeys((task for task in answer.active if task in full), RUNNING)
         lags |= dict.fromkeys((task for task in copies if task in full), 0)
-        kept = _kept(client, lags, full) if keep_state else {}
-        clients.append(_client(client, answer.active, [*copies, *kept], lags | kept))
-    return _state(state, clients, assignment if memory else None)
+        kept = _age_kept_state(client, lags, full) if keep_state else {}
+        clients.append(_move_client_on(client, answer.active, [*copies, *kept], lags | kept))
+    return _make_snapshot(state, clients, assignment if memory else None)
 
 
-def second_pass(
+def make_second_pass_snapshot(
     state: ApplicationState, assignment: TaskAssignment, *, memory: bool = True, state_survives: bool = True
 ) -> ApplicationState:
     """The snapshot of the second pass of a cooperative rebalance, a moment after `assignment` (KIP-429).
@@ -48,16 +48,16 @@ def second_pass(
     nobody owned are with their new owners already, running where these are caught up. Clients with a new standby or
     warm-up list it, and nothing is restored yet. `remembered`: the answer, with `memory`, or else nothing.
     """
-    given = assignment.by_process_id
+    answers = assignment.by_process_id
     owned = {task for client in state.clients for task in client.previous_active}
     full, acceptable = state.full_lags, state.configs.acceptable_recovery_lag
     clients = []
     for client in state.clients:
-        answer = given.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
+        answer = answers.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
         had, lags = set(client.previous_active), dict(client.lags)
         active = {task for task in answer.active if task in had or task not in owned}
         for task in active - had:
-            if task in full and _caught_up(lags.get(task, full[task]), acceptable):
+            if task in full and _is_caught_up(lags.get(task, full[task]), acceptable):
                 lags[task] = RUNNING
         given_up = {task for task in client.previous_active if task in full} - active
         if state_survives:
@@ -65,16 +65,16 @@ def second_pass(
         else:
             lags = {task: lag for task, lag in lags.items() if task not in given_up}
         directories = {*client.previous_standby, *answer.standby, *answer.warmup, *given_up} - active
-        clients.append(_client(client, active, directories if state_survives else directories - given_up, lags))
-    return _state(state, clients, assignment if memory else None)
+        clients.append(_move_client_on(client, active, directories if state_survives else directories - given_up, lags))
+    return _make_snapshot(state, clients, assignment if memory else None)
 
 
-def _caught_up(lag: int, acceptable: int) -> bool:
+def _is_caught_up(lag: int, acceptable: int) -> bool:
     return lag != UNKNOWN_LAG and lag <= acceptable
 
 
-def _kept(client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int]) -> dict[str, int]:
-    """The state of tasks that this client is not assigned any more, and by how much it lags now."""
+def _age_kept_state(client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int]) -> dict[str, int]:
+    """Task -> new lag, of the tasks of which the client keeps state though it is not assigned them any more."""
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
@@ -84,18 +84,18 @@ def _kept(client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[
     return kept
 
 
-def _client(
+def _move_client_on(
     client: KafkaStreamsState, active: Iterable[str], standby: Iterable[str], lags: Mapping[str, int]
 ) -> KafkaStreamsState:
     active = tuple(active)
     changed: dict[str, Any] = {"previous_active": active, "previous_standby": tuple(standby), "lags": lags}
     if client.consumers:
-        changed["consumers"] = _consumers(client.consumers, active)
+        changed["consumers"] = _share_among_consumers(client.consumers, active)
     return client.model_copy(update=changed)
 
 
-def _consumers(before: Mapping[str, tuple[str, ...]], active: Iterable[str]) -> dict[str, list[str]]:
-    """Active tasks per consumer: each keeps what it had, new ones go to who has fewest."""
+def _share_among_consumers(before: Mapping[str, tuple[str, ...]], active: Iterable[str]) -> dict[str, list[str]]:
+    """Active tasks per consumer: each keeps what it had, new ones go to the consumer that has fewest."""
     active = set(active)
     after = {name: [task for task in tasks if task in active] for name, tasks in before.items()}
     for task in sorted(active.difference(*after.values())):
@@ -103,7 +103,7 @@ def _consumers(before: Mapping[str, tuple[str, ...]], active: Iterable[str]) -> 
     return after
 
 
-def _state(
+def _make_snapshot(
     state: ApplicationState, clients: Iterable[KafkaStreamsState], remembered: TaskAssignment | None
 ) -> ApplicationState:
     tasks = state.tasks

@@ -4,28 +4,39 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Cold, Keep, Slow, Twice, written
+from command_line import ColdAssignor, DoublingAssignor, KeepingAssignor, SlowAssignor, write_snapshot
 
 from optassign import assignor as assignors
 from optassign.generate import generate
 
 
 @pytest.fixture(autouse=True)
-def known_assignors() -> Iterator[None]:
+def registered_assignors() -> Iterator[None]:
     before = dict(assignors._entries)
-    for name, factory in {"keep": Keep, "twice": Twice, "cold": Cold, "slow": Slow}.items():
+    for name, factory in {
+        "keep": KeepingAssignor,
+        "twice": DoublingAssignor,
+        "cold": ColdAssignor,
+        "slow": SlowAssignor,
+    }.items():
         assignors.register(name, factory, replace=True)
     yield
     assignors._entries.clear()
     assignors._entries.update(before)
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line of progress where a busy machine takes longer than a second; a test of progress asks for its own."""
+    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 60.0)
+
+
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
     """A steady group, in a file."""
-    return written(tmp_path / "steady.json", generate("steady", 20, 4, seed=1))
+    return write_snapshot(tmp_path / "steady.json", generate("steady", 20, 4, seed=1))
 
 
 @pytest.fixture
 def scale_out(tmp_path: Path) -> str:
-    return written(tmp_path / "scale-out.json", generate("scale-out", 20, 4, seed=1))
+    return write_snapshot(tmp_path / "scale-out.json", generate("scale-out", 20, 4, seed=1))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import given, run, written
+from command_line import run_here, run_process, write_snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_assignment, read_state
@@ -12,7 +12,7 @@ from optassign.judging.validation import validate
 
 
 def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    code, out, err = given(capsys, "assign", snapshot, "--assignor", "keep")
+    code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "keep")
     assert (code, err) == (0, "")
     assert out.endswith("}\n")
     answer = TaskAssignment.model_validate_json(out)
@@ -22,16 +22,16 @@ def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFix
 def test_assign_reads_standard_input_and_writes_files(snapshot: str, tmp_path: Path) -> None:
     target = tmp_path / "answer.json"
     text = Path(snapshot).read_text(encoding="utf-8")
-    result = run("assign", "-", "--assignor", "greedy", "--output", str(target), stdin=text)
+    result = run_process("assign", "-", "--assignor", "greedy", "--output", str(target), stdin=text)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert validate(read_state(snapshot), read_assignment(target)) == []
-    printed = run("assign", "-", "--assignor", "greedy", "--output", "-", stdin=text)
+    printed = run_process("assign", "-", "--assignor", "greedy", "--output", "-", stdin=text)
     assert TaskAssignment.model_validate_json(printed.stdout).without_times() == read_assignment(target).without_times()
 
 
 @pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
 def test_assign_answers_with_each_assignor(capsys: pytest.CaptureFixture[str], scale_out: str, assignor: str) -> None:
-    code, out, err = given(capsys, "assign", scale_out, "--assignor", assignor, "--time-limit", "5")
+    code, out, err = run_here(capsys, "assign", scale_out, "--assignor", assignor, "--time-limit", "5")
     assert (code, err) == (0, "")
     answer = TaskAssignment.model_validate_json(out)
     assert answer.assignor == assignor
@@ -39,13 +39,13 @@ def test_assign_answers_with_each_assignor(capsys: pytest.CaptureFixture[str], s
 
 
 def test_assign_answers_without_time(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = given(capsys, "assign", scale_out, "--time-limit", "0")
+    code, out, _ = run_here(capsys, "assign", scale_out, "--time-limit", "0")
     assert code == 0
     assert validate(read_state(scale_out), TaskAssignment.model_validate_json(out)) == []
 
 
 def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    code, out, err = given(capsys, "assign", snapshot, "--assignor", "twice")
+    code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "twice")
     assert (code, out) == (1, "")
     assert err == (
         "optassign assign: error: assignor 'twice' gave an answer that Kafka would refuse:"
@@ -55,7 +55,7 @@ def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture
 
 def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    code, out, err = given(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
+    code, out, err = run_here(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
     assert (code, err) == (0, "")
     state = read_state(scale_out)
     for client in state.clients:
@@ -70,7 +70,7 @@ def test_a_narrow_table_still_says_who_gets_what(
     capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "72")
-    _, out, _ = given(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
+    _, out, _ = run_here(capsys, "assign", scale_out, "--assignor", "greedy", "--format", "table")
     table = out[: out.index("offsets to restore now")].splitlines()
     assert max(len(line) for line in table) <= 72
     for client in read_state(scale_out).clients:
@@ -78,13 +78,13 @@ def test_a_narrow_table_still_says_who_gets_what(
 
 
 def test_a_large_group_is_cut_to_what_changes_most(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = written(tmp_path / "large.json", generate("steady", 200, 80))
-    _, out, _ = given(capsys, "assign", path, "--assignor", "keep", "--format", "table")
+    path = write_snapshot(tmp_path / "large.json", generate("steady", 200, 80))
+    _, out, _ = run_here(capsys, "assign", path, "--assignor", "keep", "--format", "table")
     assert "and 30 clients more, with less change" in out
 
 
 def test_what_is_wrong_is_marked_without_colours(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    _, out, _ = given(capsys, "assign", scale_out, "--assignor", "cold", "--format", "table")
+    _, out, _ = run_here(capsys, "assign", scale_out, "--assignor", "cold", "--format", "table")
     assert "breaks R3" in out
     assert "not balanced" in out
     assert "→ 20!" in out

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from command_line import given
+from command_line import run_here
 
 from optassign import assignor as assignors
 from optassign.generate import generate
@@ -15,7 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(autouse=True)
-def known_assignors() -> None:
+def registered_assignors() -> None:
     """Leave out the odd assignors that the other tests of the command line register: a comparison would ask them, too."""
 
 
@@ -27,7 +27,7 @@ def scale_out(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = given(capsys, "compare", scale_out)
+    code, out, _ = run_here(capsys, "compare", scale_out)
     found = json.loads(out)
     assert code == 0
     assert set(found["assignors"]) == {"previous", *assignors.names_without_jdk()}
@@ -38,7 +38,7 @@ def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture
 
 def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     """gap-sticky goes by previous tasks, not by lags, so on this snapshot it breaks R3 or R5."""
-    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
     assert code == 0
     row = next(line for line in out.splitlines() if line.startswith("rules broken"))
     assert "R5" in row or "R3" in row
@@ -47,7 +47,7 @@ def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixt
 
 
 def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge")
     found = json.loads(out)["assignors"]
     assert code == 0
     for name in ("greedy", "cp-sat"):
@@ -60,7 +60,7 @@ def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scal
 
 def test_one_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     arguments = ("compare", scale_out, "--assignors", "cp-sat", "--converge", "--max-rebalances", "1")
-    code, out, _ = given(capsys, *arguments)
+    code, out, _ = run_here(capsys, *arguments)
     assert code == 1
     assert json.loads(out)["assignors"]["cp-sat"]["converge"]["settled"] is False
 
@@ -69,7 +69,7 @@ def test_tables_of_many_are_split_to_fit(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scale_out: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "90")
-    _, out, _ = given(capsys, "compare", scale_out, "--format", "table")
+    _, out, _ = run_here(capsys, "compare", scale_out, "--format", "table")
     heads = [line.split() for line in out.splitlines() if "previous" in line.split()]
     assert len(heads) > 1
     asked = [name for head in heads for name in head if name != "previous"]
@@ -82,7 +82,7 @@ def test_markdown_is_one_table_with_what_is_wrong_in_bold(
 ) -> None:
     path = tmp_path / "comparison.md"
     arguments = ("compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "markdown", "--output", str(path))
-    assert given(capsys, *arguments)[:2] == (0, "")
+    assert run_here(capsys, *arguments)[:2] == (0, "")
     lines = path.read_text(encoding="utf-8").splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert table[0] == "|  | previous | gap-sticky | cp-sat |"
@@ -98,7 +98,7 @@ def test_the_picture_has_a_panel_for_each(capsys: pytest.CaptureFixture[str], tm
     png, svg = tmp_path / "loads.png", tmp_path / "loads.svg"
     for path in (png, svg):
         arguments = ("compare", scale_out, "--assignors", "greedy,gap-sticky,cp-sat", "--picture", str(path))
-        assert given(capsys, *arguments)[0] == 0
+        assert run_here(capsys, *arguments)[0] == 0
     assert png.read_bytes().startswith(PNG)
     drawn = [text for text in ET.parse(svg).getroot().iter() if text.tag.endswith("g") and "axes" in text.get("id", "")]
     assert len([panel for panel in drawn if panel.get("id", "").startswith("axes_")]) == 3
@@ -109,7 +109,7 @@ def test_a_picture_that_cannot_be(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, said: str
 ) -> None:
     pytest.importorskip("matplotlib")
-    code, _, err = given(capsys, "compare", scale_out, "--assignors", "greedy", "--picture", str(tmp_path / name))
+    code, _, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy", "--picture", str(tmp_path / name))
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
@@ -120,7 +120,7 @@ def test_without_a_jdk_it_says_so_and_goes_on(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    code, out, err = given(capsys, "compare", scale_out, "--assignors", "greedy", "--kafka")
+    code, out, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy", "--kafka")
     found = json.loads(out)
     assert code == 0
     assert "Kafka's own classes are left out" in err
@@ -136,6 +136,6 @@ def test_without_a_jdk_it_says_so_and_goes_on(
     ],
 )
 def test_unknown_variants(capsys: pytest.CaptureFixture[str], scale_out: str, given_name: str, said: str) -> None:
-    code, _, err = given(capsys, "compare", scale_out, "--assignors", given_name)
+    code, _, err = run_here(capsys, "compare", scale_out, "--assignors", given_name)
     assert code == 2
     assert said in err

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from command_line import given
+from command_line import run_here
 
 # compare
 
 
 def test_compare_shows_all_side_by_side(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, err = given(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--format", "table")
+    code, out, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--format", "table")
     assert (code, err) == (0, "")
     head = out.splitlines()[0].split()
     assert head == ["previous", "greedy", "cp-sat"]
@@ -18,7 +18,7 @@ def test_compare_shows_all_side_by_side(capsys: pytest.CaptureFixture[str], scal
 
 
 def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = given(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy")
     found = json.loads(out)
     assert code == 0
     assert list(found["assignors"]) == ["previous", "greedy", "cp-sat"]
@@ -35,7 +35,7 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> 
 def test_compare_tells_who_broke_a_rule(
     capsys: pytest.CaptureFixture[str], scale_out: str, name: str, code: int, said: str
 ) -> None:
-    found, out, err = given(capsys, "compare", scale_out, "--assignors", name, "--format", "table")
+    found, out, err = run_here(capsys, "compare", scale_out, "--assignors", name, "--format", "table")
     assert (found, err) == (code, "")
     assert said in out
 
@@ -44,11 +44,11 @@ def test_compare_tells_who_broke_a_rule(
 
 
 def test_converge_plays_until_the_group_rests(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, err = given(capsys, "converge", scale_out, "--assignor", "greedy")
+    code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy")
     found = json.loads(out)
     assert (code, err, found["stable"]) == (0, "", True)
     assert len(found["history"]) == found["rebalances"]
-    code, out, _ = given(capsys, "converge", scale_out, "--assignor", "greedy", "--keep-state", "--format", "table")
+    code, out, _ = run_here(capsys, "converge", scale_out, "--assignor", "greedy", "--keep-state", "--format", "table")
     assert code == 0
     assert "settled · rests" in out
     assert "offsets restored" in out
@@ -61,6 +61,6 @@ def test_converge_plays_until_the_group_rests(capsys: pytest.CaptureFixture[str]
 def test_converge_tells_what_did_not_settle_or_broke_a_rule(
     capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], said: str
 ) -> None:
-    code, out, _ = given(capsys, "converge", scale_out, *arguments, "--format", "table")
+    code, out, _ = run_here(capsys, "converge", scale_out, *arguments, "--format", "table")
     assert code == 1
     assert said in out

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import given, run
+from command_line import run_here, run_process
 
 from optassign.formats.reading import read_state
 from optassign.generate import generate
@@ -16,25 +16,25 @@ def test_explain_tells_of_all_of_tasks_and_of_clients(capsys: pytest.CaptureFixt
     state = read_state(scale_out)
     task, client = state.tasks[0].id, state.clients[0].process_id
     common = ("explain", scale_out, "--assignor", "greedy", "--format", "table")
-    code, out, err = given(capsys, *common)
+    code, out, err = run_here(capsys, *common)
     assert (code, err) == (0, "")
     assert "active tasks: " in out
     assert "waits for" in out
-    _, out, _ = given(capsys, *common, "--task", task, "--client", client[:8])
+    _, out, _ = run_here(capsys, *common, "--task", task, "--client", client[:8])
     assert f"task {task} (" in out
     assert f"client {client} (" in out
-    _, out, _ = given(capsys, *common[:-2], "--task", task, "--task", "0_1", "--client", client)
+    _, out, _ = run_here(capsys, *common[:-2], "--task", task, "--task", "0_1", "--client", client)
     found = json.loads(out)
     assert [e["task"] for e in found["tasks"]] == [task, "0_1"]
     assert [e["process_id"] for e in found["clients"]] == [client]
-    _, out, _ = given(capsys, *common[:-2])
+    _, out, _ = run_here(capsys, *common[:-2])
     assert set(json.loads(out)["waiting"][0]) == {"task", "process_id", "role", "lag", "slot"}
 
 
 def test_explain_takes_an_answer(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
-    given(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(path))
-    code, out, _ = given(capsys, "explain", scale_out, "--assignment", str(path), "--format", "table")
+    run_here(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(path))
+    code, out, _ = run_here(capsys, "explain", scale_out, "--assignment", str(path), "--format", "table")
     assert code == 0
     assert "active tasks: 0 move, 20 stay, 0 had no client" in out
 
@@ -46,8 +46,8 @@ def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.Ca
     path = tmp_path / "short.json"
     path.write_text(json.dumps(state), encoding="utf-8")
     common = ("explain", str(path), "--assignor", "keep", "--format", "table", "--client")
-    assert "client ab (" in given(capsys, *common, "ab")[1]
-    code, _, err = given(capsys, *common, "a")
+    assert "client ab (" in run_here(capsys, *common, "ab")[1]
+    code, _, err = run_here(capsys, *common, "a")
     assert code == 2
     assert "found 'a'; allowed: one of ab, abc" in err
 
@@ -57,17 +57,17 @@ def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.Ca
 
 def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    given(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(good))
-    given(capsys, "assign", scale_out, "--assignor", "cold", "--output", str(bad))
-    assert given(capsys, "validate", scale_out, str(good)) == (0, '{"valid":true,"violations":[]}\n', "")
-    code, out, err = given(capsys, "validate", scale_out, str(bad))
+    run_here(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(good))
+    run_here(capsys, "assign", scale_out, "--assignor", "cold", "--output", str(bad))
+    assert run_here(capsys, "validate", scale_out, str(good)) == (0, '{"valid":true,"violations":[]}\n', "")
+    code, out, err = run_here(capsys, "validate", scale_out, str(bad))
     found = json.loads(out)
     assert (code, err, found["valid"]) == (1, "", False)
     assert set(found["violations"][0]) == {"rule", "task", "process_id", "message"}
-    code, out, _ = given(capsys, "validate", scale_out, str(good), "--format", "table")
+    code, out, _ = run_here(capsys, "validate", scale_out, str(good), "--format", "table")
     assert (code, out) == (0, "keep: keeps every rule\n")
-    code, out, _ = given(capsys, "validate", scale_out, str(bad), "--format", "table")
+    code, out, _ = run_here(capsys, "validate", scale_out, str(bad), "--format", "table")
     assert code == 1
     assert out.startswith("cold: breaks R3 ×")
-    assert run("validate", "-", str(good), stdin=Path(scale_out).read_text(encoding="utf-8")).returncode == 0
-    assert run("validate", scale_out, "-", stdin=bad.read_text(encoding="utf-8")).returncode == 1
+    assert run_process("validate", "-", str(good), stdin=Path(scale_out).read_text(encoding="utf-8")).returncode == 0
+    assert run_process("validate", scale_out, "-", stdin=bad.read_text(encoding="utf-8")).returncode == 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import given
+from command_line import run_here
 
 from optassign.formats.reading import read_state
 from optassign.generate import generate
@@ -13,20 +13,20 @@ def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[s
     path = tmp_path / "generated.json"
     options = "--shape partial --tasks 30 --clients 5 --standbys 2 --warmups 3 --threads 1-3 --seed 7 --stateless 0.1"
     options += " --unlogged 0.1 --subtopologies 6 --tiny 0.2 --unknown 0.1 --capacity 0.5-2 --weights 0.3 --racks 2"
-    assert given(capsys, "generate", *options.split(), "--memory", "--dense", "--consumers", "--output", str(path)) == (
+    assert run_here(capsys, "generate", *options.split(), "--memory", "--dense", "--consumers", "--output", str(path)) == (
         0, "", "",
     )  # fmt: skip
     assert read_state(path) == generate(
         "partial", 30, 5, 2, 3, (1, 3), 7, stateless=0.1, unlogged=0.1, subtopologies=6, tiny=0.2, unknown=0.1,
         capacity=(0.5, 2.0), weights=0.3, racks=2, memory=True, dense=True, consumers=True,
     )  # fmt: skip
-    code, out, _ = given(capsys, "generate")
+    code, out, _ = run_here(capsys, "generate")
     assert code == 0
     assert read_state(out.encode()) == generate("steady", 100, 10)
 
 
 def test_anonymise_leaves_no_names(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    code, out, err = given(capsys, "anonymise", snapshot)
+    code, out, err = run_here(capsys, "anonymise", snapshot)
     assert (code, err) == (0, "")
     state = read_state(out.encode())
     assert len(state.tasks) == 20

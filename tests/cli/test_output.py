@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import given, in_a_terminal, run
+from command_line import run_here, run_in_terminal, run_process
 
 from optassign.cli.show.progress import Progress
 from optassign.formats.reading import read_assignment
@@ -20,11 +20,11 @@ from optassign.generate import generate
 
 
 def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:
-    code, shown = in_a_terminal("assign", snapshot, "--assignor", "greedy")
+    code, shown = run_in_terminal("assign", snapshot, "--assignor", "greedy")
     assert code == 0
     assert "window" in shown
     assert "\033[" in shown
-    code, shown = in_a_terminal("assign", snapshot, "--assignor", "greedy", "--format", "json")
+    code, shown = run_in_terminal("assign", snapshot, "--assignor", "greedy", "--format", "json")
     assert json.loads(shown)["assignor"] == "greedy"
 
 
@@ -42,11 +42,11 @@ def test_output_is_written_wholly_or_not_at_all(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", fail)
-        code, _, err = given(capsys, *arguments)
+        code, _, err = run_here(capsys, *arguments)
     assert code == 2
     assert "No space left on device" in err
     assert target.read_text(encoding="utf-8") == "before"
-    assert given(capsys, *arguments)[0] == 0
+    assert run_here(capsys, *arguments)[0] == 0
     assert read_assignment(target).assignor == "keep"
     assert link.is_symlink()
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
@@ -54,7 +54,7 @@ def test_output_is_written_wholly_or_not_at_all(
 
 
 def test_output_may_be_a_device(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    assert given(capsys, "assign", snapshot, "--assignor", "keep", "--output", "/dev/null") == (0, "", "")
+    assert run_here(capsys, "assign", snapshot, "--assignor", "keep", "--output", "/dev/null") == (0, "", "")
 
 
 def test_json_is_utf8_and_tables_survive_whatever_the_locale(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_json_is_utf8_and_tables_survive_whatever_the_locale(tmp_path: Path) -> 
     path = tmp_path / "named.json"
     path.write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
     for form in ("json", "table"):
-        result = run("assign", str(path), "--assignor", "greedy", "--format", form, PYTHONIOENCODING="ascii")
+        result = run_process("assign", str(path), "--assignor", "greedy", "--format", form, PYTHONIOENCODING="ascii")
         assert (result.returncode, result.stderr) == (0, "")
         assert ("café" in result.stdout) == (form == "json")
 
@@ -71,8 +71,11 @@ def test_json_is_utf8_and_tables_survive_whatever_the_locale(tmp_path: Path) -> 
 # Progress and the ends that are nobody's fault
 
 
-def test_what_takes_long_says_so_on_standard_error(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    code, out, err = given(capsys, "assign", snapshot, "--assignor", "slow")
+def test_what_takes_long_says_so_on_standard_error(
+    capsys: pytest.CaptureFixture[str], snapshot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 1.0)
+    code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "slow")
     assert code == 0
     assert json.loads(out)["assignor"] == "keep"
     assert err == "optassign: asking slow: 20 tasks on 4 clients (1 s)\n"
@@ -85,11 +88,11 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("optassign.cli.show.progress._PATIENCE", 0.01)
+    monkeypatch.setattr("optassign.cli.show.progress._SILENT_SECONDS", 0.01)
     with Progress("thinking") as progress:
         while "thinking" not in shown.getvalue():
             time.sleep(0.01)
-        progress.now = "still thinking"
+        progress.doing = "still thinking"
         while "still thinking" not in shown.getvalue():
             time.sleep(0.01)
     assert shown.getvalue().endswith("\r\033[K")

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import given
+from command_line import run_here
 
-from optassign.cli.parser import SHAPES
+from optassign.cli.commands.generate import SHAPES
 from optassign.generate import SHAPES as GENERATED
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = given(capsys, "--help")
+    code, out, err = run_here(capsys, "--help")
     assert (code, err) == (0, "")
     commands = ("assign", "compare", "converge", "explain", "validate", "generate", "anonymise", "serve", "record")
     for command in (*commands, "benchmark", "replay"):
@@ -22,7 +22,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("command", ["assign", "compare", "converge", "explain", "validate", "generate", "anonymise"])
 def test_each_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    code, out, err = given(capsys, command, "--help")
+    code, out, err = run_here(capsys, command, "--help")
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: optassign {command} ")
 
@@ -37,13 +37,23 @@ def test_help_and_bad_usage_load_nothing_heavy() -> None:
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = given(capsys, "--version")
+    code, out, _ = run_here(capsys, "--version")
     assert code == 0
     assert out.startswith("optassign ")
 
 
 def test_shapes_are_those_that_can_be_generated() -> None:
     assert SHAPES == GENERATED
+
+
+def test_without_the_packages_of_spark_one_line_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for command in (["benchmark", "run", "--preset", "smoke"], ["replay", str(tmp_path)]):
+        found = run_here(capsys, *command, "--output", str(tmp_path / "out"))
+        line = f"optassign {command[0]}: error: found no pyarrow; needed: pip install 'optassign[spark]'\n"
+        assert found == (2, "", line)
 
 
 # What is wrong is said in one line
@@ -97,7 +107,7 @@ def test_bad_usage(
     arguments: list[str], said: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    code, out, err = given(capsys, *(snapshot if argument == "S" else argument for argument in arguments))
+    code, out, err = run_here(capsys, *(snapshot if argument == "S" else argument for argument in arguments))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1, err
     assert err.startswith("optassign")
@@ -119,7 +129,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
     path = tmp_path / "bad.json"
     path.write_text(content, encoding="utf-8")
     for command in ("assign", "compare", "converge", "explain", "anonymise"):
-        code, out, err = given(capsys, command, str(path))
+        code, out, err = run_here(capsys, command, str(path))
         assert (code, out) == (2, ""), command
         assert err.startswith(f"optassign {command}: error: {path}")
         assert err.count("\n") == 1

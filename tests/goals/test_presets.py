@@ -24,7 +24,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.models.values import FLOW_ORDER
 from optassign.simulation.convergence import converge
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
@@ -206,7 +206,7 @@ def test_who_drains_is_emptied_and_may_leave_without_a_stir(assignor: str, shape
         given: TaskAssignment = assign(state, assignor)
         assert validate(state, given) == []
         assert given.by_process_id[leaving].followup_rebalance_ms is None
-        state = after_restoration(state, given)
+        state = make_restored_snapshot(state, given)
         if all(client.followup_rebalance_ms is None for client in given.clients):
             break
     emptied = given.by_process_id[leaving]

@@ -13,7 +13,7 @@ from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
-from optassign.simulation.convergence import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 RECORDED = sorted((Path(__file__).parent.parent / "data" / "kafka-4.3.1").glob("*.json"))
 THREADS: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 2), (1, 4))
@@ -112,7 +112,7 @@ def test_whole_convergences(shape: Shape, keep_state: bool) -> None:
         answer = ours.assign(state)
         if all(client.followup_rebalance_ms is None for client in answer.clients):
             return
-        state = after_restoration(state, answer, keep_state=keep_state, memory=False)
+        state = make_restored_snapshot(state, answer, keep_state=keep_state, memory=False)
     pytest.fail("never settled")
 
 

@@ -10,7 +10,7 @@ from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.recordings import check_recordings
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
-from optassign.recordings.files import entries
+from optassign.recordings.files import find_recordings
 
 
 def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], service: Service) -> None:
@@ -21,8 +21,8 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
     assert_sound(group, most_probes=3)
     await_condition(
         "one recording per rebalance",
-        lambda: len(list(entries(service.recordings, "recorded"))) == len(group.rebalances),
-        found=lambda: f"{list(entries(service.recordings, 'recorded'))} for {group.rebalances}",
+        lambda: len(list(find_recordings(service.recordings, "recorded"))) == len(group.rebalances),
+        found=lambda: f"{list(find_recordings(service.recordings, 'recorded'))} for {group.rebalances}",
     )
     number, faults = check_recordings(service.recordings)  # of the other tests too
     assert number >= len(group.rebalances)

@@ -73,11 +73,11 @@ NAMED: dict[str, Any] = {
 }
 
 
-def named() -> ApplicationState:
+def make_named_state() -> ApplicationState:
     return ApplicationState.model_validate(NAMED)
 
 
-def places(state: ApplicationState) -> dict[str, str]:
+def list_places(state: ApplicationState) -> dict[str, str]:
     """Task or client -> its place in the order."""
     ids = [*(task.id for task in state.tasks), *(client.process_id for client in state.clients)]
     return {name: str(place) for place, name in enumerate(ids)}
@@ -99,12 +99,12 @@ def test_no_name_of_a_recording_is_left(path: Path) -> None:
 
 
 def test_no_name_is_left_anywhere() -> None:
-    assert "secret" in named().model_dump_json()
-    assert "secret" not in anonymise(named()).model_dump_json()
+    assert "secret" in make_named_state().model_dump_json()
+    assert "secret" not in anonymise(make_named_state()).model_dump_json()
 
 
 def test_numbers_and_settings_are_the_same() -> None:
-    before, after = named(), anonymise(named())
+    before, after = make_named_state(), anonymise(make_named_state())
     assert after.options.model_dump() == {**before.options.model_dump(), "weights": after.options.weights.model_dump()}
     assert after.options.weights.instance == 7
     assert after.configs.num_standby_replicas == 2
@@ -122,8 +122,8 @@ def test_numbers_and_settings_are_the_same() -> None:
 
 
 def test_names_that_were_equal_or_in_order_still_are() -> None:
-    before, after = named(), anonymise(named())
-    old, new = places(before), places(after)
+    before, after = make_named_state(), anonymise(make_named_state())
+    old, new = list_places(before), list_places(after)
     for client, twin in zip(before.clients, after.clients, strict=True):
         assert [new[task] for task in twin.lags] == [old[task] for task in client.lags]
         assert [new[task] for task in twin.previous_active] == [old[task] for task in client.previous_active]
@@ -140,7 +140,7 @@ def test_names_that_were_equal_or_in_order_still_are() -> None:
         lambda state: [rack for task in state.tasks for partition in task.partitions for rack in partition.racks],
     ]
     for names in lists:
-        assert _ranks(names(after)) == _ranks(names(before))
+        assert _rank_names(names(after)) == _rank_names(names(before))
         assert len(set(names(before))) > 1, "equal names could not show their order"
     configured = after.configs.rack_aware_assignment_tags
     assert len(configured) == 2
@@ -153,10 +153,10 @@ def test_order_is_kept_where_numbers_grow_longer() -> None:
 
 
 def test_the_remembered_answer_is_mapped_with_the_rest() -> None:
-    before, after = named().remembered, anonymise(named()).remembered
+    before, after = make_named_state().remembered, anonymise(make_named_state()).remembered
     assert before is not None
     assert after is not None
-    old, new = places(named()), places(anonymise(named()))
+    old, new = list_places(make_named_state()), list_places(anonymise(make_named_state()))
     assert [[new[t] for t in (*c.active, *c.standby, *c.warmup)] for c in after.clients] == [
         [old[t] for t in (*c.active, *c.standby, *c.warmup)] for c in before.clients
     ]
@@ -173,10 +173,12 @@ def test_the_remembered_answer_is_mapped_with_the_rest() -> None:
     assert waiting.process_id not in new
 
 
-@pytest.mark.parametrize("state", [named(), *map(read_state, RECORDINGS)], ids=["named", *(p.stem for p in RECORDINGS)])
+@pytest.mark.parametrize(
+    "state", [make_named_state(), *map(read_state, RECORDINGS)], ids=["named", *(p.stem for p in RECORDINGS)]
+)
 def test_the_same_answer_comes_out_up_to_names(state: ApplicationState) -> None:
     def answer(of: ApplicationState) -> list[tuple[list[str], list[str]]]:
-        place = places(of)
+        place = list_places(of)
         answers = default_standby_task_assignment(of, identity_assignment(of))
         return [([place[t] for t in c.active], [place[t] for t in c.standby]) for c in answers.values()]
 
@@ -184,6 +186,6 @@ def test_the_same_answer_comes_out_up_to_names(state: ApplicationState) -> None:
     assert anonymise(anonymise(state)) == anonymise(state)
 
 
-def _ranks(names: list[str]) -> list[int]:
+def _rank_names(names: list[str]) -> list[int]:
     order = sorted(set(names))
     return [order.index(name) for name in names]

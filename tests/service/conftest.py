@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import MAX_BODY, MAX_CELLS, MAX_NAME, Service, serving
+from serving import MAX_BODY, MAX_CELLS, MAX_NAME, Service, run_service
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +17,5 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(recordings: Path) -> Iterator[Service]:
     limits = {"--max-body": MAX_BODY, "--max-cells": MAX_CELLS, "--max-name": MAX_NAME}
     options = [text for name, value in limits.items() for text in (name, str(value))]
-    with serving("--workers", "2", "--recordings", str(recordings), *options) as started:
+    with run_service("--workers", "2", "--recordings", str(recordings), *options) as started:
         yield started

@@ -2,106 +2,94 @@
 
 import json
 import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
-from serving import Service, eventually, files, serving
+from serving import Service, list_files, read_answer, run_service, wait_until
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.reading import read_state
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.recordings.files import relative_path
-from optassign.recordings.recording import RecordingHead, encode, summarise
+from optassign.recordings.files import make_relative_path
+from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+from optassign.service.clock import read_milliseconds
 from optassign.service.memory import Memory, Remembered
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
 FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"
-
-
 HOUR = 3_600_000
+"""Milliseconds."""
 
 
-def milliseconds() -> int:
-    """Since 1970."""
-    return time.time_ns() // 1_000_000
-
-
-def named(application: str, path: Path) -> ApplicationState:
+def load_recorded(application: str, path: Path) -> ApplicationState:
     """A recorded rebalance of an application, without memory."""
     return read_state(path).model_copy(update={"application": application, "remembered": None})
 
 
-def answer_of(response: httpx.Response) -> TaskAssignment:
-    assert response.status_code == 200, response.text
-    return TaskAssignment.model_validate_json(response.content)
-
-
-def memory_of(service: Service, application: str, count: int = 1) -> str:
+def await_memory(service: Service, application: str, count: int = 1) -> str:
     """Whose memory the application's newest rebalance had."""
     return str(service.wait_for("rebalance", count, application=application)["memory"])
 
 
-def same(answer: TaskAssignment, other: TaskAssignment) -> bool:
+def is_same(answer: TaskAssignment, other: TaskAssignment) -> bool:
     return answer.without_times() == other.without_times()
 
 
 def test_a_new_leader_has_no_memory_so_the_services_is_used(service: Service) -> None:
     first = generate("scale-out", 24, 4, 1, seed=2).model_copy(update={"application": "new-leader"})
-    given = answer_of(service.assign(first))
-    second = second_pass(first, given).model_copy(update={"remembered": None})
-    again = answer_of(service.assign(second))
-    assert memory_of(service, "new-leader", 2) == "service"
-    assert same(again, assign(second.model_copy(update={"remembered": given})))
+    given = read_answer(service.assign(first))
+    second = make_second_pass_snapshot(first, given).model_copy(update={"remembered": None})
+    again = read_answer(service.assign(second))
+    assert await_memory(service, "new-leader", 2) == "service"
+    assert is_same(again, assign(second.model_copy(update={"remembered": given})))
     assert (again.report.termination.reason, again.clients) == ("confirmed", given.clients)  # R10
     assert assign(second).report.termination.reason != "confirmed"
 
 
 def test_the_plug_ins_memory_is_used_where_it_is_the_services_own_answer(service: Service) -> None:
-    first, second = named("same-leader", FIRST), named("same-leader", SECOND)
+    first, second = load_recorded("same-leader", FIRST), load_recorded("same-leader", SECOND)
     response = service.assign(first)
-    given = answer_of(response)
+    given = read_answer(response)
     with_memory = second.model_copy(update={"remembered": given})
     again = service.assign(with_memory, optassign_remembered_at=response.headers["optassign-answered-at"])
-    assert memory_of(service, "same-leader", 2) == "plug-in"
-    assert same(answer_of(again), assign(with_memory))
+    assert await_memory(service, "same-leader", 2) == "plug-in"
+    assert is_same(read_answer(again), assign(with_memory))
 
 
 @pytest.mark.parametrize(("later", "used"), [(-1, "service"), (1, "plug-in")])
 def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> None:
     name = f"newer-is-{used}"
-    first, second = named(name, FIRST), named(name, SECOND)
+    first, second = load_recorded(name, FIRST), load_recorded(name, SECOND)
     response = service.assign(first)
     other = assign(first, "greedy").model_copy(update={"assignor": "fallback-of-the-plug-in"})
     at = int(response.headers["optassign-answered-at"]) + later
     again = service.assign(second.model_copy(update={"remembered": other}), optassign_remembered_at=str(at))
-    assert memory_of(service, name, 2) == used
-    remembered = answer_of(response) if used == "service" else other
-    assert same(answer_of(again), assign(second.model_copy(update={"remembered": remembered})))
+    assert await_memory(service, name, 2) == used
+    remembered = read_answer(response) if used == "service" else other
+    assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": remembered})))
     assert int(again.headers["optassign-answered-at"]) > at  # newer than all it is built on, whatever the clocks say
 
 
 def test_a_date_from_the_far_future_is_refused_and_moves_nothing(service: Service) -> None:
-    state = named("far-future", FIRST)
+    state = load_recorded("far-future", FIRST)
     far = 253_402_300_799_999  # the end of the year 9999
     refused = service.assign(state, optassign_remembered_at=str(far))
     assert refused.status_code == 400
     error = refused.json()
     assert (error["where"], error["found"]) == ("Optassign-Remembered-At", str(far))
     assert error["allowed"].endswith(": a year ahead of the service's clock, or its last answer")
-    assert abs(int(service.assign(state).headers["optassign-answered-at"]) - milliseconds()) < HOUR
+    assert abs(int(service.assign(state).headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
 
 
 def test_dates_grow_beyond_what_is_allowed(service: Service) -> None:
     """The latest date there can be is no dead end."""
-    state = named("latest", FIRST)
+    state = load_recorded("latest", FIRST)
     refused = service.assign(state, optassign_remembered_at=str(2**62))
     at = int(re.findall(r"\d+", refused.json()["allowed"])[0])
-    assert abs(at - milliseconds() - 366 * 24 * HOUR) < HOUR
+    assert abs(at - read_milliseconds() - 366 * 24 * HOUR) < HOUR
     for mode in ("active", "shadow", "active"):  # a shadow's dates are not remembered
         response = service.assign(state, optassign_remembered_at=str(at), optassign_mode=mode)
         assert response.status_code == 200, response.text
@@ -110,18 +98,18 @@ def test_dates_grow_beyond_what_is_allowed(service: Service) -> None:
 
 
 def test_what_the_service_said_while_its_clock_was_wrong_is_believed(tmp_path: Path) -> None:
-    first = named("wrong-clock", FIRST)
+    first = load_recorded("wrong-clock", FIRST)
     answer = assign(first)
-    at = milliseconds() + 10 * 365 * 24 * HOUR
+    at = read_milliseconds() + 10 * 365 * 24 * HOUR
     head = RecordingHead(
         format=1, application="wrong-clock", recorded_at="2026-01-01T00:00:00.000Z", answered_at=at, assignor="cp-sat",
         time_limit=1.0, summary=summarise(first, answer),
     )  # fmt: skip
-    path = tmp_path / relative_path("wrong-clock", datetime.now(UTC), 0)
+    path = tmp_path / make_relative_path("wrong-clock", datetime.now(UTC), 0)
     path.parent.mkdir(parents=True)
-    path.write_bytes(encode(head, answer.model_dump_json().encode(), first.model_dump_json().encode()))
-    second = named("wrong-clock", SECOND)
-    with serving("--workers", "1", "--recordings", str(tmp_path)) as service:
+    path.write_bytes(encode_recording(head, answer.model_dump_json().encode(), first.model_dump_json().encode()))
+    second = load_recorded("wrong-clock", SECOND)
+    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
         for ahead in (0, 1, 2):
             response = service.assign(second.model_copy(update={"remembered": answer}), optassign_remembered_at=str(at + ahead))
             assert response.status_code == 200, response.text
@@ -130,28 +118,28 @@ def test_what_the_service_said_while_its_clock_was_wrong_is_believed(tmp_path: P
 
 
 def test_an_undated_memory_is_the_plug_ins(service: Service) -> None:
-    first, second = named("undated", FIRST), named("undated", SECOND)
-    given = answer_of(service.assign(first))
+    first, second = load_recorded("undated", FIRST), load_recorded("undated", SECOND)
+    given = read_answer(service.assign(first))
     service.assign(second.model_copy(update={"remembered": given}))
-    assert memory_of(service, "undated", 2) == "plug-in"
+    assert await_memory(service, "undated", 2) == "plug-in"
 
 
 def test_a_shadow_neither_reads_nor_writes_the_memory(service: Service) -> None:
-    first, second = named("shadowed", FIRST), named("shadowed", SECOND)
+    first, second = load_recorded("shadowed", FIRST), load_recorded("shadowed", SECOND)
     service.assign(first, optassign_mode="shadow")
-    given = answer_of(service.assign(first))
-    assert memory_of(service, "shadowed", 2) == "none"
-    in_shadow = answer_of(service.assign(second, optassign_mode="shadow"))
-    assert memory_of(service, "shadowed", 3) == "none"
-    assert same(in_shadow, assign(second))
-    assert same(answer_of(service.assign(second)), assign(second.model_copy(update={"remembered": given})))
-    assert memory_of(service, "shadowed", 4) == "service"
+    given = read_answer(service.assign(first))
+    assert await_memory(service, "shadowed", 2) == "none"
+    in_shadow = read_answer(service.assign(second, optassign_mode="shadow"))
+    assert await_memory(service, "shadowed", 3) == "none"
+    assert is_same(in_shadow, assign(second))
+    assert is_same(read_answer(service.assign(second)), assign(second.model_copy(update={"remembered": given})))
+    assert await_memory(service, "shadowed", 4) == "service"
 
 
 def test_applications_do_not_share_a_memory(service: Service) -> None:
-    service.assign(named("mine", FIRST))
-    service.assign(named("yours", SECOND))
-    assert memory_of(service, "yours") == "none"
+    service.assign(load_recorded("mine", FIRST))
+    service.assign(load_recorded("yours", SECOND))
+    assert await_memory(service, "yours") == "none"
 
 
 def test_a_snapshot_that_names_no_application_has_no_memory(service: Service) -> None:
@@ -162,81 +150,81 @@ def test_a_snapshot_that_names_no_application_has_no_memory(service: Service) ->
 
 
 def test_an_application_named_last_is_found_too(service: Service) -> None:
-    first = json.loads(named("named-last", FIRST).model_dump_json())
+    first = json.loads(load_recorded("named-last", FIRST).model_dump_json())
     body = json.dumps({**{key: value for key, value in first.items() if key != "application"}, "application": "named-last"})
     for _ in range(2):
         service.assign(body.encode())
-    assert memory_of(service, "named-last", 2) == "service"
+    assert await_memory(service, "named-last", 2) == "service"
 
 
 def test_an_answer_that_comes_too_late_is_not_remembered(service: Service) -> None:
-    state = named("late", FIRST)
-    late = answer_of(service.assign(state, optassign_deadline_ms="1"))
+    state = load_recorded("late", FIRST)
+    late = read_answer(service.assign(state, optassign_deadline_ms="1"))
     assert validate(state, late) == []
     line = service.wait_for("rebalance", application="late")
     assert (line["in_time"], line["assignor"]) == (False, "greedy")
     service.assign(state)
-    assert memory_of(service, "late", 2) == "none"
+    assert await_memory(service, "late", 2) == "none"
 
 
 def test_a_whole_scale_out_without_the_plug_ins_memory_settles(service: Service) -> None:
     state = generate("scale-out", 24, 4, 1, seed=4).model_copy(update={"application": "settles"})
     for _ in range(30):
-        answer = answer_of(service.assign(state))
+        answer = read_answer(service.assign(state))
         assert validate(state, answer) == []
         if all(client.followup_rebalance_ms is None for client in answer.clients):
             break
-        state = after_restoration(state, answer).model_copy(update={"remembered": None})
+        state = make_restored_snapshot(state, answer).model_copy(update={"remembered": None})
     else:
         pytest.fail("it did not settle")
     assert answer.report.balanced
 
 
 def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
-    first, second = named("restarted", FIRST), named("restarted", SECOND)
+    first, second = load_recorded("restarted", FIRST), load_recorded("restarted", SECOND)
     options = ("--workers", "1", "--recordings", str(tmp_path))
-    with serving(*options) as service:
+    with run_service(*options) as service:
         response = service.assign(first)
         service.assign(generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
         service.assign(second, optassign_mode="shadow")  # newer, but nobody's memory
         service.wait_for("rebalance", 2, application="restarted")
-    newest = files(tmp_path / "restarted")
+    newest = list_files(tmp_path / "restarted")
     assert len(newest) == 2
     (newest[0].parent / "235959.999-0.json.gz").write_bytes(b"damaged")
-    with serving(*options) as service:
+    with run_service(*options) as service:
         assert service.wait_for("memory_restored")["applications"] == 2
         again = service.assign(second)
-        assert memory_of(service, "restarted") == "service"
-        assert same(answer_of(again), assign(second.model_copy(update={"remembered": answer_of(response)})))
+        assert await_memory(service, "restarted") == "service"
+        assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": read_answer(response)})))
         assert int(again.headers["optassign-answered-at"]) > int(response.headers["optassign-answered-at"])
-        eventually(lambda: len(files(tmp_path / "restarted")) == 4)
+        wait_until(lambda: len(list_files(tmp_path / "restarted")) == 4)
 
 
-def remembered(at: int, order: int = 0) -> Remembered:
+def make_remembered(at: int, order: int = 0) -> Remembered:
     return Remembered(at, b"{}", order)
 
 
 def test_the_application_not_asked_for_the_longest_is_forgotten() -> None:
     memory = Memory(2)
-    memory.put("a", remembered(1))
-    memory.put("b", remembered(2))
-    assert memory.get("a") == remembered(1)
-    memory.put("c", remembered(3))
-    assert [memory.get(name) for name in "abc"] == [remembered(1), None, remembered(3)]
+    memory.put("a", make_remembered(1))
+    memory.put("b", make_remembered(2))
+    assert memory.get("a") == make_remembered(1)
+    memory.put("c", make_remembered(3))
+    assert [memory.get(name) for name in "abc"] == [make_remembered(1), None, make_remembered(3)]
     assert len(memory) == 2
 
 
 def test_an_earlier_request_answered_later_replaces_nothing() -> None:
     memory = Memory(2)
-    memory.put("a", remembered(5, order=2))
-    memory.put("a", remembered(6, order=1))
-    assert memory.get("a") == remembered(5, order=2)
+    memory.put("a", make_remembered(5, order=2))
+    memory.put("a", make_remembered(6, order=1))
+    assert memory.get("a") == make_remembered(5, order=2)
 
 
 def test_times_of_answers_only_grow() -> None:
     memory = Memory(2)
-    memory.put("a", remembered(100))
-    assert memory.next_time("a", now=50, remembered_at=None) == 101
-    assert memory.next_time("a", now=500, remembered_at=None) == 500
-    assert memory.next_time("a", now=50, remembered_at=700) == 701
-    assert memory.next_time(None, now=50, remembered_at=None) == 50
+    memory.put("a", make_remembered(100))
+    assert memory.choose_next_time("a", now=50, remembered_at=None) == 101
+    assert memory.choose_next_time("a", now=500, remembered_at=None) == 500
+    assert memory.choose_next_time("a", now=50, remembered_at=700) == 701
+    assert memory.choose_next_time(None, now=50, remembered_at=None) == 50

@@ -7,13 +7,13 @@ import socket
 
 import jsonschema
 import pytest
-from serving import HEADERS, Service, eventually
+from serving import HEADERS, Service, wait_until, write_request_head
 
-from optassign import __version__
+from optassign import __version__, assign
 from optassign.generate import generate
 from optassign.judging.comparison import compare
 from optassign.recordings.recording import Summary
-from optassign.service.app import PAGES
+from optassign.service.http.app import PAGES
 from optassign.service.metrics import Metrics
 
 
@@ -23,17 +23,17 @@ def test_health(service: Service) -> None:
 
 
 def test_metrics_of_requests(service: Service) -> None:
-    def counts() -> list[float]:
+    def count_requests() -> list[float]:
         labels = [("/v1/assign", "200"), ("/v1/assign", "400"), ("other", "404")]
         return [service.metric("optassign_requests_total", endpoint=e, status=s) or 0 for e, s in labels]
 
-    before = counts()
+    before = count_requests()
     solved = service.metric("optassign_solve_seconds_count") or 0
     service.assign(generate("steady", 12, 3, 1, seed=1).model_copy(update={"application": "counted"}))
     service.wait_for("rebalance", application="counted")
     service.assign(b"{}")
     service.client.get("/no/such/page")
-    assert counts() == [number + 1 for number in before]
+    assert count_requests() == [number + 1 for number in before]
     assert service.metric("optassign_solve_seconds_count") == solved + 1
     assert service.metric("optassign_queue_length") == 0
     assert service.metric("optassign_in_flight") == 0
@@ -44,18 +44,17 @@ def test_metrics_of_requests(service: Service) -> None:
 
 
 def test_who_hangs_up_in_the_middle_has_met_no_bug(service: Service) -> None:
-    def counts() -> list[float | None]:
+    def count_requests() -> list[float | None]:
         return [service.metric("optassign_requests_total", endpoint="/v1/assign", status=status) for status in ("499", "500")]
 
-    gone, bugs = counts()
-    head = "".join(f"{name}: {value}\r\n" for name, value in {**HEADERS, "Content-Length": 100, "Host": "x"}.items())
+    gone, bugs = count_requests()
     url = service.client.base_url
     with socket.create_connection((url.host, url.port)) as connection:
-        connection.sendall(f"POST /v1/assign HTTP/1.1\r\n{head}\r\n{{".encode())
-        eventually(lambda: service.metric("optassign_in_flight") == 1)
+        connection.sendall(write_request_head("/v1/assign", 100) + b"{")
+        wait_until(lambda: service.metric("optassign_in_flight") == 1)
     service.wait_for("client_gone", path="/v1/assign")
-    eventually(lambda: service.metric("optassign_in_flight") == 0)
-    assert counts() == [(gone or 0) + 1, bugs]
+    wait_until(lambda: service.metric("optassign_in_flight") == 0)
+    assert count_requests() == [(gone or 0) + 1, bugs]
     assert not service.events("bug")
 
 
@@ -83,8 +82,8 @@ def test_labels_are_bounded() -> None:
         tasks=1, clients=1, reason="rest", found_by="", moved_active=0, warmups=0, waiting=0, stalled=False, balanced=True
     )
     for name in ("a", "b", "a", "c"):
-        metrics.answered(name, summary)
-    text = metrics.text().decode()
+        metrics.show_last_answer(name, summary)
+    text = metrics.render().decode()
     assert set(re.findall(r'application="(\w+)"', text)) == {"a", "c"}
     gap = re.search(r'restore_work_gap_offsets\{application="a"\} (\S+)', text)
     assert gap is not None
@@ -98,8 +97,6 @@ def test_compare(service: Service) -> None:
     )
     assert response.status_code == 200, response.text
     found = response.json()
-    from optassign import assign
-
     expected = json.loads(json.dumps(compare(state, ["greedy", "cp-sat"], lambda name: (assign(state, name), 0.0)).as_json()))
     for comparison in (found, expected):
         for column in comparison["assignors"].values():

@@ -1,15 +1,16 @@
 """`optassign record`: list, show, export."""
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
-from serving import Service, eventually, files
+from command_line import run_here
+from serving import Service, list_files, wait_until
 
 from optassign import assign
-from optassign.cli import main
 from optassign.generate import generate
-from optassign.recordings.files import folder_of
+from optassign.recordings.files import name_folder
 from optassign.recordings.recording import read_recording
 
 NAME = "for the command line"
@@ -20,29 +21,27 @@ def path(service: Service, recordings: Path) -> Path:
     """A recording."""
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": NAME})
     assert service.assign(state).status_code == 200
-    folder = recordings / folder_of(NAME)
-    eventually(lambda: files(folder))
-    return files(folder)[0]
+    folder = recordings / name_folder(NAME)
+    wait_until(lambda: list_files(folder))
+    return list_files(folder)[0]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(["record", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
+def run_record(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    return run_here(capsys, "record", *arguments)
 
 
-def id_of(path: Path) -> str:
+def make_id(path: Path) -> str:
     return "/".join(path.parts[-3:]).removesuffix(".json.gz")
 
 
 def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     options = ("ls", "--recordings", str(recordings), "--application", NAME)
-    code, out, err = run(capsys, *options)
+    code, out, err = run_record(capsys, *options)
     assert (code, err) == (0, "")
     (row,) = json.loads(out)
-    assert (row["id"], row["application"], row["summary"]["tasks"]) == (id_of(path), NAME, 24)
-    code, out, _ = run(capsys, *options, "--format", "table")
+    assert (row["id"], row["application"], row["summary"]["tasks"]) == (make_id(path), NAME, 24)
+    code, out, _ = run_record(capsys, *options, "--format", "table")
     assert code == 0
     assert "24 × 4" in out
     assert "moved, " in out
@@ -50,15 +49,15 @@ def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, mo
 
 
 def test_ls_lists_all_the_oldest_first_and_since(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path) -> None:
-    _, out, _ = run(capsys, "ls", "--recordings", str(recordings))
+    _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings))
     rows = json.loads(out)
-    assert id_of(path) in [row["id"] for row in rows]
+    assert make_id(path) in [row["id"] for row in rows]
     times = [row["recorded_at"] for row in rows]
     assert times == sorted(times)
     at = read_recording(path).recorded_at
     for since, there in (("1h", True), ("7d", True), ("2000-01-01", True), (at, True), ("2999-01-01", False)):
-        _, out, _ = run(capsys, "ls", "--recordings", str(recordings), "--since", since)
-        assert (id_of(path) in [row["id"] for row in json.loads(out)]) is there, since
+        _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings), "--since", since)
+        assert (make_id(path) in [row["id"] for row in json.loads(out)]) is there, since
 
 
 def test_ls_passes_by_what_is_damaged(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
@@ -66,7 +65,7 @@ def test_ls_passes_by_what_is_damaged(capsys: pytest.CaptureFixture[str], path: 
     day.mkdir(parents=True)
     (day / "000000.000-0.json.gz").write_bytes(b"damaged")
     (day / "000001.000-0.json.gz").write_bytes(path.read_bytes())
-    code, out, err = run(capsys, "ls", "--recordings", str(tmp_path))
+    code, out, err = run_record(capsys, "ls", "--recordings", str(tmp_path))
     assert code == 0
     assert [row["id"] for row in json.loads(out)] == ["a/2026-01-01/000001.000-0"]
     assert err.count("\n") == 1
@@ -77,22 +76,22 @@ def test_show_as_tables(
     capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(recordings))
-    for name in (str(path), id_of(path)):
-        code, out, err = run(capsys, "show", name, "--format", "table")
+    for name in (str(path), make_id(path)):
+        code, out, err = run_record(capsys, "show", name, "--format", "table")
         assert (code, err) == (0, "")
         assert out.startswith(f"{NAME} at 2")
         assert "cp-sat: 24 tasks on 4 clients" in out
-    assert json.loads(run(capsys, "show", id_of(path))[1])["summary"]["clients"] == 4
+    assert json.loads(run_record(capsys, "show", make_id(path))[1])["summary"]["clients"] == 4
 
 
 def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
     snapshot, answer = str(tmp_path / "snapshot.json"), str(tmp_path / "answer.json")
-    assert run(capsys, "export", str(path), "--output", snapshot) == (0, "", "")
-    assert run(capsys, "export", str(path), "--answer", "--output", answer) == (0, "", "")
-    assert main(["validate", snapshot, answer]) == 0
-    capsys.readouterr()
-    assert main(["assign", snapshot]) == 0
-    again = json.loads(capsys.readouterr().out)
+    assert run_record(capsys, "export", str(path), "--output", snapshot) == (0, "", "")
+    assert run_record(capsys, "export", str(path), "--answer", "--output", answer) == (0, "", "")
+    assert run_here(capsys, "validate", snapshot, answer)[0] == 0
+    code, out, _ = run_here(capsys, "assign", snapshot)
+    assert code == 0
+    again = json.loads(out)
     given = json.loads(Path(answer).read_text(encoding="utf-8"))
     again["report"]["seconds"] = given["report"]["seconds"] = {}
     assert again == given
@@ -118,15 +117,13 @@ def test_bad_input(
     capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     arguments: list[str], said: str,
 ) -> None:  # fmt: skip
-    import gzip
-
     monkeypatch.chdir(tmp_path)
     whole = gzip.decompress(path.read_bytes())
     Path("text").write_bytes(whole)
     Path("cut").write_bytes(path.read_bytes()[:-20])
     Path("other").write_bytes(gzip.compress(b"{}"))
     Path("odd").write_bytes(gzip.compress(whole.replace(b'"mode":"active"', b'"mode":"test"')))
-    code, out, err = run(capsys, *arguments)
+    code, out, err = run_record(capsys, *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("optassign record: error: ")
     assert err.count("\n") == 1

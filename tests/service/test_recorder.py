@@ -12,24 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Service, eventually, files, serving
+from serving import Service, list_files, make_state, run_service, wait_until
 
-from optassign import ApplicationState, TaskAssignment, assign
+from optassign import TaskAssignment, assign
 from optassign.cli import main
-from optassign.generate import generate
 from optassign.recordings import files as recording_files
-from optassign.recordings.files import entries, newest_answers, relative_path
-from optassign.recordings.recording import RecordingHead, encode, read_recording, summarise
+from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path
+from optassign.recordings.recording import RecordingHead, encode_recording, read_recording, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
 
 
-def state_of(application: str, tasks: int = 24) -> ApplicationState:
-    return generate("scale-out", tasks, 4, 1, seed=3).model_copy(update={"application": application})
-
-
-def item(at: datetime, application: str = "orders", tasks: int = 6) -> tuple[RecordingHead, bytes, bytes]:
-    state = state_of(application, tasks)
+def make_item(at: datetime, application: str = "orders", tasks: int = 6) -> tuple[RecordingHead, bytes, bytes]:
+    state = make_state(application, tasks)
     answer = assign(state, "greedy")
     time = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     head = RecordingHead(
@@ -39,21 +34,21 @@ def item(at: datetime, application: str = "orders", tasks: int = 6) -> tuple[Rec
     return head, answer.model_dump_json().encode(), state.model_dump_json().encode()
 
 
-def recorder_of(folder: Path, keep_days: float = 90, keep_bytes: int = 1 << 30, metrics: Metrics | None = None) -> Recorder:
+def start_recorder(folder: Path, keep_days: float = 90, keep_bytes: int = 1 << 30, metrics: Metrics | None = None) -> Recorder:
     started = Recorder(folder, keep_days, keep_bytes, metrics or Metrics("test", 10))
     started.start()
     return started
 
 
-def record(folder: Path, *items: tuple[RecordingHead, bytes, bytes]) -> None:
+def write_recordings(folder: Path, *items: tuple[RecordingHead, bytes, bytes]) -> None:
     """Write recordings, however old."""
-    recorder = recorder_of(folder, keep_days=1000)
+    recorder = start_recorder(folder, keep_days=1000)
     for each in items:
         recorder.put(*each)
     recorder.stop(30)
 
 
-def events(caplog: pytest.LogCaptureFixture, name: str) -> list[dict[str, object]]:
+def find_events(caplog: pytest.LogCaptureFixture, name: str) -> list[dict[str, object]]:
     return [vars(line)["fields"] for line in list(caplog.records) if line.name == "optassign.service" and line.msg == name]
 
 
@@ -61,88 +56,88 @@ NOW = datetime.now(UTC).replace(microsecond=123_000)
 
 
 def test_the_same_rebalance_makes_the_same_file() -> None:
-    rebalance = item(NOW)
-    assert encode(*rebalance) == encode(*rebalance)
-    assert encode(*rebalance)[4:8] == bytes(4)  # where gzip would write the time
+    rebalance = make_item(NOW)
+    assert encode_recording(*rebalance) == encode_recording(*rebalance)
+    assert encode_recording(*rebalance)[4:8] == bytes(4)  # where gzip would write the time
 
 
 def test_two_in_the_same_millisecond_are_both_kept(tmp_path: Path) -> None:
-    recorder = recorder_of(tmp_path)
+    recorder = start_recorder(tmp_path)
     for _ in range(2):
-        recorder.put(*item(NOW))
+        recorder.put(*make_item(NOW))
     recorder.stop(30)
-    assert files(tmp_path) == [tmp_path / relative_path("orders", NOW, number) for number in (0, 1)]
+    assert list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, number) for number in (0, 1)]
 
 
 def test_the_oldest_go_first_whosever_they_are(tmp_path: Path) -> None:
     times = [NOW - timedelta(hours=hours) for hours in range(6, 0, -1)]
-    items = [item(at, application) for at, application in zip(times, ("a", "b") * 3, strict=True)]
-    sizes = [len(encode(*each)) for each in items]
-    recorder = recorder_of(tmp_path, keep_bytes=sum(sizes[3:]))
+    items = [make_item(at, application) for at, application in zip(times, ("a", "b") * 3, strict=True)]
+    sizes = [len(encode_recording(*each)) for each in items]
+    recorder = start_recorder(tmp_path, keep_bytes=sum(sizes[3:]))
     for each in items:
         recorder.put(*each)
     recorder.stop(30)
-    assert [entry.at for entry in sorted(entries(tmp_path))] == times[3:]
+    assert [entry.at for entry in sorted(find_recordings(tmp_path))] == times[3:]
 
 
 def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_path: Path) -> None:
-    record(tmp_path, *(item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 100)))
+    write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 100)))
     foreign = tmp_path / "app-100" / "notes.txt"
     foreign.write_text("mine", encoding="utf-8")
-    recorder_of(tmp_path, keep_days=90).stop(30)
-    assert files(tmp_path) == [tmp_path / relative_path("app-1", NOW - timedelta(days=1), 0), foreign]
+    start_recorder(tmp_path, keep_days=90).stop(30)
+    assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0), foreign]
 
 
 def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """More of them than there are since the first year."""
-    items = [item(NOW - timedelta(hours=hours)) for hours in (2, 1)]
-    recorder = recorder_of(tmp_path, keep_days=1e6, keep_bytes=len(encode(*items[1])))
+    items = [make_item(NOW - timedelta(hours=hours)) for hours in (2, 1)]
+    recorder = start_recorder(tmp_path, keep_days=1e6, keep_bytes=len(encode_recording(*items[1])))
     for each in items:
         recorder.put(*each)
     recorder.stop(30)
-    assert [entry.at for entry in entries(tmp_path)] == [NOW - timedelta(hours=1)]
-    assert not events(caplog, "recording_failed")
+    assert [entry.at for entry in find_recordings(tmp_path)] == [NOW - timedelta(hours=1)]
+    assert not find_events(caplog, "recording_failed")
 
 
 def test_what_is_wrong_with_one_rebalance_does_not_end_recording(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     metrics = Metrics("test", 10)
-    recorder = recorder_of(tmp_path, metrics=metrics)
-    head, answer, _ = item(NOW)
+    recorder = start_recorder(tmp_path, metrics=metrics)
+    head, answer, _ = make_item(NOW)
     recorder.put(head, answer, None)  # type: ignore[arg-type]
-    recorder.put(*item(NOW))
+    recorder.put(*make_item(NOW))
     recorder.stop(30)
-    assert len(events(caplog, "recording_failed")) == 1
-    assert files(tmp_path) == [tmp_path / relative_path("orders", NOW, 0)]
-    assert (value(metrics, "lost_total"), value(metrics, "written_total")) == (1, 1)
+    assert len(find_events(caplog, "recording_failed")) == 1
+    assert list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, 0)]
+    assert (read_metric(metrics, "lost_total"), read_metric(metrics, "written_total")) == (1, 1)
 
 
-def value(metrics: Metrics, name: str) -> float:
-    found = re.search(rf"^optassign_recordings_{name} (\S+)$", metrics.text().decode(), re.MULTILINE)
+def read_metric(metrics: Metrics, name: str) -> float:
+    found = re.search(rf"^optassign_recordings_{name} (\S+)$", metrics.render().decode(), re.MULTILINE)
     assert found is not None
     return float(found[1])
 
 
 def test_what_a_crash_left_behind_is_cleared_away(tmp_path: Path) -> None:
-    path = tmp_path / relative_path("orders", NOW, 0)
+    path = tmp_path / make_relative_path("orders", NOW, 0)
     path.parent.mkdir(parents=True)
     leftover = path.with_name(f".recording-{path.name}")
     leftover.write_bytes(b"half")
-    recorder = recorder_of(tmp_path)
-    recorder.put(*item(NOW))
+    recorder = start_recorder(tmp_path)
+    recorder.put(*make_item(NOW))
     recorder.stop(30)
     assert not leftover.exists()
-    assert [read_recording(file).application for file in files(tmp_path)] == ["orders"]
+    assert [read_recording(file).application for file in list_files(tmp_path)] == ["orders"]
 
 
 def test_an_applications_last_answer_is_looked_for_among_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that has long been in shadow mode must not read all its recordings before it begins."""
-    shadows = [item(NOW - timedelta(hours=hours)) for hours in range(3)]
+    shadows = [make_item(NOW - timedelta(hours=hours)) for hours in range(3)]
     in_shadow = [(head.model_copy(update={"mode": "shadow"}), answer, state) for head, answer, state in shadows]
-    record(tmp_path, item(NOW - timedelta(hours=3)), *in_shadow)
-    monkeypatch.setattr(recording_files, "_LOOKS", 4)
-    assert [found.mode for found in newest_answers(tmp_path, 10)] == ["active"]
-    monkeypatch.setattr(recording_files, "_LOOKS", 3)
-    assert newest_answers(tmp_path, 10) == []
+    write_recordings(tmp_path, make_item(NOW - timedelta(hours=3)), *in_shadow)
+    monkeypatch.setattr(recording_files, "_MOST_READ", 4)
+    assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["active"]
+    monkeypatch.setattr(recording_files, "_MOST_READ", 3)
+    assert find_newest_answers(tmp_path, 10) == []
 
 
 # What cannot be read or deleted
@@ -163,92 +158,92 @@ def make_unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_read_hides_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record(tmp_path, item(NOW - timedelta(days=200), "old"), item(NOW, "new"))
+    write_recordings(tmp_path, make_item(NOW - timedelta(days=200), "old"), make_item(NOW, "new"))
     (tmp_path / "lost+found").mkdir()
     make_unreadable(tmp_path / "lost+found", monkeypatch)
-    for path in (tmp_path / "loop", tmp_path / "new" / "2026-01-01", tmp_path / relative_path("new", NOW, 7)):
+    for path in (tmp_path / "loop", tmp_path / "new" / "2026-01-01", tmp_path / make_relative_path("new", NOW, 7)):
         path.symlink_to(path.name)  # no file, no folder, and no error of permission
-    assert {found.application for found in newest_answers(tmp_path, 10)} == {"old", "new"}  # the memory after a restart
+    assert {found.application for found in find_newest_answers(tmp_path, 10)} == {"old", "new"}  # the memory after a restart
     assert f"{tmp_path / 'lost+found'} cannot be read ({os.strerror(errno.EACCES)})" in caplog.text
     assert main(["record", "ls", "--recordings", str(tmp_path)]) == 0
     assert [row["application"] for row in json.loads(capsys.readouterr().out)] == ["old", "new"]
-    recorder_of(tmp_path, keep_days=90).stop(30)
-    assert [entry.folder for entry in entries(tmp_path)] == ["new"]
+    start_recorder(tmp_path, keep_days=90).stop(30)
+    assert [entry.folder for entry in find_recordings(tmp_path)] == ["new"]
 
 
 def test_what_cannot_be_deleted_keeps_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    record(tmp_path, *(item(NOW - timedelta(days=days)) for days in (202, 201)))
-    kept = [tmp_path / relative_path("orders", NOW - timedelta(days=days), 0) for days in (204, 203)]
+    write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days)) for days in (202, 201)))
+    kept = [tmp_path / make_relative_path("orders", NOW - timedelta(days=days), 0) for days in (204, 203)]
     for path in kept:
         path.mkdir(parents=True)  # even root cannot unlink a folder
     leftover = kept[0].with_name(f".recording-{kept[0].name}")
     leftover.mkdir()
     metrics = Metrics("test", 10)
-    recorder = recorder_of(tmp_path, metrics=metrics)
-    recorder.put(*item(NOW))
+    recorder = start_recorder(tmp_path, metrics=metrics)
+    recorder.put(*make_item(NOW))
     recorder.stop(30)
-    new = tmp_path / relative_path("orders", NOW, 0)
-    assert sorted(entry.path for entry in entries(tmp_path)) == [*kept, new]
+    new = tmp_path / make_relative_path("orders", NOW, 0)
+    assert sorted(entry.path for entry in find_recordings(tmp_path)) == [*kept, new]
     assert leftover.exists()
-    (line,) = events(caplog, "recording_kept")  # told once, though looked at after each rebalance
+    (line,) = find_events(caplog, "recording_kept")  # told once, though looked at after each rebalance
     assert (line["path"], line["others"]) == (str(kept[0]), 1)
-    assert value(metrics, "bytes") == new.stat().st_size
-    assert not events(caplog, "recording_stopped")
+    assert read_metric(metrics, "bytes") == new.stat().st_size
+    assert not find_events(caplog, "recording_stopped")
 
 
 def test_nothing_is_written_where_nothing_could_be_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    record(tmp_path, item(NOW - timedelta(days=200)))
+    write_recordings(tmp_path, make_item(NOW - timedelta(days=200)))
     metrics = Metrics("test", 10)
     with monkeypatch.context() as unreadable:
         make_unreadable(tmp_path, unreadable)
-        recorder = recorder_of(tmp_path, metrics=metrics)
+        recorder = start_recorder(tmp_path, metrics=metrics)
         for _ in range(2):
-            recorder.put(*item(NOW))
-        eventually(lambda: value(metrics, "lost_total") == 2)
-    recorder.put(*item(NOW))
+            recorder.put(*make_item(NOW))
+        wait_until(lambda: read_metric(metrics, "lost_total") == 2)
+    recorder.put(*make_item(NOW))
     recorder.stop(30)
-    assert [entry.at for entry in entries(tmp_path)] == [NOW]
-    assert [line["why"] for line in events(caplog, "recording_stopped")] == [os.strerror(errno.EACCES)]
+    assert [entry.at for entry in find_recordings(tmp_path)] == [NOW]
+    assert [line["why"] for line in find_events(caplog, "recording_stopped")] == [os.strerror(errno.EACCES)]
 
 
 # A disk that gives out
 
 
 def test_a_full_disk_stops_recording_and_never_assigning(tmp_path: Path) -> None:
-    def counted(service: Service, name: str) -> float:
+    def count(service: Service, name: str) -> float:
         return service.metric(f"optassign_recordings_{name}_total") or 0
 
-    def more_than(lost: float) -> bool:
-        return counted(service, "lost") > lost
+    def has_lost_more_than(lost: float) -> bool:
+        return count(service, "lost") > lost
 
     # No file may be larger than this, so what is small can be written and what is large cannot, as on a disk nearly full.
-    with serving("--workers", "1", "--recordings", str(tmp_path), limit_files=4000) as service:
-        small, large = state_of("small", 6), state_of("large", 600)
+    with run_service("--workers", "1", "--recordings", str(tmp_path), limit_files=4000) as service:
+        small, large = make_state("small", 6), make_state("large", 600)
         assert service.assign(small).status_code == 200
-        eventually(lambda: counted(service, "written") == 1)
+        wait_until(lambda: count(service, "written") == 1)
         for _ in range(2):
-            lost = counted(service, "lost")
+            lost = count(service, "lost")
             answer = TaskAssignment.model_validate_json(service.assign(large, optassign_mode="shadow").content)
             assert answer.without_times() == assign(large).without_times()
-            eventually(partial(more_than, lost))
+            wait_until(partial(has_lost_more_than, lost))
         assert service.metric("optassign_recording") == 0
         assert len(service.events("recording_stopped")) == 1  # once for both
         assert service.wait_for("recording_stopped")["why"] == os.strerror(errno.EFBIG)
         assert service.assign(small).status_code == 200
-        eventually(lambda: counted(service, "written") == 2)
+        wait_until(lambda: count(service, "written") == 2)
         assert service.metric("optassign_recording") == 1
         service.wait_for("recording", 2)
-    assert [path.parts[-3] for path in files(tmp_path)] == ["small", "small"]
+    assert [path.parts[-3] for path in list_files(tmp_path)] == ["small", "small"]
     assert not list(tmp_path.rglob(".recording-*"))
 
 
 def test_a_folder_that_goes_away_is_made_again(tmp_path: Path) -> None:
-    recorder = recorder_of(tmp_path / "recordings")
-    recorder.put(*item(NOW, "a"))
-    eventually(lambda: files(tmp_path))
+    recorder = start_recorder(tmp_path / "recordings")
+    recorder.put(*make_item(NOW, "a"))
+    wait_until(lambda: list_files(tmp_path))
     shutil.rmtree(tmp_path / "recordings" / "a")
-    recorder.put(*item(NOW, "b"))
+    recorder.put(*make_item(NOW, "b"))
     recorder.stop(30)
-    assert [path.parts[-3] for path in files(tmp_path)] == ["b"]
+    assert [path.parts[-3] for path in list_files(tmp_path)] == ["b"]

@@ -7,33 +7,23 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from serving import Service, eventually, files, serving
+from serving import Service, dump_without_times, list_files, make_state, run_service, wait_until
 
-from optassign import ApplicationState, TaskAssignment
 from optassign.formats.reading import read_state
-from optassign.generate import generate
-from optassign.recordings.files import folder_of, relative_path
-from optassign.recordings.recording import read_recording, read_snapshot, replay, summarise
+from optassign.recordings.files import make_relative_path, name_folder
+from optassign.recordings.recording import read_recorded_snapshot, read_recording, replay_recording, summarise
 from optassign.schema import json_schema
 
 
-def state_of(application: str | None, tasks: int = 24) -> ApplicationState:
-    return generate("scale-out", tasks, 4, 1, seed=3).model_copy(update={"application": application})
-
-
-def recorded(recordings: Path, application: str | None, count: int = 1) -> list[Path]:
+def await_recordings(recordings: Path, application: str | None, count: int = 1) -> list[Path]:
     """The files of an application, once there are so many."""
-    folder = recordings / folder_of(application)
-    eventually(lambda: len(files(folder)) >= count)
-    return files(folder)
-
-
-def said(answer: TaskAssignment) -> str:
-    return answer.without_times().model_dump_json()
+    folder = recordings / name_folder(application)
+    wait_until(lambda: len(list_files(folder)) >= count)
+    return list_files(folder)
 
 
 def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recordings: Path) -> None:
-    state = state_of("replayed")
+    state = make_state("replayed")
     data = json.loads(state.model_dump_json())
     data["clients"][0]["lags"]["9_9"] = 3  # counted in the report of the answer, and of the replay
     data["clients"][0]["mood"] = "good"
@@ -42,7 +32,7 @@ def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recording
     responses = [service.assign(body) for body in bodies]  # the second with the first one's memory
     responses.append(service.assign(bodies[0], optassign_deadline_ms="1"))  # by greedy
     responses.append(service.assign(bodies[0], optassign_mode="shadow"))
-    found = [read_recording(path) for path in recorded(recordings, "replayed", 4)]
+    found = [read_recording(path) for path in await_recordings(recordings, "replayed", 4)]
     assert len(found) == 4
     by_time = {recording.answered_at: recording for recording in found}
     for response, (mode, assignor, memory) in zip(
@@ -58,30 +48,30 @@ def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recording
         recording = by_time[int(response.headers["optassign-answered-at"])]
         assert (recording.mode, recording.assignor, recording.memory) == (mode, assignor, memory)
         assert recording.assignment.model_dump_json().encode() == response.content
-        assert said(replay(recording)) == said(recording.assignment)
+        assert dump_without_times(replay_recording(recording)) == dump_without_times(recording.assignment)
         assert recording.assignment.report.dropped.lags == 1
         assert recording.in_time is (assignor == "cp-sat")
         assert recording.summary == summarise(recording.snapshot, recording.assignment)
 
 
 def test_the_snapshot_that_comes_out_is_what_was_solved(service: Service, recordings: Path) -> None:
-    data = json.loads(state_of("exported").model_dump_json())
+    data = json.loads(make_state("exported").model_dump_json())
     data["clients"][0]["lags"]["9_9"] = 3
     data["x_note"] = [1, 2.5]
     service.assign(json.dumps({**data, "mood": "good"}).encode())
-    (path,) = recorded(recordings, "exported")
-    assert json.loads(read_snapshot(path)) == data
-    assert read_state(read_snapshot(path).encode()).dropped.lags == 1
+    (path,) = await_recordings(recordings, "exported")
+    assert json.loads(read_recorded_snapshot(path)) == data
+    assert read_state(read_recorded_snapshot(path).encode()).dropped.lags == 1
 
 
 def test_a_recording_has_its_place_and_its_schema(service: Service, recordings: Path) -> None:
-    service.assign(state_of("../../etc/orders"), optassign_plugin="1.2.3")
-    (path,) = recorded(recordings, "../../etc/orders")
+    service.assign(make_state("../../etc/orders"), optassign_plugin="1.2.3")
+    (path,) = await_recordings(recordings, "../../etc/orders")
     assert path.relative_to(recordings).parts[0] == "%2E.%2F..%2Fetc%2Forders"
     recording = read_recording(path)
     assert (recording.application, recording.plugin) == ("../../etc/orders", "1.2.3")
     at = datetime.fromisoformat(recording.recorded_at)
-    assert path == recordings / relative_path("../../etc/orders", at, 0)
+    assert path == recordings / make_relative_path("../../etc/orders", at, 0)
     content = json.loads(gzip.decompress(path.read_bytes()))
     jsonschema.Draft202012Validator(json_schema("recording")).validate(content)
     with pytest.raises(jsonschema.ValidationError):
@@ -89,8 +79,8 @@ def test_a_recording_has_its_place_and_its_schema(service: Service, recordings: 
 
 
 def test_a_rebalance_of_no_application_is_recorded_too(service: Service, recordings: Path) -> None:
-    service.assign(state_of(None))
-    assert read_recording(recorded(recordings, None)[0]).application is None
+    service.assign(make_state(None))
+    assert read_recording(await_recordings(recordings, None)[0]).application is None
 
 
 @pytest.mark.parametrize(
@@ -112,20 +102,20 @@ def test_a_rebalance_of_no_application_is_recorded_too(service: Service, recordi
     ],
 )
 def test_folders_of_applications(application: str | None, folder: str) -> None:
-    assert folder_of(application) == folder
+    assert name_folder(application) == folder
 
 
 def test_long_names_have_short_folders_of_their_own() -> None:
     names = ["a" * 300, "a" * 301, "ü" * 120, "a" * 120]
-    folders = [folder_of(name) for name in names]
+    folders = [name_folder(name) for name in names]
     assert len(set(folders)) == 4
     assert all(len(folder) <= 120 for folder in folders)
 
 
 def test_without_recordings_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with serving("--workers", "1") as service:
-        service.assign(state_of("unrecorded"))
+    with run_service("--workers", "1") as service:
+        service.assign(make_state("unrecorded"))
         service.wait_for("rebalance")
         assert service.metric("optassign_recording") == 0
     assert list(tmp_path.iterdir()) == []

@@ -8,21 +8,21 @@ from typing import Any
 
 import httpx
 import pytest
+from command_line import run_here
 from serving import HEADERS, MAX_BODY, MAX_CELLS, MAX_NAME, Service
 
-from optassign.cli import main
 from optassign.generate import generate
 
 STATE = generate("steady", 12, 3, 1, seed=1)
 DATA = json.loads(STATE.model_dump_json())
 
 
-def changed(**fields: Any) -> bytes:
+def change(**fields: Any) -> bytes:
     return json.dumps({**DATA, **fields}).encode()
 
 
-def with_client(**fields: Any) -> bytes:
-    return changed(clients=[{**DATA["clients"][0], **fields}])
+def change_client(**fields: Any) -> bytes:
+    return change(clients=[{**DATA["clients"][0], **fields}])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def with_client(**fields: Any) -> bytes:
     ids=lambda value: "",
 )
 def test_headers(service: Service, headers: dict[str, Any], status: int, error: dict[str, str]) -> None:
-    refused(service.assign(STATE, **headers), status, error)
+    check_refusal(service.assign(STATE, **headers), status, error)
 
 
 @pytest.mark.parametrize(
@@ -59,29 +59,29 @@ def test_headers(service: Service, headers: dict[str, Any], status: int, error: 
         (b"[]", "the top level", "an empty list", "an object with the fields"),
         (b"7", "the top level", "7", "an object with the fields"),
         (b"{}", "format", "nothing", "1, the only version"),
-        (changed(format=2), "format", "2", "1, the only version"),
-        (changed(application=7), "application", "7", "a string"),
-        (changed(tasks=7), "tasks", "7", "a list"),
-        (changed(tasks=[7]), "tasks[0]", "7", "an object"),
-        (changed(clients=[]), "clients", "an empty list", "a list of at least 1"),
-        (with_client(threads=0), "clients[0].threads", "0", "an integer from 1"),
-        (with_client(process_id=7), "clients[0].process_id", "7", "a string that is not empty"),
-        (with_client(colour=1, threads="2"), "clients[0].threads", '"2"', "an integer from 1"),
-        (changed(remembered={"format": 1}), "remembered.assignor", "nothing", "a string"),
+        (change(format=2), "format", "2", "1, the only version"),
+        (change(application=7), "application", "7", "a string"),
+        (change(tasks=7), "tasks", "7", "a list"),
+        (change(tasks=[7]), "tasks[0]", "7", "an object"),
+        (change(clients=[]), "clients", "an empty list", "a list of at least 1"),
+        (change_client(threads=0), "clients[0].threads", "0", "an integer from 1"),
+        (change_client(process_id=7), "clients[0].process_id", "7", "a string that is not empty"),
+        (change_client(colour=1, threads="2"), "clients[0].threads", '"2"', "an integer from 1"),
+        (change(remembered={"format": 1}), "remembered.assignor", "nothing", "a string"),
     ],
     ids=lambda value: "",
 )
 def test_bodies(service: Service, body: bytes, where: str, found: str, allowed: str) -> None:
-    error = refused(service.assign(body), 400, {"where": where, "found": found})
+    error = check_refusal(service.assign(body), 400, {"where": where, "found": found})
     assert error["allowed"].startswith(allowed)
 
 
 def test_half_characters(service: Service) -> None:
     """JSON may hold half of a surrogate pair, which no encoding has a byte for; the refusal names it all the same."""
     body = rb'{"\ud800": 1, "\ud800": 2}'
-    refused(service.assign(body), 400, {"found": 'field "\ud800" twice', "allowed": "each name once in an object"})
+    check_refusal(service.assign(body), 400, {"found": 'field "\ud800" twice', "allowed": "each name once in an object"})
     response = service.client.post("/v1/compare", content=body, headers=HEADERS)
-    refused(response, 400, {"found": 'field "\ud800" twice'})
+    check_refusal(response, 400, {"found": 'field "\ud800" twice'})
 
 
 @pytest.mark.parametrize(
@@ -102,85 +102,84 @@ def test_more_capacity_than_can_be_counted(
         "found": f"threads × capacity of {found}, together with the clients before it",
         "allowed": "at most 9000000000000 for all clients together",
     }
-    refused(service.assign(changed(clients=listed)), 400, error)
+    check_refusal(service.assign(change(clients=listed)), 400, error)
     path = tmp_path / "snapshot.json"
-    path.write_bytes(changed(clients=listed))
-    assert main(["assign", str(path)]) == 2
+    path.write_bytes(change(clients=listed))
     line = f"{path}: {where}: found {error['found']}; allowed: {error['allowed']}"
-    assert capsys.readouterr().err == f"optassign assign: error: {line}\n"
+    assert run_here(capsys, "assign", str(path)) == (2, "", f"optassign assign: error: {line}\n")
     listed = [{**client, "capacity": 2000.0} for client in listed[:2]]
-    assert service.assign(changed(clients=listed)).status_code == 200
+    assert service.assign(change(clients=listed)).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("body", "found"),
     [
         (b"no gzip at all", "something else"),
-        (gzip.compress(changed())[:-9], "the end: it is cut short"),
-        (gzip.compress(changed()) + b"tail", "something else"),
+        (gzip.compress(change())[:-9], "the end: it is cut short"),
+        (gzip.compress(change()) + b"tail", "something else"),
         (b"", "nothing"),
     ],
     ids=["other", "cut", "tail", "empty"],
 )
 def test_bodies_that_are_not_gzip(service: Service, body: bytes, found: str) -> None:
-    refused(service.assign(body, content_encoding="gzip"), 400, {"where": "body", "found": found, "allowed": "gzip"})
+    check_refusal(service.assign(body, content_encoding="gzip"), 400, {"where": "body", "found": found, "allowed": "gzip"})
 
 
-def in_chunks(size: int) -> Iterator[bytes]:
+def send_in_chunks(size: int) -> Iterator[bytes]:
     for _ in range(size // 10_000):
         yield b" " * 10_000
 
 
 def test_a_body_over_the_limit(service: Service) -> None:
     allowed = f"at most {MAX_BODY} bytes"
-    declared = refused(service.assign(b" " * (MAX_BODY + 1)), 413, {"where": "body", "allowed": allowed})
+    declared = check_refusal(service.assign(b" " * (MAX_BODY + 1)), 413, {"where": "body", "allowed": allowed})
     assert declared["found"] == f"{MAX_BODY + 1} bytes"
-    response = service.client.post("/v1/assign", content=in_chunks(2 * MAX_BODY), headers=HEADERS)
-    refused(response, 413, {"found": f"more than {MAX_BODY} bytes", "allowed": allowed})
-    assert service.assign(changed() + b" " * (MAX_BODY - len(changed()))).status_code == 200  # just not over it
+    response = service.client.post("/v1/assign", content=send_in_chunks(2 * MAX_BODY), headers=HEADERS)
+    check_refusal(response, 413, {"found": f"more than {MAX_BODY} bytes", "allowed": allowed})
+    assert service.assign(change() + b" " * (MAX_BODY - len(change()))).status_code == 200  # just not over it
 
 
 def test_a_small_body_that_inflates_to_a_large_one(service: Service) -> None:
     bomb = gzip.compress(b" " * (200 << 20))
     assert len(bomb) < MAX_BODY
     found = f"more than {MAX_BODY} bytes once it is inflated"
-    refused(service.assign(bomb, content_encoding="gzip"), 413, {"where": "body", "found": found})
-    full = changed() + b" " * (MAX_BODY - len(changed()))
+    check_refusal(service.assign(bomb, content_encoding="gzip"), 413, {"where": "body", "found": found})
+    full = change() + b" " * (MAX_BODY - len(change()))
     assert service.assign(gzip.compress(full), content_encoding="gzip").status_code == 200
 
 
 def test_too_many_tasks_and_clients(service: Service) -> None:
     tasks = [{"id": f"0_{i}", "stateful": True} for i in range(201)]
     clients = [{"process_id": f"c{i}", "threads": 1} for i in range(100)]
-    body = changed(tasks=tasks, clients=clients)
-    refused(service.assign(body), 413, {"where": "tasks", "found": "201 × 100", "allowed": f"at most {MAX_CELLS} in all"})
-    assert service.assign(changed(tasks=tasks[:200], clients=clients)).status_code == 200
+    body = change(tasks=tasks, clients=clients)
+    check_refusal(service.assign(body), 413, {"where": "tasks", "found": "201 × 100", "allowed": f"at most {MAX_CELLS} in all"})
+    assert service.assign(change(tasks=tasks[:200], clients=clients)).status_code == 200
 
 
 def test_names_that_are_too_long(service: Service) -> None:
     allowed = f"at most {MAX_NAME}"
-    refused(service.assign(changed(application="a" * 81)), 413, {"where": "application", "found": "81 characters"})
-    body = with_client(process_id="c" * 81)
-    refused(service.assign(body), 413, {"where": "clients[0].process_id", "allowed": allowed})
-    assert service.assign(with_client(process_id="c" * 80)).status_code == 200
+    check_refusal(service.assign(change(application="a" * 81)), 413, {"where": "application", "found": "81 characters"})
+    body = change_client(process_id="c" * 81)
+    check_refusal(service.assign(body), 413, {"where": "clients[0].process_id", "allowed": allowed})
+    assert service.assign(change_client(process_id="c" * 80)).status_code == 200
 
 
 def test_no_such_page(service: Service) -> None:
-    error = refused(service.client.get("/v2/assign"), 404, {"found": "GET /v2/assign"})
+    error = check_refusal(service.client.get("/v2/assign"), 404, {"found": "GET /v2/assign"})
     assert "/v1/assign" in error["allowed"]
-    assert refused(service.client.get("/docs"), 404, {})  # it would need the internet
+    assert check_refusal(service.client.get("/docs"), 404, {})  # it would need the internet
 
 
 def test_no_such_method(service: Service) -> None:
     response = service.client.get("/v1/assign")
-    refused(response, 405, {"found": "GET /v1/assign", "allowed": "POST"})
+    check_refusal(response, 405, {"found": "GET /v1/assign", "allowed": "POST"})
     assert response.headers["allow"] == "POST"
 
 
 def test_a_header_twice(service: Service) -> None:
     headers = [*HEADERS.items(), ("Optassign-Mode", "active"), ("Optassign-Mode", "shadow")]
-    response = service.client.post("/v1/assign", content=changed(), headers=headers)
-    refused(response, 400, {"where": "Optassign-Mode", "found": "2 times", "allowed": "once"})
+    response = service.client.post("/v1/assign", content=change(), headers=headers)
+    check_refusal(response, 400, {"where": "Optassign-Mode", "found": "2 times", "allowed": "once"})
 
 
 def test_refusals_leave_no_trace_in_the_log_of_a_bug(service: Service) -> None:
@@ -189,7 +188,7 @@ def test_refusals_leave_no_trace_in_the_log_of_a_bug(service: Service) -> None:
     assert not service.events("worker_died")
 
 
-def refused(response: httpx.Response, status: int, error: dict[str, str]) -> dict[str, str]:
+def check_refusal(response: httpx.Response, status: int, error: dict[str, str]) -> dict[str, str]:
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     assert response.headers["optassign-protocol"] == "1"

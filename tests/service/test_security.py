@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 import trustme
-from serving import HEADERS, Service, serving
+from command_line import run_here
+from serving import HEADERS, Service, run_service
 
-from optassign.cli import main
 from optassign.generate import generate
 
 TOKEN = "correct-horse-battery"
@@ -39,7 +39,7 @@ def guarded(authority: trustme.CA, tls: tuple[str, str], tmp_path_factory: pytes
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
     options = ("--host", "0.0.0.0", "--token-file", str(token_file), "--tls-cert", tls[0], "--tls-key", tls[1])
-    with serving("--workers", "1", *options, verify=trust) as service:
+    with run_service("--workers", "1", *options, verify=trust) as service:
         yield service
 
 
@@ -77,7 +77,7 @@ def test_the_token_is_in_no_log(guarded: Service) -> None:
 
 
 def test_the_token_may_come_from_the_environment() -> None:
-    with serving("--workers", "1", "--behind-proxy", "--host", "0.0.0.0", OPTASSIGN_TOKEN=TOKEN) as service:
+    with run_service("--workers", "1", "--behind-proxy", "--host", "0.0.0.0", OPTASSIGN_TOKEN=TOKEN) as service:
         assert service.client.get("/metrics").status_code == 401
         assert service.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
@@ -111,11 +111,7 @@ def test_what_it_does_not_start_with(
     (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
     (tmp_path / "short").write_text("short", encoding="utf-8")
     named = {"CERT": tls[0], "KEY": tls[1], "TOKEN": str(tmp_path / "token"), "SHORT": str(tmp_path / "short")}
-    try:
-        code = main(["serve", "--port", "0", *(named.get(option, option) for option in options)])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    error = capsys.readouterr().err
+    code, _, error = run_here(capsys, "serve", "--port", "0", *(named.get(option, option) for option in options))
     assert code == 2
     assert error.startswith("optassign serve: error: ")
     assert error.count("\n") == 1
@@ -126,8 +122,10 @@ def test_two_services_do_not_share_a_port_or_a_folder(
     service: Service, recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     port = str(service.client.base_url.port)
-    assert main(["serve", "--port", port]) == 2
-    assert f"127.0.0.1 port {port} cannot be listened on" in capsys.readouterr().err
+    code, _, error = run_here(capsys, "serve", "--port", port)
+    assert code == 2
+    assert f"127.0.0.1 port {port} cannot be listened on" in error
     if os.name == "posix":
-        assert main(["serve", "--port", "0", "--recordings", str(recordings)]) == 2
-        assert "where another service records" in capsys.readouterr().err
+        code, _, error = run_here(capsys, "serve", "--port", "0", "--recordings", str(recordings))
+        assert code == 2
+        assert "where another service records" in error

@@ -5,7 +5,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from serving import eventually, files, serving, stopped
+from serving import freeze, list_files, run_service, wait_until
 
 from optassign import TaskAssignment, assign
 from optassign.generate import generate
@@ -13,11 +13,11 @@ from optassign.generate import generate
 
 def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": "last"})
-    with serving("--workers", "1", "--recordings", str(tmp_path)) as service, ThreadPoolExecutor(1) as thread:
+    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service, ThreadPoolExecutor(1) as thread:
         workers = [*service.worker_pids(), *service.worker_pids("reserve")]
-        with stopped(*workers):
+        with freeze(*workers):
             response = thread.submit(service.assign, state)
-            eventually(lambda: service.metric("optassign_workers_busy") == 1)
+            wait_until(lambda: service.metric("optassign_workers_busy") == 1)
             for pid in (service.process.pid, *workers):  # to all of them, as systemd does
                 os.kill(pid, signal.SIGTERM)
             service.wait_for("stopping")
@@ -30,20 +30,20 @@ def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
         assert answer.without_times() == assign(state).without_times()
         assert service.process.wait(30) == 0
         assert service.wait_for("stopped")["level"] == "info"
-        assert len(files(tmp_path)) == 1  # recorded all the same
+        assert len(list_files(tmp_path)) == 1  # recorded all the same
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
 
 
 def test_workers_do_not_outlive_a_service_that_is_killed() -> None:
-    with serving("--workers", "1") as service:
+    with run_service("--workers", "1") as service:
         workers = [*service.worker_pids(), *service.worker_pids("reserve")]
-        assert all(_runs(pid) for pid in workers)
+        assert all(_is_running(pid) for pid in workers)
         service.process.kill()
         service.process.wait(30)
-        eventually(lambda: not any(_runs(pid) for pid in workers))
+        wait_until(lambda: not any(_is_running(pid) for pid in workers))
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -14,12 +14,13 @@ from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
-from optassign.simulation.convergence import Convergence, Step, after_restoration, converge, second_pass
+from optassign.simulation.convergence import Convergence, PlayedRebalance, converge
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 
 
-class Dummy:
-    """An assignor that answers as it is told to; it notes what it hears."""
+class ScriptedAssignor:
+    """Answers as it is told to, and notes what it is asked and told."""
 
     def __init__(self, answer: Callable[[ApplicationState], TaskAssignment]) -> None:
         self._answer = answer
@@ -39,11 +40,11 @@ class Dummy:
         self.heard.append(error)
 
 
-def keep(state: ApplicationState) -> TaskAssignment:
+def keep_all(state: ApplicationState) -> TaskAssignment:
     return TaskAssignment(assignor="keep", clients=tuple(identity_assignment(state).values()))
 
 
-def towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssignment]:
+def move_towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssignment]:
     """Without standbys: active where the target is, once it is caught up; one warm-up after the other until then."""
 
     def answered(state: ApplicationState) -> TaskAssignment:
@@ -73,7 +74,7 @@ TARGET = {"0_0": "a", "0_1": "b", "0_2": "b", "1_0": "a"}
 
 
 def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
-    assignor = Dummy(towards(TARGET))
+    assignor = ScriptedAssignor(move_towards(TARGET))
     result = converge(START, assignor)
     assert (result.rebalances, result.settled, result.rests, result.stable) == (3, True, True, True), str(result)
     assert result.moved_active == 2
@@ -90,14 +91,14 @@ def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
 
 
 def test_kept_state_is_used_though_it_grows_old() -> None:
-    result = converge(START, Dummy(towards(TARGET)), keep_state=True)
+    result = converge(START, ScriptedAssignor(move_towards(TARGET)), keep_state=True)
     assert result.stable, str(result)
     assert result.restored_offsets == 600 + 300 + (700 // 50 + 1)
 
 
 def test_memory_is_the_answer_before_or_none_at_all() -> None:
-    with_memory, without = Dummy(towards(TARGET)), Dummy(towards(TARGET))
-    state = START.model_copy(update={"remembered": keep(START)})
+    with_memory, without = ScriptedAssignor(move_towards(TARGET)), ScriptedAssignor(move_towards(TARGET))
+    state = START.model_copy(update={"remembered": keep_all(START)})
     converge(state, with_memory)
     assert [s.remembered and s.remembered.assignor for s in with_memory.seen] == ["keep", "test", "test", "test"]
     converge(state, without, memory=False)
@@ -105,19 +106,19 @@ def test_memory_is_the_answer_before_or_none_at_all() -> None:
 
 
 def test_a_limit_ends_it_unsettled() -> None:
-    result = converge(START, Dummy(towards(TARGET)), max_rebalances=2)
+    result = converge(START, ScriptedAssignor(move_towards(TARGET)), max_rebalances=2)
     assert (result.rebalances, result.settled, result.rests, result.stable) == (2, False, False, False)
     with pytest.raises(ValueError, match="max_rebalances: found 0"):
-        converge(START, Dummy(keep), max_rebalances=0)
+        converge(START, ScriptedAssignor(keep_all), max_rebalances=0)
 
 
 def test_an_assignor_that_never_ends_is_stopped() -> None:
     def restless(state: ApplicationState) -> TaskAssignment:
-        answer = keep(state)
+        answer = keep_all(state)
         first = answer.clients[0].model_copy(update={"followup_rebalance_ms": 1})
         return answer.model_copy(update={"clients": (first, *answer.clients[1:])})
 
-    result = converge(START, Dummy(restless))
+    result = converge(START, ScriptedAssignor(restless))
     assert not result.settled
     assert 20 < result.rebalances < 40
 
@@ -127,7 +128,7 @@ def test_an_assignor_that_changes_its_mind_does_not_rest() -> None:
         a, b = (" ".join(client.previous_active) for client in state.clients)
         return answer({"a": b, "b": a})
 
-    result = converge(snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}}), Dummy(restless))
+    result = converge(snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}}), ScriptedAssignor(restless))
     assert (result.settled, result.rests, result.stable) == (True, False, False)
     assert result.rebalances == 1
     assert result.violations == {"R7": 2}, "both answers alter what is at rest"
@@ -135,9 +136,9 @@ def test_an_assignor_that_changes_its_mind_does_not_rest() -> None:
 
 def test_a_stalled_answer_is_not_settled() -> None:
     def stalled(state: ApplicationState) -> TaskAssignment:
-        return keep(state).model_copy(update={"report": Report(stalled=True)})
+        return keep_all(state).model_copy(update={"report": Report(stalled=True)})
 
-    result = converge(START, Dummy(stalled))
+    result = converge(START, ScriptedAssignor(stalled))
     assert (result.settled, result.rests, result.stable) == (False, True, False)
 
 
@@ -150,7 +151,7 @@ def test_a_stalled_answer_is_not_settled() -> None:
     ],
 )
 def test_after_an_impossible_answer_there_is_nothing_more(broken: Mapping[str, str], rule: str) -> None:
-    assignor = Dummy(lambda state: answer(broken))
+    assignor = ScriptedAssignor(lambda state: answer(broken))
     result = converge(START, assignor)
     assert (result.rebalances, result.stable) == (1, False)
     assert rule in result.violations
@@ -163,7 +164,7 @@ def test_unknown_assignors_are_refused() -> None:
 
 
 def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
-    result = converge(START, Dummy(towards(TARGET)))
+    result = converge(START, ScriptedAssignor(move_towards(TARGET)))
     found = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert list(found) == [
         "rebalances", "moved_active", "restored_offsets", "lower_bound", "stable", "violations", "history", "final",
@@ -177,15 +178,17 @@ def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
 
 
 def test_each_step_is_heard_of() -> None:
-    heard: list[tuple[int, Step]] = []
-    result = converge(START, Dummy(towards(TARGET)), on_step=lambda number, step: heard.append((number, step)))
+    heard: list[tuple[int, PlayedRebalance]] = []
+    result = converge(
+        START, ScriptedAssignor(move_towards(TARGET)), on_rebalance=lambda number, step: heard.append((number, step))
+    )
     assert heard == list(enumerate(result.history, start=1))
 
 
 # What comes after an answer
 
 
-def of(state: ApplicationState, process_id: str) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, int]]:
+def get_previous(state: ApplicationState, process_id: str) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, int]]:
     client: KafkaStreamsState = state.kafka_streams_states[process_id]
     return client.previous_active, client.previous_standby, dict(client.lags)
 
@@ -199,28 +202,28 @@ def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() 
         },
     )
     given = answer({"a": "0_0 || 0_1", "b": "0_1 1_0"})
-    after = after_restoration(state, given)
-    assert of(after, "a") == (("0_0",), ("0_1",), {"0_0": RUNNING, "0_1": 0})
-    assert of(after, "b") == (("0_1", "1_0"), (), {"0_1": RUNNING})
+    after = make_restored_snapshot(state, given)
+    assert get_previous(after, "a") == (("0_0",), ("0_1",), {"0_0": RUNNING, "0_1": 0})
+    assert get_previous(after, "b") == (("0_1", "1_0"), (), {"0_1": RUNNING})
     assert after.remembered == given
     assert after.kafka_streams_states["a"].tags == {"zone": "x"}
     assert after.kafka_streams_states["a"].model_extra == {"x_note": 1}
-    assert after_restoration(state, given, memory=False).remembered is None
-    kept = after_restoration(state, given, keep_state=True)
-    assert of(kept, "b") == (("0_1", "1_0"), ("0_0",), {"0_0": 450 + 11, "0_1": RUNNING})
+    assert make_restored_snapshot(state, given, memory=False).remembered is None
+    kept = make_restored_snapshot(state, given, keep_state=True)
+    assert get_previous(kept, "b") == (("0_1", "1_0"), ("0_0",), {"0_0": 450 + 11, "0_1": RUNNING})
 
 
 @pytest.mark.parametrize(("lag", "after"), [(-2, 11), (0, 11), (480, 491), (488, 499), (489, None), (500, None), (-3, None)])
 def test_kept_state_is_given_up_where_the_whole_changelog_is_as_near(lag: int, after: int | None) -> None:
     owned = "0_0" if lag == RUNNING else ""
     state = snapshot({"0_0": 500}, {"a": {"active": owned, "lags": {"0_0": lag}}, "b": {}})
-    kept = after_restoration(state, answer({"a": "", "b": "0_0"}), keep_state=True)
-    assert of(kept, "a") == ((), () if after is None else ("0_0",), {} if after is None else {"0_0": after})
+    kept = make_restored_snapshot(state, answer({"a": "", "b": "0_0"}), keep_state=True)
+    assert get_previous(kept, "a") == ((), () if after is None else ("0_0",), {} if after is None else {"0_0": after})
 
 
 def test_changelogs_do_not_shrink_with_the_lags_that_told_of_them() -> None:
     state = snapshot({"0_0": None, "1_0": "stateless"}, {"a": {"0_0": 70_000}, "b": {"0_0": 126_000}})
-    after = after_restoration(state, answer({"a": "0_0", "b": "1_0"}))
+    after = make_restored_snapshot(state, answer({"a": "0_0", "b": "1_0"}))
     assert after.full_lags == state.full_lags == {"0_0": 126_001}
     assert after.all_tasks["1_0"].changelog_end_offset is None
 
@@ -229,7 +232,7 @@ def test_consumers_keep_what_they_can() -> None:
     consumers = {"c1": ["1_0"], "c2": ["1_1"]}
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], "stateless")
     state = snapshot(tasks, {"a": {"active": "1_0 1_1", "consumers": consumers}, "b": {}})
-    after = after_restoration(state, answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
+    after = make_restored_snapshot(state, answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
     assert after.kafka_streams_states["a"].consumers == {"c1": ("1_2",), "c2": ("1_1",)}
     assert after.kafka_streams_states["b"].consumers == {}
 
@@ -247,11 +250,11 @@ FIRST = answer({"a": "0_1 | 0_0", "b": "0_0 2_0 | 1_0 | 0_1", "c": "1_0 1_1 | 0_
 
 
 def test_in_the_second_pass_nobody_owns_what_moves() -> None:
-    second = second_pass(MOVING, FIRST)
-    assert of(second, "a") == (("0_1",), ("0_0",), {"0_0": 0, "0_1": RUNNING})
-    assert of(second, "b") == ((), ("0_0", "0_1", "1_0"), {"0_0": 7})
+    second = make_second_pass_snapshot(MOVING, FIRST)
+    assert get_previous(second, "a") == (("0_1",), ("0_0",), {"0_0": 0, "0_1": RUNNING})
+    assert get_previous(second, "b") == ((), ("0_0", "0_1", "1_0"), {"0_0": 7})
     # 1_0 and 1_1 were nobody's: their new owner has them at once, and runs what is caught up.
-    assert of(second, "c") == (("1_0", "1_1"), ("0_1",), {"1_0": RUNNING, "1_1": 400})
+    assert get_previous(second, "c") == (("1_0", "1_1"), ("0_1",), {"1_0": RUNNING, "1_1": 400})
     assert second.remembered == FIRST
     before = previous_assignment(second)
     assert before.in_transit == {"0_0", "2_0"}
@@ -259,8 +262,8 @@ def test_in_the_second_pass_nobody_owns_what_moves() -> None:
 
 
 def test_in_the_second_pass_the_old_owner_may_have_lost_its_state() -> None:
-    second = second_pass(MOVING, FIRST, memory=False, state_survives=False)
-    assert of(second, "a") == (("0_1",), (), {"0_1": RUNNING})
+    second = make_second_pass_snapshot(MOVING, FIRST, memory=False, state_survives=False)
+    assert get_previous(second, "a") == (("0_1",), (), {"0_1": RUNNING})
     assert second.remembered is None
 
 
@@ -271,7 +274,7 @@ def test_a_second_pass_whose_tasks_are_on_their_way_keeps_the_rules() -> None:
     )
     first = answer({"a": "0_1", "b": "0_0"})
     assert validate(state, first) == []
-    for second in (second_pass(state, first), second_pass(state, first, state_survives=False)):
+    for second in (make_second_pass_snapshot(state, first), make_second_pass_snapshot(state, first, state_survives=False)):
         assert validate(second, first) == []
         assert measure(second, first).active_moves == 0
 

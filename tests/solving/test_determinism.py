@@ -19,7 +19,7 @@ from optassign.assignor import assign, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 ASSIGNORS = ("cp-sat", "greedy")
 
@@ -46,7 +46,7 @@ def weighted(state: ApplicationState) -> ApplicationState:
 def in_the_middle(state: ApplicationState) -> ApplicationState:
     """Two rebalances on, with all that an answer makes the next one remember."""
     for _ in range(2):
-        state = after_restoration(state, assign(state, "greedy"), keep_state=True)
+        state = make_restored_snapshot(state, assign(state, "greedy"), keep_state=True)
     return state
 
 

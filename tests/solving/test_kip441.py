@@ -8,7 +8,7 @@ from judging import snapshot
 from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 Table = dict[str, tuple[str, str]]
 """Client → (active, standby): "T1 T4", with the warm-ups among the standbys, as Kafka sees them."""
@@ -55,7 +55,7 @@ def state_of(before: Table, tasks: str, standby_lag: int = 0, standbys: int = 1)
 
 def second_pass_changes_nothing(state: ApplicationState, answer: TaskAssignment, assignor: str) -> bool:
     """KIP-441: "following KIP-429, the second rebalance will technically itself be composed of two"."""
-    again = assign(second_pass(state, answer), assignor)
+    again = assign(make_second_pass_snapshot(state, answer), assignor)
     return again.clients == answer.clients and again.plan == answer.plan
 
 
@@ -75,12 +75,12 @@ def test_scaling_out(assignor: str) -> None:
     assert table_of(first.plan or ()) == stable
     assert asks(first) == {"I1": 600_000}
 
-    caught_up = after_restoration(state, first)
+    caught_up = make_restored_snapshot(state, first)
     second = assign(caught_up, assignor)
     assert table_of(second.clients) == stable
     assert (warmups_of(second), asks(second), second.plan) == ({}, {}, None)
     assert second_pass_changes_nothing(caught_up, second, assignor)
-    assert table_of(assign(after_restoration(caught_up, second), assignor).clients) == stable
+    assert table_of(assign(make_restored_snapshot(caught_up, second), assignor).clients) == stable
 
 
 @both
@@ -108,12 +108,12 @@ def test_scaling_in_with_standbys_lagging(assignor: str) -> None:
     assert table_of(first.plan or ()) == stable
     assert asks(first) == {"I2": 600_000}
 
-    restored = after_restoration(state, first)
+    restored = make_restored_snapshot(state, first)
     second = assign(restored, assignor)
     assert table_of(second.clients) == stable
     assert (warmups_of(second), asks(second), second.plan) == ({}, {}, None)
     assert second_pass_changes_nothing(restored, second, assignor)
-    assert table_of(assign(after_restoration(restored, second), assignor).clients) == stable
+    assert table_of(assign(make_restored_snapshot(restored, second), assignor).clients) == stable
 
 
 # ------------------------------------------------------------------------- data parallel workload balance: X_0..2 and Y_0..2
@@ -130,7 +130,7 @@ def test_each_node_is_planned_one_x_and_one_y(assignor: str) -> None:
     assert planned == {"A": ("0_0", "1_2"), "B": ("0_2", "1_0"), "C": ("0_1", "1_1")}, "each gives away its greatest"
     assert {c.process_id: c.active for c in first.clients} == {"A": ("0_0", "0_1"), "B": ("0_2", "1_0"), "C": ("1_1", "1_2")}
     assert {c.process_id: c.warmup for c in first.clients} == {"A": ("1_2",), "B": (), "C": ("0_1",)}
-    second = assign(after_restoration(state, first), assignor)
+    second = assign(make_restored_snapshot(state, first), assignor)
     assert {client.process_id: client.active for client in second.clients} == planned
     assert (second.plan, asks(second)) == (None, {})
 

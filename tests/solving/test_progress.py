@@ -10,13 +10,13 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.formats.assignment import PlannedAssignment, TaskAssignment
+from optassign.formats.assignment import PlannedAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.validation import validate
 from optassign.measuring.ranks import Ranks
-from optassign.simulation.convergence import converge, restore_work_bound
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.convergence import converge
+from optassign.simulation.successors import make_restored_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
@@ -25,7 +25,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Mapping[str, int]]) -> ApplicationState:
     """The next snapshot: all restored but the copies named here (client → task → lag)."""
-    following = after_restoration(state, given)
+    following = make_restored_snapshot(state, given)
     clients = [
         client.model_copy(update={"lags": {**client.lags, **lags.get(client.process_id, {})}}) for client in following.clients
     ]

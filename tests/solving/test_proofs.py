@@ -29,7 +29,7 @@ from optassign.models.rebalance import rebalance, rebalance_values
 from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_windows
-from optassign.simulation.successors import second_pass
+from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.solving import flow_method
 from optassign.solving.arrays import to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
@@ -175,7 +175,7 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
     for seed in range(12):
         state = generate("scale-out", 24, 4, 1, threads=(1, 3) if seed % 2 else 1, seed=seed)
         given = assign(state)
-        held = assign(second_pass(state, given, memory=False))
+        held = assign(make_second_pass_snapshot(state, given, memory=False))
         if Note.HELD not in held.report.notes or held.plan is None:
             continue
         looked += 1
@@ -193,7 +193,7 @@ def confirming() -> tuple[ApplicationState, TaskAssignment]:
     """A second pass, and its answer, which is the first's."""
     for seed in range(20):
         state = generate("scale-out", 20, 5, 1, warmups=4, tiny=0.5, seed=seed, memory=True)
-        between = second_pass(state, assign(state))
+        between = make_second_pass_snapshot(state, assign(state))
         given = assign(between)
         if given.report.termination.reason == "confirmed" and given.plan is not None:
             return between, given

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from optassign.judging.validation import validate
-from optassign.recordings.recording import read_recording, replay
+from optassign.recordings.recording import read_recording, replay_recording
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.json.gz"))
 
@@ -19,7 +19,9 @@ def test_there_are_recordings() -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(".json.gz"))
 def test_a_replay_gives_the_same_answer_to_the_byte(path: Path) -> None:
     recording = read_recording(path)
-    assert replay(recording).without_times().model_dump_json() == recording.assignment.without_times().model_dump_json()
+    assert (
+        replay_recording(recording).without_times().model_dump_json() == recording.assignment.without_times().model_dump_json()
+    )
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.removesuffix(".json.gz"))

@@ -20,7 +20,7 @@ from optassign.goals.plan.active_moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
-from optassign.simulation.successors import after_restoration
+from optassign.simulation.successors import make_restored_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
@@ -130,7 +130,7 @@ def test_a_settled_group_rests(assignor: str, seed: int, standbys: int, threads:
     assert first.report.termination.reason == "rest"
     assert {c.process_id: c.active for c in first.clients} == {c.process_id: c.previous_active for c in state.clients}
     assert (warmups(first), followups(first), first.plan) == ([], {}, None)
-    assert copies(assign(after_restoration(state, first), assignor)) == copies(first)
+    assert copies(assign(make_restored_snapshot(state, first), assignor)) == copies(first)
 
 
 @both
@@ -246,6 +246,6 @@ def test_after_the_last_step_probing_stops(assignor: str) -> None:
         assert bool(followups(given)) == (not measure(state, given).balanced)
         if not followups(given):
             break
-        state = after_restoration(state, given)
+        state = make_restored_snapshot(state, given)
     assert measure(state, given).balanced
     assert warmups(given) == []

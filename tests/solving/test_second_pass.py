@@ -15,7 +15,7 @@ from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, previous_assignment
 from optassign.measuring.ranks import Ranks
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 RECORDINGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
@@ -47,7 +47,7 @@ def test_with_memory_the_second_pass_is_the_first(shape: Shape, standbys: int, s
         state = generate(shape, 24, 4, standbys, threads=(1, 3) if seed % 2 else 1, seed=seed, memory=True)
         for _ in range(6):
             first = assign(state, assignor)
-            between = second_pass(state, first, state_survives=state_survives)
+            between = make_second_pass_snapshot(state, first, state_survives=state_survives)
             second = assign(between, assignor)
             assert validate(between, second) == []
             if state_survives or validate(between, first) == []:
@@ -56,7 +56,7 @@ def test_with_memory_the_second_pass_is_the_first(shape: Shape, standbys: int, s
                 compared += given_up(state, first) > 0
             if not probing(second):
                 break
-            state = after_restoration(between, second)
+            state = make_restored_snapshot(between, second)
     assert compared > 0 or not state_survives or shape in ("cold", "steady", "scale-in")
 
 
@@ -66,10 +66,10 @@ def test_a_third_pass_is_the_first_too(seed: int, assignor: str) -> None:
     state = generate("scale-out", 24, 4, 1, seed=seed, memory=True)
     for _ in range(4):
         first = assign(state, assignor)
-        second_state = second_pass(state, first)
-        third = assign(second_pass(second_state, assign(second_state, assignor)), assignor)
+        second_state = make_second_pass_snapshot(state, first)
+        third = assign(make_second_pass_snapshot(second_state, assign(second_state, assignor)), assignor)
         assert (third.clients, third.plan) == (first.clients, first.plan)
-        state = after_restoration(state, first)
+        state = make_restored_snapshot(state, first)
 
 
 def in_transit() -> ApplicationState:
@@ -190,7 +190,7 @@ def test_recorded_second_passes_settle_without_memory(name: str, assignor: str) 
     given = assign(state, assignor)
     passes = 0
     while given_up(state, given):
-        state = second_pass(state, given, memory=False)
+        state = make_second_pass_snapshot(state, given, memory=False)
         given = assign(state, assignor)
         passes += 1
         assert passes <= 2
@@ -213,11 +213,11 @@ def test_without_memory_two_further_passes_are_enough(shape: Shape, standbys: in
             given = assign(state, assignor)
             history = [given_up(state, given)]
             while history[-1] and len(history) < 4:
-                state = second_pass(state, given, memory=False)
+                state = make_second_pass_snapshot(state, given, memory=False)
                 given = assign(state, assignor)
                 history.append(given_up(state, given))
             where = f"{tasks} × {clients}, threads {threads}, seed {seed}, step {step}"
             assert len(history) <= 3, f"{where}: gave up {history}"
             if not probing(given):
                 break
-            state = after_restoration(state, given, memory=False)
+            state = make_restored_snapshot(state, given, memory=False)

@@ -1,4 +1,4 @@
-"""The command line in this process, in one of its own and in a terminal, and odd assignors for it to run."""
+"""Running the command line: in this process, in one of its own, in a terminal. And odd assignors for it to ask."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError, identity_assignment
 
 
-class Keep:
-    """Everybody keeps what it lists; a little odd in the ways below, if asked for."""
+class KeepingAssignor:
+    """Every client keeps the tasks that it has; those below do something odd in its place."""
 
     def __init__(self, time_limit: float = 10.0) -> None:
         self.time_limit = time_limit
@@ -36,7 +36,7 @@ class Keep:
         pass
 
 
-class Twice(Keep):
+class DoublingAssignor(KeepingAssignor):
     """Every task active on every client, which Kafka refuses."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -45,7 +45,7 @@ class Twice(Keep):
         return TaskAssignment(assignor="twice", clients=tuple(clients))
 
 
-class Cold(Keep):
+class ColdAssignor(KeepingAssignor):
     """Everything on the last client, where nothing is caught up: breaks R3."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -59,18 +59,21 @@ class Cold(Keep):
         )
 
 
-class Slow(Keep):
+class SlowAssignor(KeepingAssignor):
+    """Takes long enough for a line of progress."""
+
     def assign(self, state: ApplicationState) -> TaskAssignment:
         time.sleep(1.3)
         return super().assign(state)
 
 
-def written(path: Path, state: ApplicationState) -> str:
+def write_snapshot(path: Path, state: ApplicationState) -> str:
+    """Write it as JSON and return the path, as the command line takes it."""
     path.write_text(state.model_dump_json(), encoding="utf-8")
     return str(path)
 
 
-def given(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output, standard error of a command in this process."""
     try:
         code = main(arguments)
@@ -80,8 +83,8 @@ def given(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, out, err
 
 
-def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """The real thing, in a process of its own."""
+def run_process(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "optassign.cli", *arguments],
         input=stdin,
@@ -93,7 +96,7 @@ def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.Comp
     )
 
 
-def in_a_terminal(*arguments: str) -> tuple[int, str]:
+def run_in_terminal(*arguments: str) -> tuple[int, str]:
     """Exit code and what a terminal shows, standard error included."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""`optassign serve` as a process of its own, and a client that speaks to it as the plug-in does."""
+"""`optassign serve` as a process of its own, a client that speaks to it as the plug-in does, and what its tests share."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from typing import Any
 
 import httpx
 
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.generate import generate
 
-PATIENCE = 60.0
-"""Seconds after which what is waited for will not come."""
+MOST_SECONDS = 60.0
+"""After which what is waited for will not come."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
 """Limits of the service that most tests share."""
 HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "30000"}
@@ -30,43 +32,43 @@ class Service:
     """A running service; `log` has its lines so far."""
 
     def __init__(self, *options: str, limit_files: int | None = None, verify: Any = True, **environment: str) -> None:
-        def limited() -> None:
+        def limit_file_size() -> None:
             import resource
 
             if limit_files is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
 
         self.log: list[dict[str, Any]] = []
-        self._news = threading.Condition()
+        self._new_line = threading.Condition()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *options],
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=limited,
+            preexec_fn=limit_file_size,
             env={**{k: v for k, v in os.environ.items() if k != "OPTASSIGN_TOKEN"}, **environment},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
-        self.client = httpx.Client(base_url=url, timeout=PATIENCE, verify=verify)
-        eventually(lambda: self.client.get("/readyz").status_code == 200)
+        self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=verify)
+        wait_until(lambda: self.client.get("/readyz").status_code == 200)
 
     def _read(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            with self._news:
+            with self._new_line:
                 self.log.append(json.loads(line))  # a line that is no JSON ends the reading, and so the test
-                self._news.notify_all()
+                self._new_line.notify_all()
 
     def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
         """The events of that name with those fields, the oldest first."""
-        with self._news:
+        with self._new_line:
             return [e for e in self.log if e["event"] == name and all(e.get(key) == value for key, value in fields.items())]
 
     def wait_for(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
         """The newest of the events of that name, once there are so many."""
-        with self._news:
-            self._news.wait_for(lambda: len(self.events(name, **fields)) >= count, PATIENCE)
+        with self._new_line:
+            self._new_line.wait_for(lambda: len(self.events(name, **fields)) >= count, MOST_SECONDS)
         found = self.events(name, **fields)
         assert len(found) >= count, "\n".join(str(event) for event in self.log[-20:])
         return found[-1]
@@ -74,9 +76,9 @@ class Service:
     def assign(self, state: ApplicationState | bytes, **headers: str | None) -> httpx.Response:
         """POST /v1/assign; headers in Python's spelling, None takes one away."""
         named = {("-".join(part.capitalize() for part in key.split("_"))): value for key, value in headers.items()}
-        given = {key: value for key, value in {**HEADERS, **named}.items() if value is not None}
+        sent = {key: value for key, value in {**HEADERS, **named}.items() if value is not None}
         content = state if isinstance(state, bytes) else state.model_dump_json().encode()
-        return self.client.post("/v1/assign", content=content, headers=given)
+        return self.client.post("/v1/assign", content=content, headers=sent)
 
     def metric(self, name: str, **labels: str) -> float | None:
         """The value of a metric with exactly these labels; None if it is not there."""
@@ -91,16 +93,16 @@ class Service:
         return [event["pid"] for event in self.events("worker_ready", crew=crew) if event["pid"] not in gone]
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """Send SIGTERM, wait, and return the exit code."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
+        code = self.process.wait(MOST_SECONDS)
+        self._reader.join(MOST_SECONDS)
         return code
 
 
 @contextmanager
-def serving(*options: str, **settings: Any) -> Iterator[Service]:
+def run_service(*options: str, **settings: Any) -> Iterator[Service]:
     """A service for as long as the context lasts."""
     service = Service(*options, **settings)
     try:
@@ -110,9 +112,9 @@ def serving(*options: str, **settings: Any) -> Iterator[Service]:
             service.stop()
 
 
-def eventually(condition: Callable[[], Any]) -> Any:
-    """What the condition gives, once that is true."""
-    end = time.monotonic() + PATIENCE
+def wait_until(condition: Callable[[], Any]) -> Any:
+    """Wait until the condition gives something true, and return that."""
+    end = time.monotonic() + MOST_SECONDS
     while not (found := condition()):
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.01)
@@ -120,8 +122,8 @@ def eventually(condition: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def stopped(*pids: int) -> Iterator[None]:
-    """The processes stand still, so that whatever they have to do is in the middle."""
+def freeze(*pids: int) -> Iterator[None]:
+    """Stop the processes while in the context, so that whatever they do stays in the middle."""
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:
@@ -132,6 +134,27 @@ def stopped(*pids: int) -> Iterator[None]:
                 os.kill(pid, signal.SIGCONT)
 
 
-def files(folder: Path) -> list[Path]:
+def list_files(folder: Path) -> list[Path]:
     """All files below a folder that are not hidden, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+
+
+def make_state(application: str | None, tasks: int = 24) -> ApplicationState:
+    """A group that scales out: something to solve, and to solve again."""
+    return generate("scale-out", tasks, 4, 1, seed=3).model_copy(update={"application": application})
+
+
+def read_answer(response: httpx.Response) -> TaskAssignment:
+    assert response.status_code == 200, response.text
+    return TaskAssignment.model_validate_json(response.content)
+
+
+def dump_without_times(answer: TaskAssignment) -> str:
+    return answer.without_times().model_dump_json()
+
+
+def write_request_head(page: str, length: int) -> bytes:
+    """What comes before the body of a POST, for tests that send the body themselves."""
+    headers = {**HEADERS, "Content-Length": length, "Host": "x"}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"POST {page} HTTP/1.1\r\n{lines}\r\n".encode()

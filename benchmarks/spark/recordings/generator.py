@@ -18,9 +18,9 @@ from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import Shape
-from optassign.recordings.files import relative_path
-from optassign.recordings.recording import RecordingHead, encode, summarise
-from optassign.simulation.convergence import after_restoration
+from optassign.recordings.files import make_relative_path
+from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+from optassign.simulation.successors import make_restored_snapshot
 
 __all__ = ["generate_recordings"]
 
@@ -37,14 +37,14 @@ def generate_recordings(
         application = f"application-{i + 1}"
         share = number // applications + (i < number % applications)
         for n, (at, state, answer) in enumerate(islice(_live(application, tasks, clients, i, assignor), share)):
-            path = folder / relative_path(application, at, n)
+            path = folder / make_relative_path(application, at, n)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(encode_recording(state, answer, at))
+            path.write_bytes(_make_recording(state, answer, at))
             paths.append(path)
     return paths
 
 
-def encode_recording(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
+def _make_recording(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
     """The bytes of a recording as the service would have written it."""
     head = RecordingHead(
         format=1,
@@ -55,7 +55,7 @@ def encode_recording(state: ApplicationState, answer: TaskAssignment, at: dateti
         time_limit=10.0,
         summary=summarise(state, answer),
     )
-    return encode(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_defaults=True).encode())
+    return encode_recording(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_defaults=True).encode())
 
 
 def _live(
@@ -72,7 +72,7 @@ def _live(
             at += timedelta(minutes=10)
             if all(client.followup_rebalance_ms is None for client in answer.clients):
                 break
-            state = after_restoration(state, answer)
+            state = make_restored_snapshot(state, answer)
         at += timedelta(hours=5)
 
 

@@ -1,100 +1,74 @@
 """`optassign compare`: one rebalance under several assignors, and how each would go on from there."""
 
-import statistics
 import sys
-import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.assignor import assign, create, names, names_without_jdk, traits
-from optassign.cli.commands.common import BROKEN, DONE, give, known, size, snapshot
-from optassign.cli.show.output import as_json_text, write
-from optassign.cli.show.progress import Progress
-from optassign.formats.assignment import TaskAssignment
+from optassign.cli.arguments import add_output, add_play, add_snapshot, add_time_limit
+from optassign.cli.common import describe_size, list_assignors, load_snapshot, write_result
+from optassign.cli.errors import BROKEN, DONE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
-    from optassign.judging.comparison import Played
+    from optassign.judging.comparison import Comparison, Played
 
-__all__ = ["compare"]
+__all__ = ["ABOUT", "add_arguments", "run"]
 
-_SHORT, _WARM_UP, _TIMED = 5.0, 5, 3
-"""Seconds of a call that may be repeated, calls that are not timed, calls that are."""
+ABOUT = "the same rebalance under several assignors, side by side"
+_SHORT_CALL = 5.0
+"""Seconds. Only calls that are shorter are repeated in a JVM that is warm."""
+_WARM_UP_CALLS, _TIMED_CALLS = 5, 3
 
 
-def compare(arguments: Namespace) -> int:
-    """Run the command."""
-    from optassign.judging.comparison import compare as compare_all
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `compare` takes."""
+    add_snapshot(parser)
+    parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    parser.add_argument("--kafka", action="store_true", help="Kafka's own classes too, where there is a JDK")
+    parser.add_argument("--converge", action="store_true", help="let each play on until it asks for no follow-up")
+    add_play(parser)
+    add_time_limit(parser)
+    add_output(parser, "markdown")
+    parser.add_argument("--picture", metavar="FILE", help="loads per client before and after, as PNG, SVG or PDF")
 
-    chosen = _chosen(arguments.assignors, arguments.kafka)
-    left_out = _without_a_jdk(chosen) if arguments.kafka else {}
+
+def run(arguments: Namespace) -> int:
+    """Write the comparison, and draw it for --picture. BROKEN if an answer breaks a rule that its assignor promised to keep."""
+    chosen = _choose_assignors(arguments.assignors, arguments.kafka)
+    left_out = _find_unavailable(chosen) if arguments.kafka else {}
     if arguments.picture is not None:
         from optassign.cli.show.pictures import check_matplotlib
 
         check_matplotlib()
-    state = snapshot(arguments)
-    with Progress("comparing") as progress:
-
-        def ask(name: str) -> tuple[TaskAssignment, float]:
-            progress.now = f"asking {name}: {size(state)}"
-            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
-            start = time.perf_counter()
-            answer = assign(state, assignor)
-            seconds = answer.seconds_elsewhere or time.perf_counter() - start
-            return answer, _warm(assignor, state, seconds)
-
-        def play(name: str) -> "Played":
-            progress.now = f"{name} to the end: {size(state)}"
-            return _played(state, name, arguments)
-
-        comparison = compare_all(
-            state,
-            [name for name in chosen if name not in left_out],
-            ask,
-            play=play if arguments.converge else None,
-            left_out=left_out,
-        )
+    state = load_snapshot(arguments)
+    comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, arguments)
     if arguments.picture is not None:
         from optassign.cli.show.pictures import draw_comparison
 
         draw_comparison(state, comparison, arguments.picture)
-
-    def tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.comparison_tables import comparison_tables
-
-        return comparison_tables(comparison, width)
-
-    if arguments.format == "markdown":
-        from optassign.cli.show.comparison_tables import comparison_markdown
-
-        write(comparison_markdown(comparison), arguments.output)
-    else:
-        give(arguments, lambda: as_json_text(comparison.as_json()), tables)
+    _write(comparison, arguments)
     return BROKEN if comparison.broken else DONE
 
 
-def _chosen(given: str | None, kafka: bool) -> list[str]:
+def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
     """The assignors to compare, each once; by default all that need no JDK, the optimising one last."""
-    if given is not None:
-        chosen = [known(name.strip(), "--assignors") for name in given.split(",")]
+    from optassign.assignor import names, names_without_jdk, traits
+
+    if listed is not None:
+        chosen = list_assignors(listed)
     else:
         chosen = list(names_without_jdk())
     in_a_jvm = [name for name in names() if traits(name).needs_jdk]
     return list(dict.fromkeys([*(in_a_jvm if kafka else ()), *chosen]))
 
 
-def _warm(assignor: object, state: "ApplicationState", seconds: float) -> float:
-    """The seconds of a call in a warm JVM, where the assignor lives in one and a call is short: else Kafka's classes would
-    be charged for being compiled."""
-    timed = getattr(assignor, "timed", None)
-    return statistics.median(timed(state, _WARM_UP, _TIMED)) if timed is not None and seconds < _SHORT else seconds
-
-
-def _without_a_jdk(chosen: Iterable[str]) -> dict[str, str]:
-    """Kafka's own classes, if they cannot be run here, and why not."""
+def _find_unavailable(chosen: Iterable[str]) -> dict[str, str]:
+    """Name of a chosen assignor -> why it cannot run: Kafka's own classes, where there is no JDK. Standard error says so."""
+    from optassign.assignor import traits
     from optassign.assignors.baselines.kafka import available
 
     reason = available()
@@ -104,7 +78,47 @@ def _without_a_jdk(chosen: Iterable[str]) -> dict[str, str]:
     return {name: reason for name in chosen if traits(name).needs_jdk}
 
 
-def _played(state: "ApplicationState", name: str, arguments: Namespace) -> "Played":
+def _compare(state: "ApplicationState", chosen: list[str], left_out: dict[str, str], arguments: Namespace) -> "Comparison":
+    import time
+
+    from optassign.assignor import assign, create
+    from optassign.cli.show.progress import Progress
+    from optassign.judging.comparison import compare
+
+    with Progress("comparing") as progress:
+
+        def ask(name: str) -> "tuple[TaskAssignment, float]":
+            progress.doing = f"asking {name}: {describe_size(state)}"
+            assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
+            start = time.perf_counter()
+            answer = assign(state, assignor)
+            seconds = answer.seconds_elsewhere or time.perf_counter() - start
+            return answer, _time_in_warm_jvm(assignor, state, seconds)
+
+        def play(name: str) -> "Played":
+            progress.doing = f"{name} to the end: {describe_size(state)}"
+            return _play_to_the_end(state, name, arguments)
+
+        return compare(state, chosen, ask, play=play if arguments.converge else None, left_out=left_out)
+
+
+def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: float) -> float:
+    """The seconds of a call once its JVM is warm, for an assignor that runs in one; of others `seconds`, as measured.
+
+    Otherwise Kafka's classes would be charged for being compiled. Calls that take long are compiled on the way.
+    """
+    import statistics
+
+    timed = getattr(assignor, "timed", None)
+    if timed is None or seconds >= _SHORT_CALL:
+        return seconds
+    calls: list[float] = timed(state, _WARM_UP_CALLS, _TIMED_CALLS)
+    return statistics.median(calls)
+
+
+def _play_to_the_end(state: "ApplicationState", name: str, arguments: Namespace) -> "Played":
+    import statistics
+
     from optassign.judging.comparison import Played
     from optassign.simulation.convergence import converge
 
@@ -125,5 +139,22 @@ def _played(state: "ApplicationState", name: str, arguments: Namespace) -> "Play
         answers=result.answers,
         balanced=result.history[-1].measures.balanced,
         final=result.final,
-        seconds=statistics.median(step.seconds for step in result.history),
+        seconds=statistics.median(played.seconds for played in result.history),
     )
+
+
+def _write(comparison: "Comparison", arguments: Namespace) -> None:
+    from optassign.cli.output import format_json, write_text
+
+    if arguments.format == "markdown":
+        from optassign.cli.show.comparison_tables import format_comparison_markdown
+
+        write_text(format_comparison_markdown(comparison), arguments.output)
+        return
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.comparison_tables import render_comparison
+
+        return render_comparison(comparison, width)
+
+    write_result(arguments, lambda: format_json(comparison.as_json()), make_tables)

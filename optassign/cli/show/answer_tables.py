@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from optassign.cli.show.style import MOST_ROWS, NARROW, headline, marked, rules, table_of
+from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import pluralize, waiting_to_lines
@@ -17,36 +17,36 @@ from optassign.measuring.balance import Window, counts, windows
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["assignment_tables", "violation_tables"]
+__all__ = ["render_assignment", "render_violations"]
 
 _FULL_NAMES = 116
-"""From so many columns on there is room for process ids as Kafka makes them."""
+"""A width in columns: from here on there is room for process ids as Kafka makes them."""
 
 
-def assignment_tables(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
+def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
     """What `optassign assign` shows: who gets how many of what, the goals, what the follow-up waits for."""
     measures = measure(state, answer)
-    yield headline(
+    yield make_headline(
         f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
-        *_verdict(measures),
+        *_list_verdicts(measures),
     )
-    yield _clients(state, answer, width)
-    yield _summary(state, answer, measures)
+    yield _make_client_table(state, answer, width)
+    yield _summarise(state, answer, measures)
     if answer.report.goals:
         yield Text("")
-        yield _goals(answer.report.goals, width)
-    yield from (Text(line) for line in _report_lines(state, answer))
+        yield _make_goal_table(answer.report.goals, width)
+    yield from (Text(line) for line in _describe_report(state, answer))
 
 
-def _verdict(measures: Measures) -> Iterator[tuple[str, bool]]:
+def _list_verdicts(measures: Measures) -> Iterator[tuple[str, bool]]:
     if measures.violations:
-        yield f"breaks {rules(measures.violations)}!", False
+        yield f"breaks {format_rules(measures.violations)}!", False
     yield ("balanced", True) if measures.balanced else (f"not balanced: excess {sum(measures.excess.values()):,}", False)
 
 
-def _clients(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
-    rows = _Rows(state, answer, width)
-    table = table_of("client", left=1)
+def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
+    rows = _ClientRows(state, answer, width)
+    table = make_table("client")
     for name in rows.columns:
         table.add_column(name, justify="right", no_wrap=True)
     urgent = sorted(state.clients, key=rows.urgency)
@@ -59,66 +59,66 @@ def _clients(state: ApplicationState, answer: TaskAssignment, width: int) -> Tab
     return table
 
 
-class _Rows:
-    """One row for each client: what it had and has, against its windows."""
+class _ClientRows:
+    """The rows of the table of clients: what each had and gets, and its windows."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
         self._wide = width >= NARROW
         ids = [client.process_id for client in state.clients]
-        self._names = dict(zip(ids, ids, strict=True)) if width >= _FULL_NAMES else _short(ids)
-        self._given = answer.by_process_id
-        self._within, self._now, self._before = windows(state), counts(state, answer), _Before(state)
-        self._restores = _restores(state, answer)
+        self._names = dict(zip(ids, ids, strict=True)) if width >= _FULL_NAMES else _shorten(ids)
+        self._answer = answer.by_process_id
+        self._windows, self._now, self._before = windows(state), counts(state, answer), _CountsBefore(state)
+        self._restored = _count_restored_offsets(state, answer)
         copies = ("copies", "window") if self._wide else ()
         self.columns = ("threads", "active", "window", "standby", *copies, "warm-ups", "restores")
 
     def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
-        """Sorts those outside their windows first, then those that change most."""
+        """Sorts clients outside their windows first, then those that change most."""
         name = client.process_id
-        active, standby, copies, warmups = self._counts(name)
-        outside = _outside(active, self._within.active[name]) or _outside(copies, self._within.copies[name])
+        active, standby, copies, warmups = self._count_copies(name)
+        outside = _is_outside(active, self._windows.active[name]) or _is_outside(copies, self._windows.copies[name])
         was_standby = self._before.standby.get(name)
         change = abs(active - self._before.active[name]) + warmups
         return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
 
     def cells(self, client: KafkaStreamsState) -> list[str | Text]:
-        """As many as there are columns, and the name."""
+        """The name, then a cell for each of `columns`."""
         name = client.process_id
-        active, standby, copies, warmups = self._counts(name)
-        within_active, within_copies = self._within.active[name], self._within.copies[name]
+        active, standby, copies, warmups = self._count_copies(name)
+        within_active, within_copies = self._windows.active[name], self._windows.copies[name]
         cells: list[str | Text] = [
             self._names[name] + (" (draining)" if client.draining else ""),
             f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
-            marked(_changed(self._before.active[name], active), _outside(active, within_active)),
-            _window(within_active),
-            _changed(self._before.standby.get(name), standby),
+            mark_wrong(_format_change(self._before.active[name], active), _is_outside(active, within_active)),
+            _format_window(within_active),
+            _format_change(self._before.standby.get(name), standby),
         ]
         if self._wide:
-            cells += [marked(f"{copies:,}", _outside(copies, within_copies)), _window(within_copies)]
-        restores = self._restores[name]
-        return [*cells, f"{warmups:,}" if warmups else "", f"{restores:,}" if restores else ""]
+            cells += [mark_wrong(f"{copies:,}", _is_outside(copies, within_copies)), _format_window(within_copies)]
+        restored = self._restored[name]
+        return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
 
-    def _counts(self, name: str) -> tuple[int, int, int, int]:
-        """Active, standby, copies of logged tasks, warm-ups."""
-        given = self._given.get(name)
-        standby, warmups = (len(given.standby), len(given.warmup)) if given else (0, 0)
+    def _count_copies(self, name: str) -> tuple[int, int, int, int]:
+        """How many active tasks, standbys, copies of logged tasks and warm-ups the client gets."""
+        assigned = self._answer.get(name)
+        standby, warmups = (len(assigned.standby), len(assigned.warmup)) if assigned else (0, 0)
         return self._now.active.get(name, 0), standby, self._now.copies.get(name, 0), warmups
 
 
-class _Before:
-    """How many copies each client had; of standbys None where only directories on disks tell."""
+class _CountsBefore:
+    """How many copies each client had; `standby` is empty where it is not known who had them."""
 
     def __init__(self, state: ApplicationState) -> None:
         previous = previous_assignment(state)
         self.active = Counter(previous.active.values())
-        self.standby: Mapping[str, int | None] = {}
+        self.standby: Mapping[str, int] = {}
         if previous.standby is not None:
             held = Counter(client for clients in previous.standby.values() for client in clients)
             self.standby = {client.process_id: held[client.process_id] for client in state.clients}
 
 
-def _restores(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
-    """Client -> offsets it has to replay for its copies and warm-ups."""
+def _count_restored_offsets(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
+    """Client -> offsets that it has to replay for its copies and warm-ups."""
     ranked, placement, offsets = Ranks(state), Placement.of(state, answer), Counter[str]()
     for task in state.tasks:
         if task.logged:
@@ -127,7 +127,7 @@ def _restores(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
     return offsets
 
 
-def _summary(state: ApplicationState, answer: TaskAssignment, measures: Measures) -> Text:
+def _summarise(state: ApplicationState, answer: TaskAssignment, measures: Measures) -> Text:
     parts = [
         f"{pluralize(measures.active_moves, 'active task')} of {len(state.tasks):,} moved",
         f"{pluralize(measures.standby_moves, 'standby')} moved" if standbys_per_task(state) else "no standbys",
@@ -138,8 +138,8 @@ def _summary(state: ApplicationState, answer: TaskAssignment, measures: Measures
     return Text("; ".join(parts))
 
 
-def _goals(goals: Sequence[GoalReport], width: int) -> Table:
-    table = table_of("stage", "goal", left=2)
+def _make_goal_table(goals: Sequence[GoalReport], width: int) -> Table:
+    table = make_table("stage", "goal")
     for name in ("value", "bound", *(("gap",) if width >= NARROW else ()), "proven"):
         table.add_column(name, justify="right", no_wrap=True)
     stage = ""
@@ -147,8 +147,8 @@ def _goals(goals: Sequence[GoalReport], width: int) -> Table:
         cells = [
             "" if goal.stage == stage else goal.stage,
             goal.name.replace("_", " "),
-            _number(goal.value),
-            _number(goal.bound),
+            _format_number(goal.value),
+            _format_number(goal.bound),
         ]
         if width >= NARROW:
             cells.append("–" if goal.gap is None else f"{goal.gap:.1%}" if goal.gap else "0")
@@ -157,7 +157,7 @@ def _goals(goals: Sequence[GoalReport], width: int) -> Table:
     return table
 
 
-def _report_lines(state: ApplicationState, answer: TaskAssignment) -> Iterator[str]:
+def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterator[str]:
     report = answer.report
     if report.found_by:
         proved = f", proved by {report.proved_by}" if report.proved_by else ""
@@ -178,41 +178,39 @@ def _report_lines(state: ApplicationState, answer: TaskAssignment) -> Iterator[s
     yield from waiting_to_lines(report.waiting)
 
 
-def violation_tables(
-    state: ApplicationState, answer: TaskAssignment, violations: Sequence[Violation]
-) -> Iterator[RenderableType]:
-    """What `optassign validate` shows."""
+def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -> Iterator[RenderableType]:
+    """What `optassign validate` shows: that every rule is kept, or each violation in a line."""
     if not violations:
         yield Text(f"{answer.assignor}: keeps every rule", style="green")
         return
-    yield Text(f"{answer.assignor}: breaks {rules(Counter(v.rule for v in violations))}!", style="bold red")
+    yield Text(f"{answer.assignor}: breaks {format_rules(Counter(v.rule for v in violations))}!", style="bold red")
     for violation in violations[: 4 * MOST_ROWS]:
         yield Text(f"  {violation}")
     if len(violations) > 4 * MOST_ROWS:
         yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --format json has them all")
 
 
-def _short(names: Sequence[str]) -> dict[str, str]:
-    """Name -> its beginning, as far as it takes to tell it from the others."""
+def _shorten(names: Sequence[str]) -> dict[str, str]:
+    """Name -> its beginning, as long as it takes to tell all of them apart."""
     length = 8
     while len({name[:length] for name in names}) < len(names):
         length += 1
     return {name: name[:length] for name in names}
 
 
-def _outside(count: int, window: Window) -> bool:
+def _is_outside(count: int, window: Window) -> bool:
     return not window.low <= count <= window.high
 
 
-def _changed(before: int | None, after: int) -> str:
+def _format_change(before: int | None, after: int) -> str:
     return f"{after:,}" if before is None or before == after else f"{before:,} → {after:,}"
 
 
-def _window(window: Window) -> str:
+def _format_window(window: Window) -> str:
     return f"{window.low:,}" if window.low == window.high else f"{window.low:,}–{window.high:,}"
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,10 +1,10 @@
-"""Pictures of comparisons: loads per client before and after, one panel per assignor."""
+"""Pictures of comparisons: tasks per client before and after, one panel for each assignor."""
 
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.commands.common import UsageError
+from optassign.cli.errors import UsageError
 from optassign.formats.input_errors import InputError
 from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import windows
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_matplotlib", "draw_comparison"]
 
-_ACROSS = 3
+_MOST_ACROSS = 3
 """Panels beside each other."""
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
 
 
 def check_matplotlib() -> None:
-    """UsageError where matplotlib is not installed: said before any work is done."""
+    """UsageError where matplotlib is not installed; to be called before any work is done."""
     try:
         import matplotlib  # noqa: F401 - whether it is there
     except ImportError:
@@ -29,7 +29,7 @@ def check_matplotlib() -> None:
 
 
 def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str) -> None:
-    """Draw it into a file, whose suffix says what kind. UsageError for an unknown suffix, InputError if it cannot be written.
+    """Draw into a file, whose suffix says of what kind. UsageError for an unknown suffix, InputError if it cannot be written.
 
     Panels share their axes: clients by process id, tasks per client. Bars: after this rebalance. Grey line: active tasks
     before. Dashed lines: the window of active tasks. Red dots: active tasks in the end, where it was played to the end.
@@ -37,13 +37,13 @@ def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str
     from matplotlib.figure import Figure
 
     columns = [column for column in comparison.columns if column.name != PREVIOUS]
-    before = _Loads(state, comparison.columns[0].answer)
-    across = min(_ACROSS, max(1, len(columns)))
+    before = _TaskCounts(state, comparison.columns[0].answer)
+    across = min(_MOST_ACROSS, max(1, len(columns)))
     down = max(1, math.ceil(len(columns) / across))
     figure = Figure(figsize=(4.6 * across, 2.5 * down + 0.8), layout="constrained")
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
     for panel, column in zip(panels, columns, strict=False):
-        _draw(panel, state, column, before)
+        _draw_panel(panel, state, column, before)
     for panel in panels[len(columns) :]:
         panel.set_visible(False)
     for panel in panels[::across]:
@@ -63,8 +63,8 @@ def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str
         raise InputError(path, "", why, "a file to write, such as loads.png") from None
 
 
-def _draw(panel: Any, state: "ApplicationState", column: Column, before: "_Loads") -> None:
-    after = _Loads(state, column.answer)
+def _draw_panel(panel: Any, state: "ApplicationState", column: Column, before: "_TaskCounts") -> None:
+    after = _TaskCounts(state, column.answer)
     x = range(len(state.clients))
     width = 0.8 if len(state.clients) <= 60 else 1.0
     panel.bar(x, after.active, width, color=_ACTIVE, label="active")
@@ -73,12 +73,12 @@ def _draw(panel: Any, state: "ApplicationState", column: Column, before: "_Loads
     if any(after.warmup):
         panel.bar(x, after.warmup, width, bottom=top, color=_WARMUP, label="warm-up")
     panel.step(x, before.active, where="mid", color=_BEFORE, linewidth=1.2, label="active before")
-    within = windows(state).active
+    allowed = windows(state).active
     for bound, label in (("low", "window of active tasks"), ("high", None)):
-        limits = [getattr(within[client.process_id], bound) for client in state.clients]
+        limits = [getattr(allowed[client.process_id], bound) for client in state.clients]
         panel.step(x, limits, where="mid", color=_BEFORE, linewidth=0.8, linestyle=":", label=label)
     if column.played is not None:
-        end = _Loads(state, column.played.final)
+        end = _TaskCounts(state, column.played.final)
         size = 14 if len(state.clients) <= 60 else 3
         panel.scatter(x, end.active, s=size, color=_END, zorder=3, label="active in the end")
     panel.set_title(f"{column.name}: {column.measures.active_moves:,} moved", fontsize=10)
@@ -88,12 +88,11 @@ def _draw(panel: Any, state: "ApplicationState", column: Column, before: "_Loads
     panel.spines[["top", "right"]].set_visible(False)
 
 
-class _Loads:
-    """Tasks per client, in the order of the clients."""
+class _TaskCounts:
+    """Tasks per client by role, in the order of the snapshot's clients."""
 
     def __init__(self, state: "ApplicationState", answer: "TaskAssignment") -> None:
-        given = answer.by_process_id
-        found = [given.get(client.process_id) for client in state.clients]
-        self.active = [len(client.active) if client else 0 for client in found]
-        self.standby = [len(client.standby) if client else 0 for client in found]
-        self.warmup = [len(client.warmup) if client else 0 for client in found]
+        assigned = [answer.by_process_id.get(client.process_id) for client in state.clients]
+        self.active = [len(client.active) if client else 0 for client in assigned]
+        self.standby = [len(client.standby) if client else 0 for client in assigned]
+        self.warmup = [len(client.warmup) if client else 0 for client in assigned]

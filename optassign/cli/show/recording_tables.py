@@ -1,24 +1,24 @@
-"""Recordings as tables: a list of them, and one."""
+"""Recordings as tables: a list of them, or one with its answer."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.answer_tables import assignment_tables
-from optassign.cli.show.style import headline, table_of
+from optassign.cli.show.answer_tables import render_assignment
+from optassign.cli.show.style import make_headline, make_table
 from optassign.judging.explanation_text import pluralize
 from optassign.recordings.recording import Recording, RecordingHead, Summary
 
-__all__ = ["list_of_recordings", "one_recording"]
+__all__ = ["render_recording", "render_recordings"]
 
 
-def list_of_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:
-    """What `optassign record ls` shows: (id, head), one a line."""
+def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:
+    """What `optassign record ls` shows, a line for each. `rows`: id and head."""
     if not rows:
         yield Text("no recordings")
         return
-    table = table_of("time (UTC)", "application", left=2)
+    table = make_table("time (UTC)", "application")
     table.add_column("tasks × clients", justify="right", no_wrap=True)
     for name in ("what was done", "id"):
         table.add_column(name, overflow="fold")
@@ -28,23 +28,23 @@ def list_of_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Re
             head.recorded_at.replace("T", " ").removesuffix("Z"),
             head.application or "–",
             f"{summary.tasks:,} × {summary.clients:,}",
-            _done(head),
+            _describe_answer(head),
             name,
         )
     yield table
 
 
-def one_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
+def render_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
     """What `optassign record show` shows: when and for whom, then what `optassign assign` shows."""
     versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
     about = [recording.mode, f"memory: {recording.memory}", versions]
-    yield headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
+    yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
     yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so not remembered"))
-    yield from assignment_tables(recording.snapshot, recording.assignment, width)
+    yield from render_assignment(recording.snapshot, recording.assignment, width)
 
 
-def _done(head: RecordingHead) -> str:
-    parts = [*_moves(head.summary)]
+def _describe_answer(head: RecordingHead) -> str:
+    parts = list(_describe_summary(head.summary))
     if head.mode == "shadow":
         parts.insert(0, "shadow")
     if head.fallback is not None:
@@ -54,7 +54,7 @@ def _done(head: RecordingHead) -> str:
     return ", ".join(parts)
 
 
-def _moves(summary: Summary) -> Iterator[str]:
+def _describe_summary(summary: Summary) -> Iterator[str]:
     yield f"{pluralize(summary.moved_active, 'active task')} moved" if summary.moved_active else "nothing moved"
     if summary.warmups:
         yield pluralize(summary.warmups, "warm-up")

@@ -1,1 +1,1 @@
-"""HTTP: bodies, headers, errors, limits, the description of the pages."""
+"""What speaks HTTP: the pages, what stands before all of them, what requests may say and how they are refused."""

@@ -1,4 +1,4 @@
-"""What /openapi.json says beside what FastAPI knows: bodies are read by our own code, so their types are told here."""
+"""What /openapi.json says: FastAPI knows the pages; bodies and headers, which our own code reads, are described here."""
 
 import json
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.schema import json_schema
 
-__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe"]
+__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
 
 _SNAPSHOT: dict[str, Any] = {
     "format": 1,
@@ -39,26 +39,27 @@ _ERRORS = {
     503: "Shutting down, or too busy; `Retry-After` says when to come again",
 }
 _REF = "#/components/schemas/"
-_J = "application/json"
+_JSON = "application/json"
 _ABOUT = "Kafka Streams task assignment as an optimisation problem: the service behind the plug-in."
 
 
-def _content(name: str, example: Any) -> dict[str, Any]:
-    return {_J: {"schema": {"$ref": _REF + name}, "example": example}}
+def _describe_content(name: str, example: Any) -> dict[str, Any]:
+    return {_JSON: {"schema": {"$ref": _REF + name}, "example": example}}
 
 
-def _error(about: str) -> dict[str, Any]:
-    return {"description": about, "content": _content("Error", _ERROR)}
+def _describe_error(about: str) -> dict[str, Any]:
+    return {"description": about, "content": _describe_content("Error", _ERROR)}
 
 
-def _header(name: str, schema: dict[str, Any], about: str, required: bool = False) -> dict[str, Any]:
+def _describe_header(name: str, schema: dict[str, Any], about: str, required: bool = False) -> dict[str, Any]:
     return {"name": name, "in": "header", "required": required, "schema": schema, "description": about}
 
 
+_MODE = {"enum": ["active", "shadow"], "default": "active"}
 _MILLISECONDS = {"type": "integer", "minimum": 1, "maximum": 600_000}
-_ENCODING = _header("Content-Encoding", {"enum": ["identity", "gzip"]}, "of the body")
-_BODY = {"required": True, "content": _content("ApplicationState", _SNAPSHOT)}
-_REFUSALS: dict[int | str, dict[str, Any]] = {status: _error(about) for status, about in _ERRORS.items()}
+_ENCODING = _describe_header("Content-Encoding", {"enum": ["identity", "gzip"]}, "of the body")
+_BODY = {"required": True, "content": _describe_content("ApplicationState", _SNAPSHOT)}
+_REFUSALS: dict[int | str, dict[str, Any]] = {status: _describe_error(about) for status, about in _ERRORS.items()}
 
 ASSIGN: dict[str, Any] = {
     "summary": "Answer one rebalance",
@@ -66,7 +67,7 @@ ASSIGN: dict[str, Any] = {
     "responses": {
         200: {
             "description": "The assignment",
-            "content": _content("TaskAssignment", json.loads(_ANSWER.model_dump_json())),
+            "content": _describe_content("TaskAssignment", json.loads(_ANSWER.model_dump_json())),
             "headers": {
                 "Optassign-Answered-At": {
                     "schema": {"type": "integer"},
@@ -79,11 +80,13 @@ ASSIGN: dict[str, Any] = {
     "openapi_extra": {
         "requestBody": _BODY,
         "parameters": [
-            _header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
-            _header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
-            _header("Optassign-Mode", {"enum": ["active", "shadow"], "default": "active"}, "shadow: not to be remembered"),
-            _header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),
-            _header("Optassign-Plugin", {"type": "string"}, "version of the plug-in"),
+            _describe_header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
+            _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
+            _describe_header(
+                "Optassign-Mode", {"enum": ["active", "shadow"], "default": "active"}, "shadow: not to be remembered"
+            ),
+            _describe_header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),
+            _describe_header("Optassign-Plugin", {"type": "string"}, "version of the plug-in"),
             _ENCODING,
         ],
     },
@@ -91,7 +94,7 @@ ASSIGN: dict[str, Any] = {
 COMPARE: dict[str, Any] = {
     "summary": "The same rebalance under several assignors, side by side",
     "description": "What `optassign compare --format json` prints. One at a time.",
-    "responses": {200: {"description": "The comparison", "content": {_J: {"schema": {"type": "object"}}}}, **_REFUSALS},
+    "responses": {200: {"description": "The comparison", "content": {_JSON: {"schema": {"type": "object"}}}}, **_REFUSALS},
     "openapi_extra": {
         "requestBody": _BODY,
         "parameters": [
@@ -101,7 +104,7 @@ COMPARE: dict[str, Any] = {
                 "schema": {"type": "string"},
                 "description": "names, separated by commas; default: all that need no JDK",
             },
-            _header("Optassign-Deadline-Ms", _MILLISECONDS, "of solving, for each assignor; default: 10 s"),
+            _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "of solving, for each assignor; default: 10 s"),
             _ENCODING,
         ],
     },
@@ -109,7 +112,7 @@ COMPARE: dict[str, Any] = {
 HEALTHZ: dict[str, Any] = {"summary": "Whether the process is alive"}
 READYZ: dict[str, Any] = {
     "summary": "Whether workers are warm and the service is not shutting down",
-    "responses": {200: {"description": "Ready"}, 503: _error("Not ready")},
+    "responses": {200: {"description": "Ready"}, 503: _describe_error("Not ready")},
 }
 METRICS: dict[str, Any] = {
     "summary": "Metrics for Prometheus",
@@ -117,13 +120,13 @@ METRICS: dict[str, Any] = {
 }
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The description, made once."""
+def describe_pages(app: FastAPI) -> dict[str, Any]:
+    """The description of all pages, made when it is first asked for."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, routes=app.routes, description=_ABOUT)
         schemas = found.setdefault("components", {}).setdefault("schemas", {})
         for which in ("state", "assignment"):
-            schemas.update(_schemas(which))
+            schemas.update(_list_schemas(which))
         text = {"type": "string"}
         schemas["Error"] = {
             "title": "Error",
@@ -135,20 +138,21 @@ def describe(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _schemas(which: Literal["state", "assignment"]) -> dict[str, Any]:
+def _list_schemas(which: Literal["state", "assignment"]) -> dict[str, Any]:
     """The types of a format by name. Over HTTP unknown fields are ignored, so they are not forbidden here."""
     schema = json_schema(which)
     del schema["$schema"]
     found = {**schema.pop("$defs"), schema["title"]: schema}
-    return {name: _moved(node) for name, node in found.items()}
+    return {name: _move_references(node) for name, node in found.items()}
 
 
-def _moved(node: Any) -> Any:
+def _move_references(node: Any) -> Any:
+    """A part of a JSON schema as OpenAPI wants it: with other references, and open to unknown fields."""
     if isinstance(node, dict):
         kept = {key: value for key, value in node.items() if not (key == "additionalProperties" and value is False)}
         return {
-            key: _REF + value.rpartition("/")[2] if key == "$ref" else _moved(value)
+            key: _REF + value.rpartition("/")[2] if key == "$ref" else _move_references(value)
             for key, value in kept.items()
             if key != "patternProperties"
         }
-    return [_moved(value) for value in node] if isinstance(node, list) else node
+    return [_move_references(value) for value in node] if isinstance(node, list) else node

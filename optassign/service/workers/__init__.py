@@ -1,1 +1,1 @@
-"""The processes that solve, and the way to them."""
+"""The processes that solve: what they are told, what they do, and which of them answers a request in time."""

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from optassign.service.workers.jobs import AssignJob, CompareJob, Details, Failure, Outcome, run_assign, run_compare
+from optassign.service.workers.jobs import run_assign, run_compare
+from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec"]
 
-_spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+_SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 _log = logging.getLogger(__name__)
 _WARM = "warm"
-_PATIENCE = 5.0
-"""Seconds for an idle process to end by itself."""
+"""What a process says first, once it is ready for jobs."""
+_STOP_SECONDS = 5.0
+"""For an idle process to end by itself."""
 
 
 class WorkerDiedError(Exception):
@@ -31,15 +33,17 @@ class WorkerSpec:
     """What all workers of a kind have in common."""
 
     assignor: str | None
-    """Warmed up with a small rebalance; None: nothing is."""
+    """The one that a small rebalance warms up before the first job; None: nothing is warmed up."""
     log_format: str
     niceness: int = 0
-    """How far it stands back from other processes where processors are scarce."""
+    """As `nice` counts it: how far it stands back from other processes where processors are scarce."""
 
 
 class Worker:
-    """A process that does one job after the other. `start`, `do` and `stop` block, for one thread at a time; `kill` may be
-    called from any."""
+    """A process that does one job after the other.
+
+    `start`, `run_job`, `stop` and `discard` block, and are for one thread at a time; `kill` may be called from any.
+    """
 
     def __init__(self, spec: WorkerSpec) -> None:
         self._spec = spec
@@ -57,23 +61,23 @@ class Worker:
         return self._process is not None and self._process.is_alive()
 
     def start(self) -> None:
-        """A new process; returns when it is warm. WorkerDiedError if it does not get that far."""
-        ours, theirs = _spawn.Pipe()
-        process = _spawn.Process(target=_main, args=(theirs, self._spec), daemon=True, name="optassign-worker")
+        """Start a process and wait until it is warm. WorkerDiedError if it does not get that far."""
+        ours, theirs = _SPAWN.Pipe()
+        process = _SPAWN.Process(target=_run_process, args=(theirs, self._spec), daemon=True, name="optassign-worker")
         process.start()
         theirs.close()  # else its end would not be seen here
         self._process, self._pipe = process, ours
         if self._receive() != _WARM:
             raise WorkerDiedError("it did not start as it should")
 
-    def do(self, job: AssignJob | CompareJob, say: Callable[[Outcome], None]) -> Details | None:
-        """Send the job, hand on its outcome, return what follows. WorkerDiedError if the process goes meanwhile."""
+    def run_job(self, job: AssignJob | CompareJob, hand_on: Callable[[Outcome], None]) -> Details | None:
+        """Send the job, call `hand_on` with its outcome, return its details. WorkerDiedError if the process dies meanwhile."""
         assert self._pipe is not None
         try:
             self._pipe.send(job)
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
-        say(self._receive())
+        hand_on(self._receive())
         details: Details | None = self._receive()
         return details
 
@@ -87,13 +91,13 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
-            self._process.join(_PATIENCE)
+            self._process.join(_STOP_SECONDS)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
 
-    def bury(self) -> None:
-        """Make sure that a process that failed is gone."""
+    def discard(self) -> None:
+        """Kill the process and wait until it is gone."""
         self.kill()
         self.stop()
 
@@ -105,28 +109,28 @@ class Worker:
             raise WorkerDiedError("the worker process died") from None
 
 
-def _main(pipe: Connection, spec: WorkerSpec) -> None:
+def _run_process(pipe: Connection, spec: WorkerSpec) -> None:
     """What the process runs. It ends when the other end of the pipe is closed, so also when the service is killed."""
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished
         signal.signal(number, signal.SIG_IGN)
     if spec.niceness and hasattr(os, "nice"):
         os.nice(spec.niceness)
-    from optassign.service.logs import set_up
+    from optassign.service.logs import set_up_logging
 
-    set_up(spec.log_format)
+    set_up_logging(spec.log_format)
     if spec.assignor is not None:
         _warm_up(spec.assignor)
     with suppress(EOFError, OSError):
         pipe.send(_WARM)
         while True:
-            _one(pipe, pipe.recv())
+            _run_one_job(pipe, pipe.recv())
 
 
-def _one(pipe: Connection, job: AssignJob | CompareJob) -> None:
-    """Do a job: an outcome, then details or None."""
+def _run_one_job(pipe: Connection, job: AssignJob | CompareJob) -> None:
+    """Do a job, and send its outcome, then its details or None."""
     outcomes = 0
 
-    def say(outcome: Outcome) -> None:
+    def send(outcome: Outcome) -> None:
         nonlocal outcomes
         outcomes += 1
         pipe.send(outcome)
@@ -134,13 +138,13 @@ def _one(pipe: Connection, job: AssignJob | CompareJob) -> None:
     details = None
     try:
         if isinstance(job, AssignJob):
-            details = run_assign(job, say)
+            details = run_assign(job, send)
         else:
-            run_compare(job, say)
+            run_compare(job, send)
     except Exception as error:  # whatever a bug raises is this job's alone
         _log.exception("a job failed")
         if not outcomes:
-            say(Failure(f"{type(error).__name__}: {error}"))
+            send(Failure(f"{type(error).__name__}: {error}"))
     pipe.send(details)  # ends the process if the pipe is closed
 
 

@@ -23,7 +23,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
-from optassign.simulation.convergence import after_restoration, converge
+from optassign.simulation.convergence import converge
+from optassign.simulation.successors import make_restored_snapshot
 
 BASELINES = (
     "consumer-sticky",
@@ -176,7 +177,7 @@ def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
         if any(client.consumers for client in state.clients):
             continue  # which of a client's consumers has a task is not in the answer
         first = assign(state, name)
-        again = assign(after_restoration(state, first, keep_state=keep_state), name)
+        again = assign(make_restored_snapshot(state, first, keep_state=keep_state), name)
         moved = [(one, other) for one, other in zip(first.clients, again.clients, strict=True) if one.active != other.active]
         assert not moved, f"snapshot {number}: {moved[0]}"
 

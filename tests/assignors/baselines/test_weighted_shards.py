@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import numpy as np
 import pytest
-from answers_as_text import describe, running
 from judging import answer, snapshot
 
 from optassign.assignor import assign
@@ -14,12 +16,26 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign.simulation.successors import after_restoration, second_pass
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.solving.arrays import to_arrays
 
 NAME = "weighted-shards"
 LOG = 1_000
 STATELESS = "stateless"
+
+
+def running(tasks: str) -> dict[str, object]:
+    """A client that runs these tasks, which have changelogs."""
+    return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}
+
+
+def given(found: TaskAssignment) -> dict[str, str]:
+    """What each client gets, as "active | standby | warm-ups", with a "!" for a follow-up."""
+    return {
+        client.process_id: " | ".join(" ".join(tasks) for tasks in (client.active, client.standby, client.warmup)).rstrip(" |")
+        + ("!" if client.followup_rebalance_ms is not None else "")
+        for client in found.clients
+    }
 
 
 # ----------------------------------------------------------------------------------------------------------------- weights
@@ -45,7 +61,7 @@ def test_a_new_task_goes_where_the_weight_is_least_not_where_the_fewest_tasks_ar
     clients = {"a": running("0_0 0_1"), "b": running("1_0 1_1 1_2"), "c": running("0_2 0_3 1_3")}
     tasks = {f"0_{n}": LOG for n in range(5)} | {f"1_{n}": LOG for n in range(4)}
     # Of subtopology 0, a weighs 0.45 (2 − 3) + 0.55 (2 − 5/3) = −0.27, b 0 + 0.55 (0 − 5/3) = −0.92.
-    assert describe(assign(snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
+    assert given(assign(snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
 
 
 def test_shares_are_by_threads() -> None:
@@ -59,7 +75,7 @@ def test_shares_are_by_threads() -> None:
 
 def test_primaries_first_then_one_replica_after_the_other() -> None:
     found = assign(snapshot({"0_0": LOG, "0_1": LOG}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=2), NAME)
-    assert describe(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
+    assert given(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
 
 
 def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() -> None:
@@ -80,7 +96,7 @@ def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() 
 def test_of_several_replicas_the_one_that_lags_least_is_promoted() -> None:
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 500}}, "b": {"standby": "0_0", "lags": {"0_0": 400}}, "c": {}}
     found = assign(snapshot({"0_0": LOG}, clients, num_standby_replicas=2), NAME)
-    assert describe(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}
+    assert given(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}
 
 
 def test_nothing_new_goes_to_a_draining_client_however_heavy_the_others_are() -> None:
@@ -98,7 +114,7 @@ def test_nothing_new_goes_to_a_draining_client_however_heavy_the_others_are() ->
 
 
 def test_state_on_disk_is_taken_before_an_empty_client() -> None:
-    assert describe(assign(snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
+    assert given(assign(snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
 
 
 # ------------------------------------------------------------------------------------------------------------- rebalancing
@@ -107,24 +123,24 @@ def test_state_on_disk_is_taken_before_an_empty_client() -> None:
 def test_a_difference_of_the_threshold_is_not_exceeded() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(3)}
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2"}}
-    assert describe(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
+    assert given(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
 
 
 def test_above_the_threshold_the_greatest_task_moves_and_at_once_if_there_is_nothing_to_restore() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(4)}
     clients = {"a": {"active": "0_0 0_1 0_2"}, "b": {"active": "0_3"}}
-    assert describe(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
+    assert given(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
 def test_a_source_goes_on_until_its_target_has_caught_up() -> None:
     tasks = {f"0_{n}": LOG for n in range(4)}
     state = snapshot(tasks, {"a": running("0_0 0_1 0_2"), "b": running("0_3")})
     first = assign(state, NAME)
-    assert describe(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
+    assert given(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
     again = assign(state.model_copy(update={"remembered": first}), NAME)
-    assert describe(again) == describe(first), "nothing has been restored yet"
-    second = assign(after_restoration(state, first), NAME)
-    assert describe(second) == {"a": "0_0 0_1", "b": "0_2 0_3"}
+    assert given(again) == given(first), "nothing has been restored yet"
+    second = assign(make_restored_snapshot(state, first), NAME)
+    assert given(second) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(1, 1), (2, 2), (5, 2)])
@@ -142,7 +158,7 @@ def test_moves_that_need_no_restoring_are_not_counted() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(12)}
     found = assign(snapshot(tasks, {"a": {"active": " ".join(tasks)}, "b": {}, "c": {}}), NAME)
     assert [len(client.active) for client in found.clients] == [4, 4, 4]
-    assert "!" not in "".join(describe(found).values())
+    assert "!" not in "".join(given(found).values())
 
 
 def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
@@ -155,9 +171,9 @@ def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
     }
     state = snapshot(tasks, clients)
     first = assign(state, NAME)
-    assert describe(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
-    second = assign(after_restoration(state, first), NAME)
-    assert describe(second) == {"a": "0_0 1_0", "b": "0_1 2_0 3_0", "c": "0_2 4_0"}
+    assert given(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
+    second = assign(make_restored_snapshot(state, first), NAME)
+    assert given(second) == {"a": "0_0 1_0", "b": "0_1 2_0 3_0", "c": "0_2 4_0"}
 
 
 def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
@@ -165,15 +181,15 @@ def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
     tasks = {f"0_{n}": LOG for n in range(3)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
     found = assign(snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
-    assert describe(found) == {"a": "0_0 0_1 0_2", "b": " | 0_0 0_1 0_2"}
+    assert given(found) == {"a": "0_0 0_1 0_2", "b": " | 0_0 0_1 0_2"}
 
 
 def test_nothing_is_rebalanced_while_a_copy_is_being_restored() -> None:
     tasks = {f"0_{n}": LOG for n in range(6)}
     state = snapshot(tasks, {"a": running("0_0 0_1 0_2 0_3 0_4"), "b": {"active": "0_5", "lags": {"0_5": 500}}})
     first = assign(state, NAME)
-    assert describe(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
-    assert describe(assign(after_restoration(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
+    assert given(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
+    assert given(assign(make_restored_snapshot(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
 
 
 def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
@@ -196,8 +212,8 @@ def test_a_task_in_transit_stays_with_its_new_client() -> None:
     state = snapshot(tasks, clients)
     first = assign(state, NAME)
     assert all(client.active for client in first.clients)
-    second = second_pass(state, first)
-    assert describe(assign(second, NAME)) == describe(first)
+    second = make_second_pass_snapshot(state, first)
+    assert given(assign(second, NAME)) == given(first)
 
 
 # ----------------------------------------------------------------------------------------------------------------- at large
@@ -219,17 +235,17 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
     last: tuple[float, dict[str, str]] | None = None
     for _ in range(40):
         found = assign(state, NAME)
-        now = sum_squares(state, found), {client: text.rstrip("!") for client, text in describe(found).items()}
+        now = squares(state, found), {client: text.rstrip("!") for client, text in given(found).items()}
         if last is not None:
             assert now[0] < last[0] + 1e-6
         last = now
         if all(client.followup_rebalance_ms is None for client in found.clients):
             return
-        state = after_restoration(state, found)
+        state = make_restored_snapshot(state, found)
     pytest.fail("40 rebalances and no end")
 
 
-def sum_squares(state: ApplicationState, found: TaskAssignment) -> float:
+def squares(state: ApplicationState, found: TaskAssignment) -> float:
     """Of the counts of copies on each client, and of each subtopology on each client, as the weights weigh them."""
     total = 0.0
     for client in found.clients:
@@ -243,3 +259,21 @@ def test_it_settles_without_memory_and_with_old_state(shape: str) -> None:
     state = generate(shape, 40, 6, 1, threads=(1, 4), unlogged=0.2, seed=5)  # type: ignore[arg-type]
     assert converge(state, NAME, memory=False).settled
     assert converge(state, NAME, keep_state=True).stable
+
+
+def test_nothing_to_do() -> None:
+    assert given(assign(snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
+    assert given(assign(snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {"a": "0_0 1_0"}
+    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
+    assert given(assign(snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_order_of_lists_does_not_matter(shape: str) -> None:
+    state = generate(shape, 40, 7, 1, threads=(1, 4), seed=9)  # type: ignore[arg-type]
+    written = json.loads(state.model_dump_json())
+    for rng in map(random.Random, range(3)):
+        for name in ("tasks", "clients"):
+            rng.shuffle(written[name])
+        again = ApplicationState.model_validate(written)
+        assert assign(again, NAME).clients == assign(state, NAME).clients

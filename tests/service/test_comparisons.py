@@ -13,25 +13,25 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import HEADERS, Service, eventually, serving, stopped
+from serving import HEADERS, Service, freeze, run_service, wait_until, write_request_head
 
 from optassign.generate import generate
-from optassign.service import comparing
-from optassign.service.comparing import Comparing
-from optassign.service.http.problem import Refusal, RequestRefusedError
+from optassign.service import comparisons
+from optassign.service.comparisons import Comparisons
+from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
-from optassign.service.workers.jobs import CompareJob
+from optassign.service.workers.messages import CompareJob
 
 BODY = generate("scale-out", 300, 30, 1, seed=3).model_dump_json().encode()
 JOB = CompareJob(BODY, Limits(), ("cp-sat",), 10.0)
 STOPPED = Refusal(503, "the service is shutting down", headers={"Retry-After": "1"})
 
 
-def ask(service: Service) -> httpx.Response:
+def post_comparison(service: Service) -> httpx.Response:
     return service.client.post("/v1/compare?assignors=cp-sat", content=BODY, headers=HEADERS)
 
 
-def comparing_pid(service: Service) -> int | None:
+def find_comparing_pid(service: Service) -> int | None:
     """The process that compares, if there is one: the service's child that is none of its crews."""
     crews = [*service.worker_pids(), *service.worker_pids("reserve")]
     for folder in Path("/proc").glob("[0-9]*"):
@@ -45,36 +45,35 @@ def comparing_pid(service: Service) -> int | None:
     return None
 
 
-def solves(pid: int) -> bool:
-    """Whether it is in the middle of its job: the solver is loaded for that."""
+def has_begun(pid: int) -> bool:
+    """Whether the process is in the middle of its job: the solver is loaded for that."""
     return "ortools" in Path(f"/proc/{pid}/maps").read_text()
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["before it has begun", "in the middle"])
 def test_the_service_stops(begun: bool) -> None:
-    with serving("--workers", "1") as service, ThreadPoolExecutor(1) as thread, ExitStack() as stack:
-        response = thread.submit(ask, service)
-        eventually(lambda: service.metric("optassign_in_flight") == 1)
-        pid = eventually(lambda: comparing_pid(service)) if begun else None
+    with run_service("--workers", "1") as service, ThreadPoolExecutor(1) as thread, ExitStack() as stack:
+        response = thread.submit(post_comparison, service)
+        wait_until(lambda: service.metric("optassign_in_flight") == 1)
+        pid = wait_until(lambda: find_comparing_pid(service)) if begun else None
         if pid is not None:
-            eventually(lambda: solves(pid))
-            stack.enter_context(stopped(pid))
+            wait_until(lambda: has_begun(pid))
+            stack.enter_context(freeze(pid))
         service.process.send_signal(signal.SIGTERM)
-        refused = response.result()
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-        assert refused.json() == {"error": "the service is shutting down"}
+        answer = response.result()
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert answer.json() == {"error": "the service is shutting down"}
         assert service.process.wait(30) == 0
         assert not service.events("bug")
         assert pid is None or not Path(f"/proc/{pid}").exists()
 
 
 def test_the_service_stops_while_the_snapshot_arrives() -> None:
-    head = "".join(f"{name}: {value}\r\n" for name, value in {**HEADERS, "Content-Length": len(BODY), "Host": "x"}.items())
-    with serving("--workers", "1") as service:
+    with run_service("--workers", "1") as service:
         url = service.client.base_url
         with socket.create_connection((url.host, url.port)) as connection:
-            connection.sendall(f"POST /v1/compare HTTP/1.1\r\n{head}\r\n".encode() + BODY[:100])
-            eventually(lambda: service.metric("optassign_in_flight") == 1)
+            connection.sendall(write_request_head("/v1/compare", len(BODY)) + BODY[:100])
+            wait_until(lambda: service.metric("optassign_in_flight") == 1)
             service.process.send_signal(signal.SIGTERM)
             service.wait_for("stopping")
             connection.sendall(BODY[100:])
@@ -85,20 +84,20 @@ def test_the_service_stops_while_the_snapshot_arrives() -> None:
 # Without the service around it
 
 
-def processes() -> list[int]:
+def list_worker_pids() -> list[int]:
     return [p.pid for p in multiprocessing.active_children() if p.name == "optassign-worker" and p.pid is not None]
 
 
 @pytest.fixture(autouse=True)
-def none_is_left() -> Iterator[None]:
+def check_that_none_is_left() -> Iterator[None]:
     yield
-    left = processes()
+    left = list_worker_pids()
     for pid in left:  # it would keep the tests from ending
         os.kill(pid, signal.SIGKILL)
     assert not left
 
 
-def refused(compared: asyncio.Future[Any]) -> Refusal:
+def get_refusal(compared: asyncio.Future[Any]) -> Refusal:
     error = compared.exception()
     assert isinstance(error, RequestRefusedError)
     return error.refusal
@@ -106,60 +105,60 @@ def refused(compared: asyncio.Future[Any]) -> Refusal:
 
 def test_it_is_given_up_before_there_is_a_process() -> None:
     async def run() -> Refusal:
-        one = Comparing("json")
-        compared = asyncio.ensure_future(one.compare(JOB))
+        comparisons_here = Comparisons("json")
+        compared = asyncio.ensure_future(comparisons_here.compare(JOB))
         await asyncio.sleep(0)  # it begins
-        one.stop()
+        comparisons_here.stop()
         await asyncio.wait([compared])
         with pytest.raises(RequestRefusedError, match="shutting down"):  # and nothing more is taken
-            await one.compare(JOB)
-        return refused(compared)
+            await comparisons_here.compare(JOB)
+        return get_refusal(compared)
 
     assert asyncio.run(run()) == STOPPED
 
 
 def test_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "_LONGEST", 0.0)
+    monkeypatch.setattr(comparisons, "_MOST_SECONDS", 0.0)
 
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparing("json").compare(JOB))
+        compared = asyncio.ensure_future(Comparisons("json").compare(JOB))
         await asyncio.wait([compared])
-        return refused(compared)
+        return get_refusal(compared)
 
     assert asyncio.run(run()) == Refusal(503, "there is no comparison after 0 s", headers={"Retry-After": "10"})
 
 
 def test_nobody_waits_for_it_any_more() -> None:
-    def pid_in_the_middle() -> int | None:
-        return next((pid for pid in processes() if solves(pid)), None)
+    def find_busy_pid() -> int | None:
+        return next((pid for pid in list_worker_pids() if has_begun(pid)), None)
 
     async def run() -> Refusal:
-        one = Comparing("json")
-        compared = asyncio.ensure_future(one.compare(JOB))
-        pid = await asyncio.to_thread(eventually, pid_in_the_middle)
-        with stopped(pid):  # so the job would never end
+        comparisons_here = Comparisons("json")
+        compared = asyncio.ensure_future(comparisons_here.compare(JOB))
+        pid = await asyncio.to_thread(wait_until, find_busy_pid)
+        with freeze(pid):  # so the job would never end
             compared.cancel()
             done, _ = await asyncio.wait([compared], timeout=10)
             assert done
         assert compared.cancelled()
-        again = asyncio.ensure_future(one.compare(CompareJob(b"{}", Limits(), (), 1.0)))
+        again = asyncio.ensure_future(comparisons_here.compare(CompareJob(b"{}", Limits(), (), 1.0)))
         await asyncio.wait([again])
-        return refused(again)
+        return get_refusal(again)
 
     assert asyncio.run(run()).status == 400  # not 503: the next one is taken
 
 
 def test_its_process_dies() -> None:
-    def killed() -> bool:
-        found = processes()
+    def kill_worker() -> bool:
+        found = list_worker_pids()
         for pid in found:
             os.kill(pid, signal.SIGKILL)
         return bool(found)
 
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparing("json").compare(JOB))
-        await asyncio.to_thread(eventually, killed)
+        compared = asyncio.ensure_future(Comparisons("json").compare(JOB))
+        await asyncio.to_thread(wait_until, kill_worker)
         await asyncio.wait([compared])
-        return refused(compared)
+        return get_refusal(compared)
 
     assert asyncio.run(run()) == Refusal(500, "there is no comparison", found="the worker process died")

@@ -1,4 +1,4 @@
-"""What stands before all pages: token, limits, shutdown, and errors that are JSON whatever happens."""
+"""What every request goes through before it comes to a page: token, limits, shutdown, errors as JSON, metrics."""
 
 import asyncio
 import logging
@@ -8,21 +8,22 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from optassign import __version__
-from optassign.service.http.headers import PROTOCOL, check_token
-from optassign.service.http.problem import Refusal, RequestRefusedError, unavailable
-from optassign.service.logs import event
+from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_unavailable
+from optassign.service.http.request_headers import PROTOCOL, check_token
+from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 
-__all__ = ["Guard"]
+__all__ = ["Gateway"]
 
-_OPEN = frozenset({"/healthz", "/readyz"})
-"""Pages that need no token: they tell nothing."""
+_PUBLIC_PAGES = frozenset({"/healthz", "/readyz"})
+"""They need no token, as they tell nothing."""
 _RETRY_SECONDS = 1
-_OTHER = "other"
+_OTHER_PAGES = "other"
+"""The label, in the metrics, of pages that there are not: labels must not be for others to choose."""
 
 
-class Guard:
-    """ASGI application around another."""
+class Gateway:
+    """An ASGI application around the one that has the pages."""
 
     def __init__(
         self, app: ASGIApp, *, token: str | None, most_in_flight: int, metrics: Metrics, pages: frozenset[str]
@@ -35,20 +36,20 @@ class Guard:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def until_idle(self) -> None:
-        """Wait until nothing is under way."""
+    async def wait_until_idle(self) -> None:
+        """Wait until no request to /v1 is under way."""
         await self._idle.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Let one request through, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         start = asyncio.get_running_loop().time()
-        response = _Response(send)
+        response = _ResponseWriter(send)
         counted = False
         try:
             path = scope["path"]
-            if path not in _OPEN:
+            if path not in _PUBLIC_PAGES:
                 check_token(Headers(scope=scope), self._token)
             if path.startswith("/v1/"):
                 self._enter()
@@ -58,22 +59,22 @@ class Guard:
             await response.refuse(error.refusal)
         except ClientDisconnect:
             response.status = None  # the application has said 500, but nobody heard it
-            event("client_gone", path=scope["path"])
+            log_event("client_gone", path=scope["path"])
         except Exception as error:
-            event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
-            await response.refuse(Refusal(500, "a bug of the service; its log tells more"))  # if nobody has said so yet
+            log_event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
+            await response.refuse(BUG)  # if nobody has said so yet
         finally:
             if counted:
                 self._leave()
-            endpoint = scope["path"] if scope["path"] in self._pages else _OTHER  # a label nobody else can choose
+            endpoint = scope["path"] if scope["path"] in self._pages else _OTHER_PAGES
             self._metrics.requests.labels(endpoint, str(response.status or 499)).inc()
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
 
     def _enter(self) -> None:
         if self.draining:
-            raise unavailable("the service is shutting down", _RETRY_SECONDS)
+            raise make_unavailable("the service is shutting down", _RETRY_SECONDS)
         if self.in_flight >= self._most:
-            raise unavailable(f"{self._most} requests are under way, and there cannot be more", _RETRY_SECONDS)
+            raise make_unavailable(f"{self._most} requests are under way, and there cannot be more", _RETRY_SECONDS)
         self.in_flight += 1
         self._idle.clear()
 
@@ -83,12 +84,13 @@ class Guard:
             self._idle.set()
 
 
-class _Response:
-    """Knows what has been sent, and adds the headers of every answer."""
+class _ResponseWriter:
+    """Sends a response with the headers that every response has, and knows its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status: int | None = None
+        """None as long as nothing has been sent."""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

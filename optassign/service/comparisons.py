@@ -3,18 +3,18 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from optassign.service.http.problem import Refusal, RequestRefusedError, refused, unavailable
-from optassign.service.workers.jobs import Answer, CompareJob, Failure, Outcome
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
+from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
-__all__ = ["Comparing"]
+__all__ = ["Comparisons"]
 
-_LONGEST = 300.0
-"""Seconds of a comparison."""
+_MOST_SECONDS = 300.0
+"""Of a comparison, the start of its process included."""
 
 
-class Comparing:
-    """At most one comparison at a time."""
+class Comparisons:
+    """Makes comparisons, at most one at a time."""
 
     def __init__(self, log_format: str) -> None:
         self._spec = WorkerSpec(assignor=None, log_format=log_format, niceness=10)
@@ -24,30 +24,33 @@ class Comparing:
         self._stopping = False
 
     async def compare(self, job: CompareJob) -> Answer:
-        """The comparison. RequestRefusedError for a bad snapshot, while another is under way, if it takes too long, or if the
-        service stops."""
+        """What `optassign compare --format json` prints.
+
+        RequestRefusedError for a bad snapshot, while another comparison is under way, if it takes too long, or if the service
+        stops.
+        """
         if self._stopping:  # since its body began to arrive
-            raise _stopped()
+            raise _make_stopped()
         if self._worker is not None:
-            raise unavailable("another comparison is under way", 10)
+            raise make_unavailable("another comparison is under way", 10)
         self._worker = worker = Worker(self._spec)
         self._given_up = None
         outcomes: list[Outcome] = []
         loop = asyncio.get_running_loop()
-        too_long = unavailable(f"there is no comparison after {_LONGEST:g} s", 10)
-        overdue = loop.call_later(_LONGEST, self._give_up, too_long)
+        too_long = make_unavailable(f"there is no comparison after {_MOST_SECONDS:g} s", 10)
+        overdue = loop.call_later(_MOST_SECONDS, self._give_up, too_long)
         with ThreadPoolExecutor(1, thread_name_prefix="optassign-compare") as thread:
             try:
                 await loop.run_in_executor(thread, worker.start)
                 if self._given_up is None:  # else it may have been before there was a process to kill
-                    await loop.run_in_executor(thread, lambda: worker.do(job, outcomes.append))
+                    await loop.run_in_executor(thread, lambda: worker.run_job(job, outcomes.append))
             except (WorkerDiedError, OSError) as error:
                 outcomes.append(Failure(str(error)))
             finally:
                 overdue.cancel()
-                worker.kill()  # at once: `bury` waits for the thread, which waits for the job
+                worker.kill()  # at once: `discard` waits for the thread, which waits for the job
                 try:
-                    await loop.run_in_executor(thread, worker.bury)
+                    await loop.run_in_executor(thread, worker.discard)
                 finally:
                     self._worker = None
         if self._given_up is not None and (not outcomes or isinstance(outcomes[0], Failure)):
@@ -56,13 +59,13 @@ class Comparing:
         if isinstance(outcome, Refusal):
             raise RequestRefusedError(outcome)
         if isinstance(outcome, Failure):
-            raise refused(500, "there is no comparison", found=outcome.why)
+            raise make_refusal(500, "there is no comparison", found=outcome.why)
         return outcome
 
     def stop(self) -> None:
         """Give up what is under way, and take nothing more."""
         self._stopping = True
-        self._give_up(_stopped())
+        self._give_up(_make_stopped())
 
     def _give_up(self, why: RequestRefusedError) -> None:
         self._given_up = why
@@ -70,5 +73,5 @@ class Comparing:
             self._worker.kill()
 
 
-def _stopped() -> RequestRefusedError:
-    return unavailable("the service is shutting down", 1)
+def _make_stopped() -> RequestRefusedError:
+    return make_unavailable("the service is shutting down", 1)

@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Schedule", "schedule"]
+__all__ = ["Schedule", "make_schedule"]
 
 _SECONDS, _PER_TASK, _PER_BYTE = 0.05, 5e-5, 3e-8
-"""Of greedy's answer, reading and writing included: measured from 1,000 tasks × 100 clients to 10,000 × 1,000."""
+"""Seconds that greedy takes, reading and writing included: measured from 1,000 tasks × 100 clients to 10,000 × 1,000."""
 _SLOWER = 1.5
-"""A busy machine takes so much longer."""
+"""How many times longer it takes on a busy machine."""
 _WRITING = 0.3
 """Part of greedy's time that checking and writing an answer of another assignor takes after its time limit."""
 _LEAST = 0.02
 """Seconds below which asking the assignor is no use."""
 _GRACE = 1.0
+"""Seconds beside those that greedy takes, from the deadline until there is no answer."""
 _OVERDUE, _LONG_OVERDUE = 5.0, 60.0
+"""Seconds after that until a worker is killed, and until greedy's is."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Schedule:
     deadline: float
     """An answer is of no use to the plug-in any more, but still sent."""
     give_up: float
-    """No answer."""
+    """The request is refused, if there is no answer."""
     kill: float
     """A worker that is still busy with the job is killed: a solver may run on for ever."""
     kill_greedy: float
@@ -39,7 +41,7 @@ class Schedule:
         return self.solved - _LEAST
 
 
-def schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
+def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
     """The schedule of a request. `body`: the snapshot, whose size is estimated at a glance; `seconds`: until its deadline."""
     tasks = body.count(b'"stateful"')
     greedy = _SLOWER * (_SECONDS + _PER_TASK * tasks + _PER_BYTE * len(body))

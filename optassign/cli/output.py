@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, as JSON or for people."""
+"""Where results go: standard output or a file, as JSON or as tables for people."""
 
 import io
 import json
@@ -17,27 +17,27 @@ from optassign.formats.input_errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["as_json_text", "format_of", "write", "write_rendered"]
+__all__ = ["choose_format", "format_json", "write_tables", "write_text"]
 
 _WIDTH = 120
-"""Of tables that go to no terminal, where COLUMNS does not say otherwise."""
+"""Columns of tables that go to no terminal, where COLUMNS does not say otherwise."""
 
 
-def format_of(arguments: Namespace) -> Literal["json", "table"]:
-    """`--format`, or else a table to a terminal and JSON elsewhere and with `--output`."""
+def choose_format(arguments: Namespace) -> Literal["json", "table"]:
+    """The format of --format, or else a table to a terminal and JSON elsewhere and with --output."""
     if arguments.format is not None:
         chosen: Literal["json", "table"] = arguments.format
         return chosen
     return "table" if arguments.output is None and sys.stdout.isatty() else "json"
 
 
-def as_json_text(value: Any) -> str:
+def format_json(value: Any) -> str:
     """`value` as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
-    """Tables and text for people, made for a width in columns; colours only to a terminal."""
+def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", output: str | None) -> None:
+    """Write tables and text for people; `make_tables` takes the width in columns. Colours go to a terminal only."""
     from rich.console import Console  # a tenth of a second, which JSON need not pay
     from rich.text import Text
 
@@ -48,15 +48,15 @@ def write_rendered(make: "Callable[[int], Iterable[RenderableType]]", output: st
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
-    for part in make(console.width):
+    for part in make_tables(console.width):
         # A line of text stays a line: a terminal breaks it as well as we could, and it can be searched for.
         console.print(part, soft_wrap=isinstance(part, Text))
     if isinstance(file, io.StringIO):
-        write(file.getvalue(), output)
+        write_text(file.getvalue(), output)
 
 
-def write(text: str, output: str | None) -> None:
-    """Write to standard output, or to a file: wholly or not at all. InputError if that cannot be."""
+def write_text(text: str, output: str | None) -> None:
+    """Write to standard output, or to a file: wholly or not at all. InputError if it cannot be written."""
     if output is None or output == "-":
         if not _is_utf8(sys.stdout):
             sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr] # JSON is UTF-8, whatever the locale
@@ -74,11 +74,12 @@ def _is_utf8(file: TextIO) -> bool:
 
 
 def _write_file(text: str, path: Path) -> None:
+    """Write a file beside it first, which then takes its place; OSError leaves what was there."""
     path = Path(os.path.realpath(path))  # a link stays, what it leads to is written
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        mode = stat.S_IFREG | 0o666 & ~_umask()
+        mode = stat.S_IFREG | 0o666 & ~_read_umask()
     if not stat.S_ISREG(mode):  # a device or a pipe (or a folder, which cannot be opened)
         path.write_text(text, encoding="utf-8")
         return
@@ -94,7 +95,8 @@ def _write_file(text: str, path: Path) -> None:
         raise
 
 
-def _umask() -> int:
+def _read_umask() -> int:
+    """The process's mask of permissions, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -6,12 +6,12 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from optassign.service.http.problem import RequestRefusedError, refused
+from optassign.service.http.refusals import RequestRefusedError, make_refusal
 
 __all__ = ["read_body"]
 
-_STEP = 1 << 20
-"""Bytes that are inflated at once."""
+_MOST_AT_ONCE = 1 << 20
+"""Bytes that are inflated in one call of zlib."""
 
 
 async def read_body(request: Request, encoding: Literal["identity", "gzip"], most: int, until: float) -> bytes:
@@ -21,7 +21,7 @@ async def read_body(request: Request, encoding: Literal["identity", "gzip"], mos
     """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
-        raise _too_large(most, f"{declared} bytes")
+        raise _make_too_large(most, f"{declared} bytes")
     inflater = _Inflater(most) if encoding == "gzip" else None
     body = bytearray()
     received = 0
@@ -30,13 +30,13 @@ async def read_body(request: Request, encoding: Literal["identity", "gzip"], mos
             async for chunk in request.stream():
                 received += len(chunk)
                 if received > most:
-                    raise _too_large(most, f"more than {most} bytes")
+                    raise _make_too_large(most, f"more than {most} bytes")
                 # zlib lets other threads run, so inflating does not hold up the loop.
                 body += chunk if inflater is None else await asyncio.to_thread(inflater.inflate, chunk, len(body))
     except TimeoutError:
-        raise refused(408, "the body did not arrive before the deadline") from None
+        raise make_refusal(408, "the body did not arrive before the deadline") from None
     if inflater is not None and not inflater.complete:
-        raise _no_gzip("the end: it is cut short" if received else "nothing")
+        raise _make_no_gzip("the end: it is cut short" if received else "nothing")
     return bytes(body)
 
 
@@ -59,22 +59,22 @@ class _Inflater:
             while chunk or out:
                 if self._member.eof:
                     self._member = zlib.decompressobj(31)
-                room = min(_STEP, self._most - so_far - len(out) + 1)
+                room = min(_MOST_AT_ONCE, self._most - so_far - len(out) + 1)
                 piece = self._member.decompress(chunk, room)
                 out += piece
                 if so_far + len(out) > self._most:
-                    raise _too_large(self._most, f"more than {self._most} bytes once it is inflated")
+                    raise _make_too_large(self._most, f"more than {self._most} bytes once it is inflated")
                 chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
                 if not chunk and (self._member.eof or len(piece) < room):  # else zlib still holds some back
                     break
         except zlib.error:
-            raise _no_gzip("something else") from None
+            raise _make_no_gzip("something else") from None
         return bytes(out)
 
 
-def _too_large(most: int, found: str) -> RequestRefusedError:
-    return refused(413, "the body is too large", "body", found, f"at most {most} bytes")
+def _make_too_large(most: int, found: str) -> RequestRefusedError:
+    return make_refusal(413, "the body is too large", "body", found, f"at most {most} bytes")
 
 
-def _no_gzip(found: str) -> RequestRefusedError:
-    return refused(400, "the body is not what Content-Encoding says", "body", found, "gzip")
+def _make_no_gzip(found: str) -> RequestRefusedError:
+    return make_refusal(400, "the body is not what Content-Encoding says", "body", found, "gzip")

@@ -1,7 +1,9 @@
-"""What a request is refused with: a status and a JSON object with `error`, `where`, `found`, `allowed`."""
+"""How a request is refused: with a status and a JSON object with `error`, `where`, `found`, `allowed`."""
 
 import json
 from dataclasses import dataclass, field
+
+__all__ = ["BUG", "Refusal", "RequestRefusedError", "make_refusal", "make_unavailable"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Refusal:
         return text.encode(errors="backslashreplace")
 
 
+BUG = Refusal(500, "a bug of the service; its log tells more")
+
+
 class RequestRefusedError(Exception):
     """Raised wherever it turns out that a request gets no answer."""
 
@@ -31,13 +36,13 @@ class RequestRefusedError(Exception):
         self.refusal = refusal
 
 
-def refused(
+def make_refusal(
     status: int, error: str, where: str | None = None, found: str | None = None, allowed: str | None = None
 ) -> RequestRefusedError:
-    """The exception to raise."""
+    """The error that refuses a request, with the fields of a `Refusal`."""
     return RequestRefusedError(Refusal(status, error, where, found, allowed))
 
 
-def unavailable(error: str, seconds: int) -> RequestRefusedError:
-    """503: try again after so many seconds."""
+def make_unavailable(error: str, seconds: int) -> RequestRefusedError:
+    """The error that refuses a request for now: status 503, to be tried again after `seconds`."""
     return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}))

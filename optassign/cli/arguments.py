@@ -1,0 +1,91 @@
+"""Arguments that several commands share, and the types of their values.
+
+Nothing but argparse is imported: `optassign --help` reads this for all commands and must not take longer than a glance.
+"""
+
+import argparse
+import math
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "accept_integers",
+    "add_assignor",
+    "add_command",
+    "add_output",
+    "add_output_file",
+    "add_play",
+    "add_snapshot",
+    "add_time_limit",
+]
+
+
+def add_command(commands: "argparse._SubParsersAction[Any]", name: str, about: str) -> ArgumentParser:
+    """Add a command, or an action of one, and return its parser. `about`: its line in the list of commands."""
+    parser: ArgumentParser = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+    return parser
+
+
+def add_snapshot(parser: ArgumentParser) -> None:
+    """Add SNAPSHOT and --options; `load_snapshot` reads both."""
+    parser.add_argument("snapshot", metavar="SNAPSHOT", help="the snapshot as JSON, - for standard input")
+    parser.add_argument("--options", metavar="FILE", help="goals and weights as TOML, in place of the snapshot's own options")
+
+
+def add_assignor(parser: ArgumentParser) -> None:
+    """Add --assignor and --time-limit; `ask_assignor` uses both."""
+    parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
+    add_time_limit(parser)
+
+
+def add_time_limit(parser: ArgumentParser) -> None:
+    """Add --time-limit, seconds."""
+    parser.add_argument(
+        "--time-limit", type=_parse_seconds, default=10.0, metavar="SECONDS", help="of solving, for each answer (default: 10)"
+    )
+
+
+def add_play(parser: ArgumentParser) -> None:
+    """Add what `optassign.simulation.convergence.converge` can be told: --max-rebalances and --keep-state."""
+    parser.add_argument(
+        "--max-rebalances", type=accept_integers(1), metavar="N", help="give up after so many (default: by the snapshot's size)"
+    )
+    parser.add_argument(
+        "--keep-state", action="store_true", help="state that is dropped stays on its disk and grows old (default: deleted)"
+    )
+
+
+def add_output(parser: ArgumentParser, *more_formats: str) -> None:
+    """Add --output and --format; `write_result` obeys both. `more_formats`: beside json and table."""
+    add_output_file(parser)
+    parser.add_argument("--format", choices=("json", "table", *more_formats), help="default: table to a terminal, else json")
+
+
+def add_output_file(parser: ArgumentParser) -> None:
+    """Add --output, for a command that writes one format only."""
+    parser.add_argument("--output", metavar="FILE", help="where to write (default: standard output)")
+
+
+def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of an argument that is an integer from `least` to `most`, both included."""
+
+    def parse(text: str) -> int:
+        value = int(text)
+        if value < least or (most is not None and value > most):
+            allowed = f"{least} or more" if most is None else f"{least} to {most}"
+            raise argparse.ArgumentTypeError(f"found {value}; allowed: {allowed}")
+        return value
+
+    parse.__name__ = "integer"  # argparse puts it into its message: invalid integer value
+    return parse
+
+
+def _parse_seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds, 0 or more")
+    return value
+
+
+_parse_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value

@@ -1,0 +1,26 @@
+"""`optassign anonymise`: the same problem without names, for a bug report."""
+
+from argparse import ArgumentParser, Namespace
+
+from optassign.cli.arguments import add_output_file, add_snapshot
+from optassign.cli.common import load_snapshot
+from optassign.cli.errors import DONE
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "the same problem without names, for a bug report"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `anonymise` takes."""
+    add_snapshot(parser)
+    add_output_file(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the snapshot with numbers in place of its names."""
+    from optassign.cli.output import write_text
+    from optassign.recordings.anonymise import anonymise
+
+    write_text(anonymise(load_snapshot(arguments)).model_dump_json() + "\n", arguments.output)
+    return DONE

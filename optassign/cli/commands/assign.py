@@ -1,0 +1,38 @@
+"""`optassign assign`: answer one rebalance."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import add_assignor, add_output, add_snapshot
+from optassign.cli.common import ask_assignor, check_assignor, load_snapshot, write_result
+from optassign.cli.errors import DONE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "answer one rebalance"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `assign` takes."""
+    add_snapshot(parser)
+    add_assignor(parser)
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the answer of one assignor. AssignorError if it is one that Kafka would refuse."""
+    check_assignor(arguments.assignor)
+    state = load_snapshot(arguments)
+    answer = ask_assignor(state, arguments)
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.answer_tables import render_assignment
+
+        return render_assignment(state, answer, width)
+
+    write_result(arguments, lambda: answer.model_dump_json() + "\n", make_tables)
+    return DONE

@@ -1,0 +1,55 @@
+"""`optassign converge`: rebalance after rebalance under one assignor, until the group is at rest."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import add_assignor, add_output, add_play, add_snapshot
+from optassign.cli.common import check_assignor, describe_size, load_snapshot, write_result
+from optassign.cli.errors import BROKEN, DONE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "rebalance after rebalance, until the group is at rest"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `converge` takes."""
+    add_snapshot(parser)
+    add_assignor(parser)
+    add_play(parser)
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the history of the convergence. BROKEN if it does not settle, does not rest, or an answer breaks a rule."""
+    from optassign.cli.output import format_json
+    from optassign.cli.show.progress import Progress
+    from optassign.simulation.convergence import PlayedRebalance, converge
+
+    check_assignor(arguments.assignor)
+    state = load_snapshot(arguments)
+    with Progress(f"asking {arguments.assignor}: {describe_size(state)}") as progress:
+
+        def show_rebalance(number: int, played: PlayedRebalance) -> None:
+            progress.doing = f"rebalance {number + 1}: {len(played.waiting):,} copies are waited for"
+
+        result = converge(
+            state,
+            arguments.assignor,
+            max_rebalances=arguments.max_rebalances,
+            keep_state=arguments.keep_state,
+            time_limit=arguments.time_limit,
+            on_rebalance=show_rebalance,
+        )
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.convergence_tables import render_convergence
+
+        return render_convergence(result, arguments.assignor, width)
+
+    write_result(arguments, lambda: format_json(result.as_json()), make_tables)
+    return DONE if result.stable and not result.violations else BROKEN

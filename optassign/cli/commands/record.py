@@ -1,0 +1,148 @@
+"""`optassign record ls|show|export`: look at what a service recorded."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import add_command, add_output, add_output_file
+from optassign.cli.common import write_result
+from optassign.cli.errors import DONE, UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "look at what a service recorded"
+_FOLDER_VARIABLE = "OPTASSIGN_RECORDINGS"
+"""The variable of the environment that names the folder where --recordings does not."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what the actions of `record` take."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    ls = add_command(actions, "ls", "list recordings, the oldest first")
+    _add_folder(ls)
+    ls.add_argument("--application", metavar="NAME", help="only of this application")
+    ls.add_argument("--since", metavar="TIME", help="such as 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d")
+    add_output(ls)
+    show = add_command(actions, "show", "the snapshot's answer as it was given")
+    _add_folder(show)
+    _add_recording(show)
+    add_output(show)
+    export = add_command(actions, "export", "the snapshot, for every other command")
+    _add_folder(export)
+    _add_recording(export)
+    export.add_argument("--answer", action="store_true", help="the answer in place of the snapshot")
+    add_output_file(export)
+
+
+def _add_folder(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--recordings", metavar="DIR", help=f"the service's folder (default: ${_FOLDER_VARIABLE}, or recordings)"
+    )
+
+
+def _add_recording(parser: ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="FILE|ID", help="a file, or an id that ls shows")
+
+
+def run(arguments: Namespace) -> int:
+    """Run the action. UsageError for a folder or time that cannot be, InputError for a recording that cannot be read."""
+    return {"ls": _list, "show": _show, "export": _export}[arguments.action](arguments)
+
+
+def _list(arguments: Namespace) -> int:
+    import sys
+
+    from optassign.cli.output import format_json
+    from optassign.formats.input_errors import InputError
+    from optassign.recordings.files import find_recordings, read_recording_head
+
+    folder, since = _find_folder(arguments), _parse_since(arguments.since)
+    try:
+        found = sorted(find_recordings(folder, arguments.application))
+    except OSError as error:
+        raise UsageError(f"--recordings: found that {folder} cannot be read ({error.strerror})") from None
+    rows = []
+    for file in found:
+        if since is None or file.at >= since:
+            try:
+                rows.append((file.id, read_recording_head(file.path)))
+            except InputError as error:  # one that is damaged must not hide the others
+                print(f"optassign record ls: {error}", file=sys.stderr)
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.recording_tables import render_recordings
+
+        return render_recordings(rows)
+
+    write_result(arguments, lambda: format_json([{"id": name, **head.model_dump()} for name, head in rows]), make_tables)
+    return DONE
+
+
+def _show(arguments: Namespace) -> int:
+    from optassign.recordings.recording import read_recording
+
+    recording = read_recording(_find_recording(arguments))
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.recording_tables import render_recording
+
+        return render_recording(recording, width)
+
+    write_result(arguments, lambda: recording.model_dump_json() + "\n", make_tables)
+    return DONE
+
+
+def _export(arguments: Namespace) -> int:
+    from optassign.cli.output import write_text
+    from optassign.recordings.recording import read_recorded_snapshot, read_recording
+
+    path = _find_recording(arguments)
+    if arguments.answer:
+        text = read_recording(path).assignment.model_dump_json() + "\n"
+    else:
+        text = read_recorded_snapshot(path)
+    write_text(text, arguments.output)
+    return DONE
+
+
+def _find_folder(arguments: Namespace) -> Path:
+    """The folder of all recordings. UsageError if there is none."""
+    import os
+
+    folder = Path(arguments.recordings or os.environ.get(_FOLDER_VARIABLE) or "recordings")
+    if not folder.is_dir():
+        raise UsageError(f"--recordings: found {folder}, which is no folder; allowed: a folder of recordings")
+    return folder
+
+
+def _find_recording(arguments: Namespace) -> Path:
+    """The path of the recording that is named: the file itself, or by its id, below the folder of all recordings."""
+    from optassign.recordings.files import SUFFIX
+
+    path = Path(arguments.recording)
+    if path.is_file() or path.name.endswith(SUFFIX):
+        return path
+    return _find_folder(arguments) / f"{arguments.recording}{SUFFIX}"
+
+
+def _parse_since(text: str | None) -> "datetime | None":
+    """The point in time that --since names, in UTC where it names no zone. UsageError if it cannot be read."""
+    from datetime import UTC, datetime, timedelta
+
+    if text is None:
+        return None
+    try:
+        unit = {"m": "minutes", "h": "hours", "d": "days"}.get(text[-1:])
+        if unit and text[:-1].isdigit():
+            return datetime.now(UTC) - timedelta(**{unit: int(text[:-1])})
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        allowed = "a time as in ISO 8601, or a number of m, h or d before now"
+        raise UsageError(f"--since: found {text!r}; allowed: {allowed}") from None

@@ -1,0 +1,71 @@
+"""`optassign replay`: recorded rebalances under every assignor, beside what was done, on Spark."""
+
+from argparse import ArgumentParser, Namespace
+
+from optassign.cli.arguments import accept_integers
+from optassign.cli.errors import DONE, UsageError
+from optassign.cli.spark_runs import (
+    add_assignors,
+    add_limits,
+    add_spark,
+    choose_assignors,
+    override_limits,
+    register_listed_assignors,
+    start_spark,
+    write_report,
+)
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "recorded rebalances under every assignor, beside what was done, on Spark"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `replay` takes."""
+    parser.add_argument("recordings", metavar="RECORDINGS", help="the service's folder; any file system that Spark knows")
+    parser.add_argument("--output", metavar="FOLDER", required=True, help="where results go; go on with what is there")
+    add_assignors(parser)
+    parser.add_argument(
+        "--scale", type=accept_integers(1), default=1, metavar="N", help="at N times the recorded size (default: 1)"
+    )
+    parser.add_argument("--converge", action="store_true", help="also play on from the beginning of each episode")
+    add_limits(parser)
+    add_spark(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Solve every recording that has no result yet and write the report. UsageError for a folder without recordings."""
+    from optassign.assignor import names_without_jdk
+    from optassign.benchmarks.spark.runs import Run
+    from optassign.benchmarks.spark.solving.jobs import Limits
+    from optassign.benchmarks.spark.storage import Storage
+    from optassign.judging.explanation_text import pluralize
+
+    registered = register_listed_assignors(arguments)
+    assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
+    limits = override_limits(arguments, Limits())
+    with start_spark(arguments, arguments.output) as (spark, storage, progress):
+        # Only now, as it imports pyarrow: the session has said in one line what is missing.
+        from optassign.benchmarks.spark.replay import count_recordings, run_replay
+
+        recordings = Storage(spark, arguments.recordings)
+        total = count_recordings(spark, recordings) if recordings.exists() else 0
+        if not total:
+            raise UsageError(
+                f"RECORDINGS: found no recording in {arguments.recordings}; allowed: a folder with *.json.gz files"
+            )
+        replayed = Run(
+            kind="replay",
+            name="replay",
+            assignors=assignors,
+            limits=limits,
+            recordings=recordings.folder,
+            scale=arguments.scale,
+            converge=arguments.converge,
+            registered=registered,
+        )
+        replayed.save(storage)
+        done = run_replay(spark, storage, replayed, progress.show)
+        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there")
+        write_report(spark, storage, replayed)
+    return DONE

@@ -1,0 +1,112 @@
+"""`optassign serve`: the service behind the plug-in."""
+
+import argparse
+from argparse import ArgumentParser, Namespace
+
+from optassign.cli.arguments import accept_integers
+from optassign.cli.common import check_assignor
+from optassign.cli.errors import UsageError
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "answer rebalances over HTTP, for the plug-in"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `serve` takes; the defaults are those of `optassign.service.settings`."""
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="default: %(default)s; others need a token and TLS")
+    add("--port", type=accept_integers(0, 65535), default=8924, metavar="N", help="default: %(default)s; 0: any that is free")
+    add(
+        "--workers",
+        type=accept_integers(1, 256),
+        metavar="N",
+        help="processes that solve (default: one per processor, at most 4)",
+    )
+    add("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
+    add("--default-deadline", type=_parse_positive, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
+    add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")
+    add = parser.add_argument_group("recordings").add_argument
+    add("--recordings", metavar="DIR", help="record every rebalance there, and remember across restarts")
+    add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="default: 90")
+    add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="such as 500M (default: 10G)")
+    add = parser.add_argument_group("safety").add_argument
+    add("--token-file", metavar="FILE", help="what plug-ins must know (or in OPTASSIGN_TOKEN)")
+    add("--tls-cert", metavar="FILE", help="certificate chain, PEM")
+    add("--tls-key", metavar="FILE", help="its private key, PEM")
+    add("--behind-proxy", action="store_true", help="a proxy does TLS: listen to others without")
+    add = parser.add_argument_group("limits").add_argument
+    add("--max-body", type=_parse_bytes, default=64 << 20, metavar="N", help="bytes, inflated (default: 64M)")
+    add("--max-cells", type=accept_integers(1), default=100_000_000, metavar="N", help="tasks × clients (default: 100,000,000)")
+    add("--max-name", type=accept_integers(1), default=255, metavar="N", help="characters (default: %(default)s)")
+    add("--max-in-flight", type=accept_integers(1), default=64, metavar="N", help="requests (default: %(default)s)")
+    add(
+        "--max-applications",
+        type=accept_integers(1),
+        default=256,
+        metavar="N",
+        help="that are remembered (default: %(default)s)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until a signal. UsageError for settings that cannot be, or without the packages of the extra `service`."""
+    from pathlib import Path
+
+    try:
+        from optassign.service.server import serve
+        from optassign.service.settings import Limits, Settings, SettingsError, count_default_workers, read_token
+    except ModuleNotFoundError as error:
+        raise UsageError(f"it needs {error.name}, which is not installed: pip install 'optassign[service]'") from None
+
+    def as_path(text: str | None) -> Path | None:
+        return None if text is None else Path(text)
+
+    check_assignor(arguments.assignor)
+    try:
+        return serve(
+            Settings(
+                host=arguments.host,
+                port=arguments.port,
+                workers=arguments.workers or count_default_workers(),
+                assignor=arguments.assignor,
+                default_deadline=arguments.default_deadline,
+                recordings=as_path(arguments.recordings),
+                keep_days=arguments.keep_days,
+                keep_bytes=arguments.keep_bytes,
+                token=read_token(as_path(arguments.token_file)),
+                tls_cert=as_path(arguments.tls_cert),
+                tls_key=as_path(arguments.tls_key),
+                behind_proxy=arguments.behind_proxy,
+                log_format=arguments.log_format,
+                limits=Limits(
+                    body_bytes=arguments.max_body,
+                    cells=arguments.max_cells,
+                    name_length=arguments.max_name,
+                    in_flight=arguments.max_in_flight,
+                    applications=arguments.max_applications,
+                ),
+            )
+        )
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
+def _parse_positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1e6:
+        raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 1000000")
+    return value
+
+
+def _parse_bytes(text: str) -> int:
+    """Bytes, from a number with or without K, M, G or T behind it, which are powers of 1,024."""
+    units = {"K": 10, "M": 20, "G": 30, "T": 40}
+    shift = units.get(text[-1:].upper(), 0)
+    digits = text[:-1] if shift else text
+    if not (digits.isascii() and digits.isdigit()) or not int(digits):
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: bytes above 0, or with K, M, G or T")
+    return int(digits) << shift
+
+
+_parse_positive.__name__ = "number"  # argparse puts it into its message: invalid number value

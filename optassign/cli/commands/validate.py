@@ -1,0 +1,47 @@
+"""`optassign validate`: check an answer against the rules."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import add_output, add_snapshot
+from optassign.cli.common import check_standard_input, load_snapshot, write_result
+from optassign.cli.errors import BROKEN, DONE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "check an answer against the rules"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `validate` takes."""
+    add_snapshot(parser)
+    parser.add_argument("assignment", metavar="ASSIGNMENT", help="the answer as JSON, - for standard input")
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write which rules the answer breaks, and where. BROKEN if there is one."""
+    from dataclasses import asdict
+
+    from optassign.cli.output import format_json
+    from optassign.formats.reading import read_assignment
+    from optassign.judging.validation import validate
+
+    check_standard_input(arguments)
+    state, answer = load_snapshot(arguments), read_assignment(arguments.assignment)
+    violations = validate(state, answer)
+
+    def make_json() -> str:
+        return format_json({"valid": not violations, "violations": [asdict(violation) for violation in violations]})
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.answer_tables import render_violations
+
+        return render_violations(answer, violations)
+
+    write_result(arguments, make_json, make_tables)
+    return BROKEN if violations else DONE

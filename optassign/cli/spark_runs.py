@@ -1,0 +1,153 @@
+"""What `optassign benchmark` and `optassign replay` share: their options, the session of Spark, the report at the end.
+
+Spark is started only by a command that needs it, after all else is checked.
+"""
+
+import argparse
+import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from optassign.cli.arguments import accept_integers
+from optassign.cli.common import list_assignors
+from optassign.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from optassign.benchmarks.spark.runs import Run
+    from optassign.benchmarks.spark.solving.jobs import Limits
+    from optassign.benchmarks.spark.storage import Storage
+    from optassign.cli.show.progress import RowProgress
+
+__all__ = [
+    "add_assignors",
+    "add_limits",
+    "add_spark",
+    "choose_assignors",
+    "override_limits",
+    "register_assignors",
+    "register_listed_assignors",
+    "start_spark",
+    "write_report",
+]
+
+_LIMITS = ("time_limit", "answer_limit", "convergence_limit", "memory_limit")
+
+
+def add_assignors(parser: ArgumentParser) -> None:
+    """Add --assignors and --register."""
+    parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    parser.add_argument(
+        "--register",
+        action="append",
+        default=[],
+        metavar="NAME=MODULE:CLASS",
+        help="an assignor of your own (repeatable); its module must be importable, or in --py-files",
+    )
+
+
+def add_limits(parser: ArgumentParser) -> None:
+    """Add an option for each of the limits of an answer."""
+    add = parser.add_argument_group("limits of each answer").add_argument
+    add("--time-limit", type=_parse_positive_seconds, metavar="SECONDS", help="of solving, kept by the assignor (default: 10)")
+    add("--answer-limit", type=_parse_positive_seconds, metavar="SECONDS", help="until it is given up: timeout (default: 60)")
+    add(
+        "--convergence-limit",
+        type=_parse_positive_seconds,
+        metavar="SECONDS",
+        help="until a convergence is given up (default: 60)",
+    )
+    add("--memory-limit", type=accept_integers(0), metavar="MIB", help="of address space, 0 for none (default: 4096)")
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    """Add what Spark is told: --master, --conf and --py-files."""
+    add = parser.add_argument_group("Spark").add_argument
+    add("--master", default="local[*]", metavar="URL", help="local[N], spark://…, yarn, … (default: %(default)s)")
+    add("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark (repeatable)")
+    add("--py-files", default="", metavar="A,B,…", help="modules that executors need besides optassign")
+
+
+def choose_assignors(arguments: Namespace) -> tuple[str, ...]:
+    """The assignors of --assignors, sorted, each once; none where it is not given."""
+    return () if arguments.assignors is None else tuple(sorted(set(list_assignors(arguments.assignors))))
+
+
+def register_listed_assignors(arguments: Namespace) -> tuple[tuple[str, str], ...]:
+    """Register the assignors of --register and return their (name, "module:class"). UsageError for what cannot be one."""
+    pairs = []
+    for text in arguments.register:
+        name, equals, target = text.partition("=")
+        if not equals or not name or ":" in name or target.count(":") != 1:
+            raise UsageError(f"--register: found {text!r}; allowed: NAME=MODULE:CLASS")
+        pairs.append((name, target))
+    register_assignors(pairs)
+    return tuple(pairs)
+
+
+def register_assignors(pairs: Iterable[tuple[str, str]]) -> None:
+    """Register (name, "module:class") each. UsageError for a name that is taken."""
+    from optassign.assignor import names, register
+
+    for name, target in pairs:
+        if name in names():
+            raise UsageError(f"--register: found {name!r}, which there is already; allowed: a name of its own")
+        register(name, target)
+
+
+def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
+    """`limits` with those that the command line states in place of their own."""
+    from dataclasses import replace
+
+    return replace(limits, **{name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None})
+
+
+@contextmanager
+def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
+    """A session of Spark, the results in `folder`, and what shows progress. UsageError where Spark is missing or fails."""
+    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
+    from optassign.cli.show.progress import RowProgress
+
+    settings = _parse_settings(arguments.conf)
+    try:
+        check_spark()
+        from optassign.benchmarks.spark.storage import Storage
+
+        with RowProgress(arguments.command) as progress:
+            progress.say(f"starting Spark ({arguments.master})")
+            with open_session(arguments.master, settings, arguments.py_files) as spark:
+                yield spark, Storage(spark, folder), progress
+    except (SparkMissingError, SparkFailedError) as error:
+        raise UsageError(str(error)) from None
+
+
+def write_report(spark: Any, storage: "Storage", run: "Run") -> None:
+    """Write the report on a run as HTML and as Markdown, and print where they are."""
+    from optassign.benchmarks.spark.report.report import make_report
+
+    report = make_report(spark, storage, run)
+    for suffix, text in (("html", report.as_html()), ("md", report.as_markdown())):
+        storage.write(text, f"report-{run.id}.{suffix}")
+        print(storage.under(f"report-{run.id}.{suffix}").removeprefix("file:"))
+
+
+def _parse_settings(conf: list[str]) -> dict[str, str]:
+    """The settings of --conf. UsageError for one that is none of Spark's."""
+    settings = {}
+    for pair in conf:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise UsageError(f"--conf: found {pair!r}; allowed: NAME=VALUE with a name that begins with spark.")
+        settings[name] = value
+    return settings
+
+
+def _parse_positive_seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds above 0")
+    return value
+
+
+_parse_positive_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value

@@ -1,0 +1,118 @@
+"""The headers of a request, read and checked (docs/protocol.md)."""
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from optassign.formats.base import INT64_MAX
+from optassign.formats.input_errors import shorten
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+
+__all__ = [
+    "PROTOCOL",
+    "HeaderValues",
+    "RequestHead",
+    "check_token",
+    "read_content_encoding",
+    "read_deadline",
+    "read_request_head",
+]
+
+PROTOCOL = "1"
+_LONGEST_DEADLINE_MS = 600_000
+_LONGEST_PLUGIN = 60
+"""Characters that are kept of what the plug-in says of its version."""
+
+
+class HeaderValues(Protocol):
+    """What is used of Starlette's headers."""
+
+    def getlist(self, key: str) -> Sequence[str]:
+        """All values of a header; its name in any case."""
+        ...
+
+
+@dataclass(frozen=True)
+class RequestHead:
+    """What a plug-in says beside the snapshot."""
+
+    deadline: float
+    """Seconds from the arrival of the request."""
+    mode: Literal["active", "shadow"] = "active"
+    remembered_at: int | None = None
+    """Milliseconds since 1970; None: not said. What is too far ahead is refused where the last answer is known."""
+    plugin: str | None = None
+
+
+def read_request_head(headers: HeaderValues, default_deadline: float) -> RequestHead:
+    """The protocol's headers; RequestRefusedError with status 400 for what is missing or cannot be read."""
+    protocol = _read_value(headers, "Optassign-Protocol")
+    if protocol != PROTOCOL:
+        error = "the service does not speak this protocol" if protocol else "the header is required"
+        raise make_refusal(400, error, "Optassign-Protocol", _show(protocol), PROTOCOL)
+    mode = _read_value(headers, "Optassign-Mode") or "active"
+    if mode not in ("active", "shadow"):
+        raise make_refusal(400, "unknown mode", "Optassign-Mode", _show(mode), "active or shadow")
+    plugin = _read_value(headers, "Optassign-Plugin")
+    return RequestHead(
+        deadline=read_deadline(headers, default_deadline),
+        mode="shadow" if mode == "shadow" else "active",
+        remembered_at=_read_integer(headers, "Optassign-Remembered-At", 0, INT64_MAX),
+        plugin=None if plugin is None else plugin[:_LONGEST_PLUGIN],
+    )
+
+
+def read_deadline(headers: HeaderValues, default: float) -> float:
+    """Seconds from the arrival of the request until the answer is of no use any more."""
+    milliseconds = _read_integer(headers, "Optassign-Deadline-Ms", 1, _LONGEST_DEADLINE_MS)
+    return default if milliseconds is None else milliseconds / 1000
+
+
+def read_content_encoding(headers: HeaderValues) -> Literal["identity", "gzip"]:
+    """How the body is encoded; RequestRefusedError with status 415 unless it is JSON in a way that is understood."""
+    content_type = _read_value(headers, "Content-Type")
+    kind, *parameters = [part.strip().lower() for part in (content_type or "").split(";")]
+    if kind != "application/json" or any(p not in ("", "charset=utf-8", 'charset="utf-8"') for p in parameters):
+        raise make_refusal(415, "the body is not declared as JSON", "Content-Type", _show(content_type), "application/json")
+    encoding = (_read_value(headers, "Content-Encoding") or "identity").strip().lower()
+    if encoding not in ("identity", "gzip"):
+        raise make_refusal(415, "unknown encoding", "Content-Encoding", _show(encoding), "identity or gzip")
+    return "gzip" if encoding == "gzip" else "identity"
+
+
+def check_token(headers: HeaderValues, token: str | None) -> None:
+    """RequestRefusedError with status 401 unless the request has the token, where there is one."""
+    if token is None:
+        return
+    values = headers.getlist("authorization")
+    scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+    # Compared in constant time: how long it takes tells nothing about the token.
+    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    if scheme.lower() != "bearer" or not same:
+        allowed, headers_back = "Bearer and the service's token", {"WWW-Authenticate": "Bearer"}
+        refusal = Refusal(401, "the token is missing or wrong", "Authorization", allowed=allowed, headers=headers_back)
+        raise RequestRefusedError(refusal)
+
+
+def _read_value(headers: HeaderValues, name: str) -> str | None:
+    """The value of a header, None without it. RequestRefusedError with status 400 if it is there more than once."""
+    values = headers.getlist(name)
+    if len(values) > 1:
+        raise make_refusal(400, "the header is there more than once", name, f"{len(values)} times", "once")
+    return values[0] if values else None
+
+
+def _read_integer(headers: HeaderValues, name: str, least: int, most: int) -> int | None:
+    """The milliseconds in a header, None without it. RequestRefusedError with status 400 unless from `least` to `most`."""
+    text = _read_value(headers, name)
+    if text is None:
+        return None
+    value = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+    if value is None or not least <= value <= most:
+        raise make_refusal(400, "not a number of milliseconds", name, _show(text), f"an integer from {least} to {most}")
+    return value
+
+
+def _show(text: str | None) -> str:
+    return "nothing" if text is None else shorten(text)

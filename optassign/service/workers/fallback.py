@@ -1,0 +1,109 @@
+"""The assignor's answer to a rebalance, or greedy's where the assignor has none in time."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optassign.formats.assignment import Termination
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
+from optassign.service.metrics import Metrics
+from optassign.service.workers.deadlines import Schedule
+from optassign.service.workers.messages import Answer, AssignJob, Failure
+from optassign.service.workers.pool import RunningJob, WorkerPool
+
+__all__ = ["AnswerFinder", "FoundAnswer"]
+
+_GREEDY = "greedy"
+_MOST_GREEDY_ATTEMPTS = 2
+"""How often greedy is asked where its worker dies."""
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """An answer, and the job that it came from."""
+
+    answer: Answer
+    job: RunningJob
+    fallback: Termination | None
+    """Why it is greedy's; None where it is the answer of the assignor that was asked."""
+
+
+class AnswerFinder:
+    """Asks the solvers and, where they have no answer in time, greedy on the worker that is kept for it (the reserve)."""
+
+    def __init__(self, solvers: WorkerPool, reserve: WorkerPool, metrics: Metrics) -> None:
+        self._solvers, self._reserve, self._metrics = solvers, reserve, metrics
+
+    async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
+        """The answer to a rebalance. RequestRefusedError if the request is a bad one, or if nobody has an answer in time."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= times.worth_asking:
+            return await self._ask_greedy(job, None, _blame_time_limit(f"the deadline left no time for {job.assignor}"), times)
+        since = loop.time()
+        running = await self._solvers.start_job(job, times.worth_asking, times.kill)
+        self._metrics.queue_seconds.observe(loop.time() - since)
+        if running is None:
+            return await self._ask_greedy(job, None, _blame_time_limit(f"no worker was free in time for {job.assignor}"), times)
+        done, _ = await asyncio.wait([running.outcome], timeout=times.fallback - loop.time())
+        if not done:
+            return await self._ask_greedy(job, running, _blame_time_limit(f"{job.assignor} was not done in time"), times)
+        failure = _get_failure(running)
+        if failure is not None:
+            return await self._ask_greedy(job, None, Termination(reason="fallback", detail=failure.why), times)
+        return FoundAnswer(_get_answer(running), running, None)
+
+    async def _ask_greedy(self, job: AssignJob, running: RunningJob | None, why: Termination, times: Schedule) -> FoundAnswer:
+        """Greedy's answer, unless the assignor's, whose job may be `running` still, comes before it after all."""
+        loop = asyncio.get_running_loop()
+        seconds = times.give_up - loop.time()
+        by_greedy = loop.create_task(self._run_greedy(replace(job, assignor=_GREEDY, seconds=seconds, fallback=why), times))
+        pending: set[asyncio.Future[Any]] = {by_greedy} if running is None else {by_greedy, running.outcome}
+        try:
+            while pending:
+                done, pending = await asyncio.wait(
+                    pending, timeout=times.give_up - loop.time(), return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    break
+                if running is not None and running.outcome in done and _get_failure(running) is None:
+                    return FoundAnswer(_get_answer(running), running, None)
+                ended = by_greedy.result() if by_greedy in done else None
+                if ended is not None and _get_failure(ended) is None:
+                    return FoundAnswer(_get_answer(ended), ended, why)
+        finally:
+            by_greedy.cancel()
+        if pending or by_greedy.result() is None:
+            raise make_unavailable("no answer in time: all workers are busy", 1)
+        raise make_refusal(500, "no assignor has an answer")
+
+    async def _run_greedy(self, job: AssignJob, times: Schedule) -> RunningJob | None:
+        """Greedy's job once its outcome is there; None if it could not even begin. If its worker dies, another tries."""
+        running = None
+        for _ in range(_MOST_GREEDY_ATTEMPTS):
+            running = await self._reserve.start_job(job, times.give_up, times.kill_greedy)
+            if running is None:
+                break
+            await asyncio.wait([running.outcome])
+            failure = _get_failure(running)
+            if failure is None or not failure.died:
+                break
+        return running
+
+
+def _blame_time_limit(detail: str) -> Termination:
+    return Termination(reason="limit", limit="time", detail=detail)
+
+
+def _get_failure(job: RunningJob) -> Failure | None:
+    """Why a job whose outcome is there has no answer; None where it has one, or a refusal."""
+    outcome = job.outcome.result()
+    return outcome if isinstance(outcome, Failure) else None
+
+
+def _get_answer(job: RunningJob) -> Answer:
+    """The answer of a job that has not failed; RequestRefusedError if the request is a bad one."""
+    outcome = job.outcome.result()
+    if isinstance(outcome, Refusal):
+        raise RequestRefusedError(outcome)
+    assert isinstance(outcome, Answer)
+    return outcome

@@ -1,0 +1,84 @@
+"""What the service and its worker processes say to each other. No web framework: workers never load it."""
+
+from dataclasses import dataclass
+
+from optassign.formats.assignment import Termination
+from optassign.recordings.recording import MemorySource, Summary
+from optassign.service.http.refusals import Refusal
+from optassign.service.settings import Limits
+
+__all__ = ["Answer", "AssignJob", "CompareJob", "Details", "Failure", "Outcome"]
+
+
+@dataclass(frozen=True)
+class AssignJob:
+    """Answer one rebalance."""
+
+    body: bytes
+    """The snapshot as JSON, as it came."""
+    limits: Limits
+    assignor: str
+    seconds: float
+    """Until the assignor has to be done, from when the job is sent."""
+    remembered: bytes | None
+    """The service's last answer for the application, JSON."""
+    remembered_newer: bool
+    """Whether it takes the place of one that the body carries."""
+    keep_snapshot: bool
+    """Whether the details shall have the snapshot."""
+    fallback: Termination | None = None
+    """Why greedy is asked in place of the assignor; None where it is not."""
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """Answer one rebalance under several assignors."""
+
+    body: bytes
+    """The snapshot as JSON, as it came."""
+    limits: Limits
+    assignors: tuple[str, ...]
+    """Without any: all that need no JDK."""
+    seconds: float
+    """Of solving, for each."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes out, and what the log says of it."""
+
+    content: bytes
+    """JSON."""
+    application: str | None = None
+    assignor: str = ""
+    time_limit: float = 0.0
+    """Seconds of solving that the assignor had."""
+    memory: MemorySource = "none"
+    solve_seconds: float = 0.0
+    """From after reading to before writing."""
+    ignored: tuple[str, ...] = ()
+    """Unknown fields of the request, the first few."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """What only log, metrics and recording need of an answer; worked out once the answer has gone out."""
+
+    summary: Summary
+    dropped: dict[str, int]
+    """What the snapshot says about tasks that do not exist: kind -> number of entries."""
+    snapshot: bytes | None
+    """JSON of what was solved, if asked for."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The assignor has no answer."""
+
+    why: str
+    died: bool = False
+    """Whether its process is gone, which need not be the job's fault."""
+
+
+Outcome = Answer | Refusal | Failure
+"""The first thing that a worker says of a job."""
