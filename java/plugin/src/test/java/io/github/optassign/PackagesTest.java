@@ -45,9 +45,7 @@ class PackagesTest {
         return uses;
     }
 
-    /**
-     * Takes away packages that use none of those that are left; what is left in the end uses each other in a circle.
-     */
+    /** Takes away packages that use none of those that are left; what is left in the end is in a circle or uses one. */
     @Test
     void noCircles() {
         Set<String> left = new TreeSet<>(USES.keySet());
