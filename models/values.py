@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optassign.models.forced import Forced
-from optassign.models.goals import GoalModel, active_moves, cold_actives, cold_copies, restore_work, standby_moves
+from optassign.models.goals import GoalModel, cold_actives, cold_copies, pauses, restore_work, standby_moves
 from optassign.models.placed import Placed
 from optassign.models.problem import Placement, Problem
 
@@ -16,7 +16,7 @@ FLOW_ORDER: tuple[GoalModel, ...] = (
     restore_work.GOAL,
     cold_copies.GOAL,
     cold_actives.GOAL,
-    active_moves.GOAL,
+    pauses.GOAL,
     standby_moves.GOAL,
 )
 """Goals (b) to (f): the order that the flows, which place copies first and then choose actives among them, are made for."""

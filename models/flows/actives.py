@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.flows.network import Network
-from optassign.models.goals import GoalModel, active_moves, cold_actives
+from optassign.models.goals import GoalModel, active_moves, cold_actives, pauses
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign.models.results import Actives
 from optassign.models.windows import Window, Windows
 
-ACTIVE_GOALS = (cold_actives.GOAL, active_moves.GOAL)
+ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
 """The goals of a plan that this flow carries, in their order."""
 
 

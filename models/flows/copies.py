@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optassign.models.flows.face import CopiesFace, Range
 from optassign.models.flows.network import FlowResult, Network
 from optassign.models.forced import Forced
 from optassign.models.goals import cold_copies, restore_work
@@ -44,6 +45,8 @@ class BalancedCopies:
     """(T,) tasks whose pool some optimum may use."""
     places: BoolArray
     """(G, C) where some optimum may put pooled copies."""
+    face: CopiesFace | None = None
+    """The optima of restore work and cold copies; None where costs were rounded, R5 binds or there are no logged tasks."""
 
     def list_face(self, problem: Problem, most: int) -> IntArray | None:
         """Keys of all pairs of logged tasks that some optimum may use: nothing needs to be looked for outside of them.
@@ -129,11 +132,11 @@ class _CopiesNetwork:
     def add_ties(self) -> None:
         """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
         forced = self._forced
-        tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
-        self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])
+        self._tied_task = tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
+        self._to_ties = [self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])]
         if not self._now:
             cost: dict[int, IntArray | int] = {0: forced.tie_cost[tasks], 1: forced.tie_cold[tasks] * 1}
-            self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost)
+            self._to_ties.append(self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost))
 
     def add_columns(self, required: BoolArray | None) -> None:
         """Arcs task, or its tied clients → cell (subtopology, client), for each column that is allowed.
@@ -147,7 +150,7 @@ class _CopiesNetwork:
         self._allowed = _allow_columns(problem, forced, now=self._now)
         self._column = column = np.flatnonzero(self._allowed)
         task, client = problem.col_task[column], problem.col_client[column]
-        tied = forced.tied[column] & self._via_tie[task]
+        self._column_is_tied = tied = forced.tied[column] & self._via_tie[task]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             free = forced.mandatory[column] | tied
@@ -167,7 +170,7 @@ class _CopiesNetwork:
         self._pooled = pooled = np.flatnonzero(
             problem.logged & (problem.pool_size > 0) & (forced.pool_tied if self._now else True)
         )
-        tied = forced.pool_tied[pooled] & self._via_tie[pooled]
+        self._pool_is_tied = tied = forced.pool_tied[pooled] & self._via_tie[pooled]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             for number, each in enumerate(self._costs_per_copy):
@@ -185,11 +188,12 @@ class _CopiesNetwork:
         """Arcs cell → client → sink whose bounds are the windows."""
         C = self._problem.C
         groups = np.flatnonzero(self._problem.kind == LOGGED)
-        cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
+        self._cell = cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
         low, high = windows.group_copies.low.ravel()[cell], windows.group_copies.high.ravel()[cell]
-        self._network.add_arcs(self._cells[cell], self._clients[np.tile(np.arange(C), len(groups))], high, low=low)
+        clients = self._clients[np.tile(np.arange(C), len(groups))]
+        self._of_cells = self._network.add_arcs(self._cells[cell], clients, high, low=low)
         sink = np.broadcast_to(self._sink, (C,))
-        self._network.add_arcs(self._clients, sink, windows.copies.high, low=windows.copies.low)
+        self._of_clients = self._network.add_arcs(self._clients, sink, windows.copies.high, low=windows.copies.low)
 
     def solve(self) -> BalancedCopies | None:
         """The copies; None where no flow keeps the windows."""
@@ -204,7 +208,31 @@ class _CopiesNetwork:
         pools[self._pooled] = result.face_high[self._to_pools] > 0
         places = np.zeros((problem.G, problem.C), dtype=np.bool_)
         places[self._pool_group, self._pool_client] = result.face_high[self._from_pools] > 0
-        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, places)
+        face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
+        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, places, face)
+
+    def _read_face(self, result: FlowResult) -> CopiesFace:
+        def read(arcs: slice) -> Range:
+            return Range(result.face_low[arcs], result.face_high[arcs])
+
+        ties = [read(arcs) for arcs in self._to_ties]
+        return CopiesFace(
+            problem=self._problem,
+            column=self._column,
+            on_column=read(self._on_columns),
+            column_is_tied=self._column_is_tied,
+            pooled=self._pooled,
+            in_pool=read(self._to_pools),
+            pool_is_tied=self._pool_is_tied,
+            tied_task=self._tied_task,
+            on_tied=Range(ties[0].low + ties[1].low, ties[0].high + ties[1].high),
+            place_group=self._pool_group,
+            place_client=self._pool_client,
+            places=read(self._from_pools),
+            cell=self._cell,
+            in_cell=read(self._of_cells),
+            on_client=read(self._of_clients),
+        )
 
     def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
         """Keys of all copies once the pool's places are dealt, or None and the tasks of the subtopologies where that failed."""

@@ -94,7 +94,7 @@ def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, large
         if around is not None:
             found.append(around)
     best = min(found, key=lambda plan: (*plan_values(problem, forced, plan).values(), _break_tie(problem, plan)), default=None)
-    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face))
+    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face), copies_face=chosen.face)
 
 
 def _break_tie(problem: Problem, plan: Placement) -> int:

@@ -41,8 +41,10 @@ class FlowResult:
     """Of each goal a proven lower bound of the cost; exact where `scales` is 1."""
     scales: list[int]
     """Of each goal the resolution to which its costs were rounded down; 1 where they were not."""
+    face_low: IntArray
+    """(arcs,) lower and"""
     face_high: IntArray
-    """(arcs,) upper bounds on the optimal face of the first goals: an arc at its lower bound there is in no such optimum."""
+    """(arcs,) upper bounds of the flow on the optimal face of the first goals: flows within them are all its optima."""
 
 
 class Network(Graph):
@@ -101,7 +103,7 @@ class Network(Graph):
         """
         if not self.arcs:
             nothing = np.zeros(0, dtype=np.int64)
-            return FlowResult(nothing, [0] * self.goals, [1] * self.goals, nothing)
+            return FlowResult(nothing, [0] * self.goals, [1] * self.goals, nothing, nothing)
         arcs = _Arcs(
             self.nodes,
             np.concatenate(self._tail),
@@ -116,11 +118,11 @@ class Network(Graph):
         flow: IntArray | None = None
         bounds: list[int] = []
         scales: list[int] = []
-        face_high = arcs.high
+        face_low, face_high = arcs.low, arcs.high
         goal = 0
         while goal < self.goals:
             if goal == face_after:
-                face_high = arcs.high
+                face_low, face_high = arcs.low, arcs.high
             if flow is not None and not np.any(cost[goal][arcs.low < arcs.high]):
                 bounds.append(exact_sum(cost[goal], flow))  # no arc that is still free has a cost: nothing to optimise
                 scales.append(1)
@@ -139,9 +141,9 @@ class Network(Graph):
             scales.extend([scale] * (end - goal))
             goal = end
         if face_after >= self.goals:
-            face_high = arcs.high
+            face_low, face_high = arcs.low, arcs.high
         assert flow is not None
-        return FlowResult(flow, bounds, scales, face_high)
+        return FlowResult(flow, bounds, scales, face_low, face_high)
 
     def _sum_supply(self) -> IntArray:
         """(nodes,) supply less demand of each node."""

@@ -37,5 +37,7 @@ class GoalModel:
     """What an active or standby copy of a logged task costs; None where the goal is no sum over copies."""
     cost_per_active: Callable[[Problem], PairCosts] | None = None
     """What an active copy costs; None where the goal is no sum over actives."""
+    cost_per_standby: Callable[[Problem], PairCosts] | None = None
+    """What a standby costs; None where the goal is no sum over standbys."""
     starts_from_hint: bool = True
     """Whether CP-SAT is given the best plan so far as a hint when it minimises this goal."""

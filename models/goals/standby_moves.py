@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign.models.forced import Forced
-from optassign.models.goals.goal import GoalModel
+from optassign.models.goals.goal import GoalModel, PairCosts
 from optassign.models.placed import Placed
+from optassign.models.problem import Problem
 
 if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Expression, Variables
@@ -28,4 +29,9 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return v.total(v.standbys(np.flatnonzero(p.has_history[p.col_task] & ~p.col_standby).tolist()))
 
 
-GOAL = GoalModel("standby_moves", _value, _express)
+def _cost_per_standby(problem: Problem) -> PairCosts:
+    moved = problem.has_history[problem.col_task] & ~problem.col_standby
+    return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
+
+
+GOAL = GoalModel("standby_moves", _value, _express, cost_per_standby=_cost_per_standby)

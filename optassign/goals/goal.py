@@ -43,6 +43,8 @@ class Goal:
     """Of goals (a): what its model needs to know of the snapshot beside the arrays; None where the snapshot does not say."""
     why_unserved: Callable[[ApplicationState], str | None] = _never_unserved
     """What this snapshot lacks, so that nobody can serve the goal; None where nothing."""
+    in_default_order: bool = True
+    """Whether it takes part where the options do not ask for it by name; of goals (a), where it joins."""
     depends_on_owners: bool = False
     """Whether the value changes with who had what before, so that a second pass, in which nobody owns a task, has another."""
     is_count: bool = False
@@ -58,3 +60,7 @@ class Goal:
     def is_configured(self) -> bool:
         """Whether it is one of goals (a), which take part only where they are configured."""
         return self.joins is not None
+
+    def is_wanted(self, state: ApplicationState) -> bool:
+        """Whether it takes part where the options do not name any goals."""
+        return self.in_default_order and (self.joins is None or self.joins(state))

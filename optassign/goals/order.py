@@ -53,7 +53,7 @@ def goal_order(state: ApplicationState) -> GoalOrder:
     options, known = state.options, find_plan_goals()
     names = options.goals
     if names is None:
-        names = tuple(name for name, goal in known.items() if goal.joins is None or goal.joins(state))
+        names = tuple(name for name, goal in known.items() if goal.is_wanted(state))
     return GoalOrder(options.preset, {name: known[name] for name in names}, options.weights, options.goals is not None)
 
 

@@ -15,6 +15,7 @@ from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate
 from optassign.solving.case import Case
 from optassign.solving.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
+from optassign.solving.method import is_within_a_little
 
 TOO_LARGE = f"more than {MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
 
@@ -59,6 +60,15 @@ class ConfiguredMethod(FlowMethod):
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values in the order that is asked for."""
         return tuple(evaluate(case.problem, case.forced, plan, self._goals).values())
+
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
+        if self._evaluate_configured(case, own) > self._evaluate_configured(case, found):
+            return False
+        if self.order.is_given and self._goals[0].name not in {*self.order.configured, restore_work.GOAL.name}:
+            mine, theirs = self.evaluate_plan(case, own), self.evaluate_plan(case, found)
+            return is_within_a_little(mine[0], theirs[0])
+        return super().keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether goals (a) are as good as the best plan has them."""

@@ -1,4 +1,4 @@
-"""Goals (b) to (f) in their default order: two flows where these are exact, the joint CP-SAT model where they are not."""
+"""Goals (b) to (f) in their default order: two flows, a linear program on their face, CP-SAT for what these leave open."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_now,
 from optassign.models.cp_sat.solver import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
+from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves
+from optassign.models.lp.improve import improve_plan
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -21,11 +23,13 @@ from optassign.solving.greedy_method import GreedyMethod
 from optassign.solving.method import Method
 
 _NAMES = tuple(goal.name for goal in FLOW_ORDER)
-_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES, _ACTIVE_MOVES, _ = _NAMES
+_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES = _NAMES[:3]
 MOST_PAIRS = 20_000
 """CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
+_SECONDS_PER_PAIR = 1e-4
+"""Of the face, for the linear programs; what was measured at most."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
 
@@ -52,11 +56,12 @@ class FlowMethod(Method):
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
     def find_plan(self, case: Case) -> Found:
-        """Two flows; CP-SAT where they do not fit together, and for the later goals that they leave open."""
+        """Two flows, then the linear program on the face that they leave; CP-SAT for what is still open, where it is small."""
         problem, forced = case.problem, case.forced
         found = decomposition.find_balanced_plan(problem, forced, case.target, _MOST_COLUMNS)
         if found.impossible:
             return found
+        found = self._improve_on_face(case, found)
         if found.placement is None:
             return self._find_joint_plan(case, found)
         values = plan_values(problem, forced, found.placement)
@@ -76,6 +81,24 @@ class FlowMethod(Method):
             problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, found.placement, found.bounds, found.face
         )
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def _improve_on_face(self, case: Case, found: Found) -> Found:
+        """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
+        if found.copies_face is None or self.deadline.left < _expect_seconds(found.copies_face):
+            return found
+        improved = improve_plan(case.problem, case.target, found.copies_face, FLOW_ORDER[2:])
+        plans = [plan for plan in (found.placement, improved.placement) if plan is not None]
+        if not plans:
+            return found
+        best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
+        values = plan_values(case.problem, case.forced, best)
+        is_on_face = all(found.bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES))
+        return replace(
+            found,
+            placement=best,
+            bounds={**found.bounds, **(improved.bounds if is_on_face else {})},
+            found_by=FoundBy.LP if best is improved.placement else found.found_by,
+        )
 
     def _find_joint_plan(self, case: Case, found: Found) -> Found:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
@@ -138,13 +161,21 @@ def is_small(problem: Problem) -> bool:
     return problem.T * problem.C <= MOST_PAIRS
 
 
+def _expect_seconds(face: CopiesFace) -> float:
+    """What the linear programs take at most, by the size of the face: they cannot be interrupted."""
+    size = len(face.column) + len(face.pooled) + len(face.place_group)
+    return 0.01 + _SECONDS_PER_PAIR * size
+
+
 def _keep_valid(bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
-    """The flows' bounds that hold for a plan of these values. Each flow's second bound holds where its first is reached, and
-    actives have fewer moves again where copies come first and force them to be colder."""
-    met = [goal for goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES) if bounds.get(goal) == values[goal]]
-    valid = {_RESTORE_WORK, _COLD_ACTIVES}
-    if _RESTORE_WORK in met:
-        valid.add(_COLD_COPIES)
-    if len(met) == 3:
-        valid.add(_ACTIVE_MOVES)
-    return {goal: bound for goal, bound in bounds.items() if goal in valid}
+    """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
+
+    Cold actives have a bound of their own, since the flow of actives knows nothing of copies.
+    """
+    valid = {}
+    is_met = True
+    for goal in _NAMES:
+        if goal in bounds and (is_met or goal in (_RESTORE_WORK, _COLD_ACTIVES)):
+            valid[goal] = bounds[goal]
+        is_met = is_met and bounds.get(goal) == values[goal]
+    return valid

@@ -7,11 +7,20 @@ from collections.abc import Mapping
 
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
+from optassign.models.goals import cold_copies, restore_work
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, compute_windows
 from optassign.solving.case import Case
+
+_LITTLE = 50
+"""A remembered plan may be worse by one part of so many: 2%."""
+
+
+def is_within_a_little(mine: float, theirs: float) -> bool:
+    """Whether a value of the remembered plan is no more than 2% above another's."""
+    return (mine - theirs) * _LITTLE <= abs(theirs)
 
 
 class Method(ABC):
@@ -55,6 +64,15 @@ class Method(ABC):
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""
         return tuple(plan_values(case.problem, case.forced, plan).values())
+
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """R11: whether a remembered plan stays beside the one that was found, which is better only by a little, or later on.
+
+        Plans that are left for one of fewer cold actives, pauses or standby moves flip between equals while lags grow, and
+        tasks move twice.
+        """
+        mine, theirs = (plan_values(case.problem, case.forced, plan) for plan in (own, found))
+        return all(is_within_a_little(mine[goal.name], theirs[goal.name]) for goal in (restore_work.GOAL, cold_copies.GOAL))
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""

@@ -95,7 +95,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     """This rebalance and its warm-ups, on the way to the plan that was found or, while it is as good, the remembered one."""
     assert found.placement is not None
     own = case.problem.remembered_plan
-    keeps_own = own is not None and _is_no_worse(case, method, own, found.placement)
+    keeps_own = own is not None and case.reaches_target(own) and method.keeps_remembered(case, own, found.placement)
     plan = own if keeps_own and own is not None else found.placement
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(arrays, case, method, plan)
@@ -122,11 +122,6 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     with clock.stage("warmups"):
         warm_up(arrays, case, solution)
     return solution
-
-
-def _is_no_worse(case: Case, method: Method, own: Placement, found: Placement) -> bool:
-    """R11: the remembered plan stays unless another is better in the first goal that differs."""
-    return case.reaches_target(own) and method.evaluate_plan(case, own) <= method.evaluate_plan(case, found)
 
 
 def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> tuple[Rebalanced, bool]:

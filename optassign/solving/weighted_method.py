@@ -15,6 +15,7 @@ from optassign.models.windows import Windows
 from optassign.solving.case import Case
 from optassign.solving.configured_method import TOO_LARGE
 from optassign.solving.flow_method import WORK, FlowMethod, is_small
+from optassign.solving.method import is_within_a_little
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 
@@ -67,6 +68,11 @@ class WeightedMethod(FlowMethod):
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """The one sum, in thousandths."""
         return (compute_weighted_cost(case.problem, case.windows, self._weights, plan),)
+
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """Whether the remembered plan costs little more."""
+        (mine,), (theirs,) = self.evaluate_plan(case, own), self.evaluate_plan(case, found)
+        return is_within_a_little(mine, theirs)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether nothing costs less."""

@@ -32,6 +32,7 @@ from optassign.assignors.baselines.chain.task_goals import (
     ActiveMovesGoal,
     ColdActivesGoal,
     ColdCopiesGoal,
+    PausesGoal,
     RestoreWorkGoal,
     StandbyMovesGoal,
     TaskGoal,
@@ -41,6 +42,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.models.forced import Forced
+from optassign.models.goals import active_moves
 from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -55,7 +57,7 @@ from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
 
 NAME = "goal-chain"
-_KNOWN = frozenset(goal.name for goal in FLOW_ORDER)
+_KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)})
 """The goals of the plan that have a class of their own in chain/."""
 _MOST_PASSES = 6
 """Passes of the whole chain; with what they leave over the next rebalance goes on."""
@@ -171,6 +173,7 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[G
         ColdCopiesGoal(costs),
         ColdActivesGoal(costs),
         ActiveMovesGoal(costs, draft),
+        PausesGoal(costs, draft),
         StandbyMovesGoal(costs, draft),
     )
     by_name = {goal.name: goal for goal in known}

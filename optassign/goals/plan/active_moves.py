@@ -1,4 +1,7 @@
-"""Goal (e), `active_moves`: active tasks that the plan wants on clients that do not own them."""
+"""Goal `active_moves`: active tasks that the plan wants on clients that do not own them.
+
+Not in the default order, which counts `pauses`; `options.goals` may ask for it.
+"""
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
@@ -27,7 +30,8 @@ def _measure(facts: Facts) -> int:
 
 GOAL = Goal(
     name="active_moves",
-    place=70,
+    place=75,
+    in_default_order=False,
     unit="tasks",
     measure=_measure,
     is_count=True,

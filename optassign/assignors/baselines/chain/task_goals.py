@@ -89,7 +89,7 @@ class ColdActivesGoal(TaskGoal):
 
 
 class ActiveMovesGoal(TaskGoal):
-    """Goal (e): active tasks that leave their owners."""
+    """Goal `active_moves`: active tasks that leave their owners."""
 
     name = "active_moves"
 
@@ -105,6 +105,18 @@ class ActiveMovesGoal(TaskGoal):
         """Moves of the active back to an owner."""
         for owner in self._owners[task]:
             yield Move(task, draft.active[task], owner, leadership=owner in draft.standbys[task])
+
+
+class PausesGoal(ActiveMovesGoal):
+    """Goal (e): active tasks that leave their owners, or have none and are not caught up where they are to be."""
+
+    name = "pauses"
+
+    def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
+        """1 where the task pauses on the way to this placement, else 0."""
+        if self._owners[task]:
+            return super().score(task, active, standbys)
+        return int(not self.costs.is_caught_up(task, active))
 
 
 class StandbyMovesGoal(TaskGoal):

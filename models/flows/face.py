@@ -1,0 +1,54 @@
+"""The optimal face of the copies' flow: all copies that reach its optimum of restore work and cold copies, and no others.
+
+An arc whose reduced cost is not zero carries the same flow in every optimum (complementary slackness), so bounds on the arcs
+say it all. What the flow leaves out (R2 between pooled copies, the windows of the actives) can only take away from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optassign.models.problem import BoolArray, IntArray, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Least and greatest number, (n,) each."""
+
+    low: IntArray
+    high: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesFace:
+    """Bounds on the copies of logged tasks. `problem` is the one that the flow was solved for: it may have more columns."""
+
+    problem: Problem
+    column: IntArray
+    """(n,) columns of logged tasks."""
+    on_column: Range
+    """(n,) copies on each of them, 0 or 1."""
+    column_is_tied: BoolArray
+    """(n,) the copy counts among those of the task's tied clients."""
+    pooled: IntArray
+    """(k,) tasks that may use their pool."""
+    in_pool: Range
+    """(k,) copies of the task in its pool."""
+    pool_is_tied: BoolArray
+    """(k,) the pool's clients are tied clients of the task."""
+    tied_task: IntArray
+    """(j,) tasks with tied clients."""
+    on_tied: Range
+    """(j,) copies of the task on its tied clients."""
+    place_group: IntArray
+    """(q,) subtopology and"""
+    place_client: IntArray
+    """(q,) client of the places for pooled copies."""
+    places: Range
+    """(q,) pooled copies of the subtopology on the client."""
+    cell: IntArray
+    """(m,) subtopology × C + client, of the logged subtopologies."""
+    in_cell: Range
+    """(m,) copies of the subtopology on the client."""
+    on_client: Range
+    """(C,) copies on the client."""

@@ -1,0 +1,183 @@
+"""The best plan on the optimal face of the copies' flow, goal after goal, and a proof of each value.
+
+For each goal:
+
+1. The linear program is minimised, and its duals prove a bound in whole numbers.
+2. Where the bound is reached, the face shrinks to the optima (complementary slackness); else whole numbers are asked for.
+
+At the end the vertex is whole, or made so on the last face; places in pools are dealt to tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from optassign.models.flows.copies import find_balanced_copies
+from optassign.models.flows.face import CopiesFace
+from optassign.models.forced import prepare
+from optassign.models.goals import GoalModel
+from optassign.models.lp.face_program import FaceProgram, build_face_program
+from optassign.models.lp.program import Matrix, Solved
+from optassign.models.lp.proof import fix_to_optima, is_whole, prove_bound
+from optassign.models.pooling import deal_pool
+from optassign.models.problem import IntArray, Placement, Problem, make_placement
+from optassign.models.windows import Windows
+
+_MOST_ROUNDS = 4
+"""How often a face is looked at again after pools that could not be dealt were written out as columns."""
+_MOST_WHOLE = 30_000
+"""Variables that are still free: up to so many, whole numbers are asked for where the program's vertex has fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Improved:
+    """What came of a face."""
+
+    placement: Placement | None
+    """None where the windows of the actives leave no plan on the face, or no whole one was found."""
+    bounds: dict[str, int] = field(default_factory=dict)
+    """Goal → what no plan on the face costs less than, given that the goals before it are at their bounds."""
+    stuck: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Tasks of the subtopologies whose pooled copies could not be dealt: with all their pairs as columns they can."""
+
+
+def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel]) -> Improved:
+    """The plan on the face that is best in the goals, in their order, inside the windows of actives."""
+    program = build_face_program(face, windows)
+    matrix, proven = program.matrix, True
+    solved: Solved | None = None
+    bounds: dict[str, int] = {}
+    for goal in goals:
+        cost = program.price(goal)
+        step = _minimise(matrix, cost)
+        if step is None:
+            return Improved(None, bounds)
+        matrix, solved = step.matrix, step.solved
+        if proven and step.bound is not None:
+            bounds[goal.name] = step.bound
+        proven = proven and step.is_reached
+    values = _find_whole(matrix, solved)
+    return Improved(None, bounds) if values is None else replace(_read_plan(program, values), bounds=bounds)
+
+
+def improve_plan(problem: Problem, windows: Windows, face: CopiesFace, goals: Sequence[GoalModel]) -> Improved:
+    """`improve_on_face`, again with more columns where pooled copies could not be dealt."""
+    improved = improve_on_face(face, windows, goals)
+    for _ in range(_MOST_ROUNDS):
+        if not len(improved.stuck):
+            break
+        written, forced = prepare(face.problem.with_all_columns(improved.stuck))
+        copies = find_balanced_copies(written, forced, windows, now=False)
+        if copies is None or copies.face is None:
+            break
+        face = copies.face
+        improved = improve_on_face(face, windows, goals)
+    return improved
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    matrix: Matrix
+    solved: Solved
+    bound: int | None
+    is_reached: bool
+
+
+def _minimise(matrix: Matrix, cost: IntArray) -> _Step | None:
+    """One goal: what is left of the face, one of its optima, and the bound; None where nothing is left, or found."""
+    solved = matrix.minimise(cost)
+    if solved is None or solved.duals is None:
+        return None
+    proof = prove_bound(matrix, cost, solved.duals)
+    if abs(float(cost @ solved.values) - proof.bound) < 1e-6 and proof.is_tight:
+        return _Step(fix_to_optima(matrix, proof), solved, proof.bound, True)
+    whole = _solve_whole(matrix, cost)
+    if whole is None:
+        return None
+    value = int(np.rint(cost @ whole.values))
+    return _Step(matrix.with_row(cost, value), whole, proof.bound, value == proof.bound)
+
+
+def _solve_whole(matrix: Matrix, cost: IntArray) -> Solved | None:
+    free = matrix.low < matrix.high
+    return matrix.minimise(cost, free) if int(free.sum()) <= _MOST_WHOLE else None
+
+
+def _find_whole(matrix: Matrix, solved: Solved | None) -> IntArray | None:
+    """Whole values on the last face: the vertex, if it is whole."""
+    if solved is not None and not is_whole(solved.values).all():
+        solved = _solve_whole(matrix, np.zeros(len(matrix.low), dtype=np.int64))
+    return None if solved is None else np.rint(solved.values).astype(np.int64)
+
+
+def _read_plan(program: FaceProgram, values: IntArray) -> Improved:
+    """The plan of whole values, once pooled actives and then pooled standbys are dealt places."""
+    face, problem = program.face, program.face.problem
+    C, G = problem.C, problem.G
+    active = np.full(problem.T, -1, dtype=np.int64)
+    on = program.a_column[values[program.a] > 0]
+    active[problem.col_task[on]] = problem.col_client[on]
+    held = problem.col_keys[face.column[values[program.y] > 0]]
+
+    in_pool = np.zeros(problem.T, dtype=np.int64)
+    in_pool[program.f_task] = values[program.f]
+    places = np.zeros((G, C), dtype=np.int64)
+    np.add.at(places, (program.b_group, program.b_client), values[program.b])
+    closed = {task: _list_columns(program, task) for task in np.flatnonzero(in_pool).tolist()}
+    dealt = _deal(problem.group, in_pool, places, C, closed)
+    if dealt.stuck:
+        return Improved(None, stuck=_list_tasks(problem.group, dealt.stuck))
+    active[dealt.keys // C] = dealt.keys % C
+
+    copies = np.zeros(problem.T, dtype=np.int64)
+    copies[face.pooled] = values[program.p]
+    copies[problem.logged] -= in_pool[problem.logged]
+    standby_places = np.zeros((G, C), dtype=np.int64)
+    np.add.at(standby_places, (face.place_group, face.place_client), values[program.q])
+    logged_places = np.zeros((G, C), dtype=np.int64)
+    number = len(program.q)
+    np.add.at(logged_places, (program.b_group[:number], program.b_client[:number]), values[program.b[:number]])
+    closed = {task: {*_list_columns(program, task), int(active[task])} for task in np.flatnonzero(copies).tolist()}
+    more = _deal(problem.group, copies, standby_places - logged_places, C, closed)
+    if more.stuck:
+        return Improved(None, stuck=_list_tasks(problem.group, more.stuck))
+    logged = np.flatnonzero(problem.logged)
+    standby = np.setdiff1d(np.concatenate([held, more.keys]), logged * C + active[logged])
+    return Improved(make_placement(active, standby, C))
+
+
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    keys: IntArray
+    stuck: list[int]
+    """Subtopologies."""
+
+
+def _deal(group: IntArray, need: IntArray, places: IntArray, C: int, closed: dict[int, set[int]]) -> _Dealt:
+    """The places (G, C) dealt to tasks, `need` (T,) each, none on the clients that are `closed` to it."""
+    keys: list[int] = []
+    stuck: list[int] = []
+    needing = np.flatnonzero(need)
+    for g in np.unique(group[needing]).tolist():
+        tasks = needing[group[needing] == g]
+        found = deal_pool(tasks, need[tasks], places[g], closed, C)
+        if found is None:
+            stuck.append(g)
+        else:
+            keys.extend(found)
+    return _Dealt(np.array(keys, dtype=np.int64), stuck)
+
+
+def _list_columns(program: FaceProgram, task: int) -> set[int]:
+    """Clients that are no part of a logged task's pool."""
+    problem = program.face.problem
+    if not problem.logged[task]:
+        return set()
+    return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
+
+
+def _list_tasks(group: IntArray, stuck: list[int]) -> IntArray:
+    return np.flatnonzero(np.isin(group, stuck))

@@ -1,0 +1,21 @@
+"""Goal (e), `pauses`: active tasks that stop on the way to the plan because they go to another client.
+
+These are owned tasks that the plan wants active on none of their owners, and tasks without owner whose planned active is cold:
+such a task starts where it can at once, and moves when its planned active has caught up.
+"""
+
+from optassign.goals.goal import Goal
+from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.measuring.facts import Facts
+
+
+def _measure(facts: Facts) -> int:
+    owned = {task for client in facts.state.clients for task in client.previous_active}
+    started_elsewhere = sum(
+        task.id not in owned and any(facts.ranks.of(task.id, client) for client in facts.plan.active[task.id])
+        for task in facts.state.tasks
+    )
+    return len(find_moved_actives(facts.state, facts.plan)) + started_elsewhere
+
+
+GOAL = Goal(name="pauses", place=70, unit="tasks", measure=_measure, is_count=True, depends_on_owners=True)
