@@ -47,19 +47,20 @@ class Improved:
 def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel]) -> Improved:
     """The plan on the face that is best in the goals, in their order, inside the windows of actives."""
     program = build_face_program(face, windows)
-    matrix, proven = program.matrix, True
+    costs = [program.price(goal) for goal in goals]
+    faces, proven = [program.matrix], True
     solved: Solved | None = None
     bounds: dict[str, int] = {}
-    for goal in goals:
-        cost = program.price(goal)
-        step = _minimise(matrix, cost)
+    for goal, cost in zip(goals, costs, strict=True):
+        step = _minimise(faces[-1], cost)
         if step is None:
             return Improved(None, bounds)
-        matrix, solved = step.matrix, step.solved
+        solved = step.solved
+        faces.append(step.matrix)
         if proven and step.bound is not None:
             bounds[goal.name] = step.bound
         proven = proven and step.is_reached
-    values = _find_whole(matrix, solved)
+    values = _find_whole(faces, costs, solved)
     return Improved(None, bounds) if values is None else replace(_read_plan(program, values), bounds=bounds)
 
 
@@ -106,11 +107,23 @@ def _solve_whole(matrix: Matrix, cost: IntArray) -> Solved | None:
     return matrix.minimise(cost, free) if int(free.sum()) <= _MOST_WHOLE else None
 
 
-def _find_whole(matrix: Matrix, solved: Solved | None) -> IntArray | None:
-    """Whole values on the last face: the vertex, if it is whole."""
-    if solved is not None and not is_whole(solved.values).all():
-        solved = _solve_whole(matrix, np.zeros(len(matrix.low), dtype=np.int64))
-    return None if solved is None else np.rint(solved.values).astype(np.int64)
+def _find_whole(faces: list[Matrix], costs: list[IntArray], solved: Solved | None) -> IntArray | None:
+    """Whole values that are best in the goals, in their order: the last vertex, if it is whole.
+
+    Else whole numbers are asked for on the last face; where it has none, for the last goal again on the face before, and so on.
+    """
+    if solved is not None and is_whole(solved.values).all():
+        return np.rint(solved.values).astype(np.int64)
+    for first in range(len(costs), -1, -1):
+        matrix, whole = faces[first], None
+        for cost in costs[first:] or [np.zeros(len(faces[0].low), dtype=np.int64)]:
+            whole = _solve_whole(matrix, cost)
+            if whole is None:
+                break
+            matrix = matrix.with_row(cost, int(np.rint(cost @ whole.values)))
+        if whole is not None:
+            return np.rint(whole.values).astype(np.int64)
+    return None
 
 
 def _read_plan(program: FaceProgram, values: IntArray) -> Improved:

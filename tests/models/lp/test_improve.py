@@ -1,0 +1,61 @@
+"""The linear program on the copies' face: fewest cold actives, pauses and standby moves, and bounds that prove it."""
+
+from __future__ import annotations
+
+import pytest
+
+from optassign.assignor import assign
+from optassign.benchmarks.grid import small_specs
+from optassign.generate import SHAPES, Shape, generate
+from optassign.generate.dealing import NotBalancedError
+from optassign.models.flows import decomposition
+from optassign.models.lp.improve import improve_plan
+from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.windows import compute_windows, count_copies
+from optassign.solving.arrays import to_arrays
+
+LATER = FLOW_ORDER[2:]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Shape) -> None:
+    improved_ones = reached = 0
+    for spec in small_specs(shape, 60):
+        try:
+            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
+        except NotBalancedError:
+            continue
+        within = compute_windows(problem)
+        found = decomposition.find_balanced_plan(problem, forced, within)
+        if found.copies_face is None:
+            continue
+        improved = improve_plan(problem, within, found.copies_face, LATER)
+        assert improved.placement is not None, spec.name
+        assert within.hold(count_copies(problem, improved.placement)), spec.name
+        values = list(plan_values(problem, forced, improved.placement).values())
+        assert values[:2] == [found.bounds[goal.name] for goal in FLOW_ORDER[:2]], spec.name
+        if found.placement is not None:
+            before = list(plan_values(problem, forced, found.placement).values())
+            assert values <= before, spec.name
+            improved_ones += values < before
+        for goal, value in zip(LATER, values[2:], strict=True):
+            assert goal.name not in improved.bounds or improved.bounds[goal.name] <= value, f"{spec.name}: {goal.name}"
+        reached += values[2:] == [improved.bounds.get(goal.name) for goal in LATER]
+    assert reached >= 20
+
+
+def test_every_goal_of_a_plan_is_proven_beyond_what_cp_sat_could_look_at() -> None:
+    given = assign(generate("scale-out", 1000, 100, 1, 20, seed=1))
+    assert {goal.name: goal.value - (goal.bound or 0) for goal in given.report.goals if goal.stage == "plan"} == {
+        goal.name: 0 for goal in FLOW_ORDER
+    }
+    assert given.report.found_by == "lp"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pauses_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None:
+    """Clients have gone, and for their tasks either the standbys lead for good, or they start there and move later."""
+    given = assign(generate("scale-in", 120, 12, 1, seed=seed, stateless=0.0))
+    goals = {goal.name: (goal.value, goal.bound) for goal in given.report.goals if goal.stage == "plan"}
+    if given.plan is not None:
+        assert goals["pauses"][0] == goals["pauses"][1]
