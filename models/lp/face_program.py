@@ -26,7 +26,7 @@ import numpy as np
 from optassign.models.flows.face import CopiesFace
 from optassign.models.goals import GoalModel
 from optassign.models.lp.program import Matrix, Program
-from optassign.models.problem import STATELESS, IntArray, Problem
+from optassign.models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
 from optassign.models.windows import Window, Windows
 
 
@@ -72,6 +72,38 @@ class FaceProgram:
             cost[self.a[: len(self.y)]] -= each.columns[self.face.column]
             cost[self.f[: len(self.p)]] -= each.pools[self.face.pooled]
         return cost
+
+    def encode(self, plan: Placement) -> IntArray | None:
+        """(variables,) the values that are this plan; None where it is not on the face, or outside the windows."""
+        face, problem, matrix = self.face, self.face.problem, self.matrix
+        C = problem.C
+        values = np.zeros(len(matrix.low), dtype=np.int64)
+        copies, actives = plan.copy_keys(C, problem.logged), np.arange(problem.T) * C + plan.active
+        on_column = np.isin(problem.col_keys[face.column], copies)
+        values[self.y] = on_column
+        pooled = copies[~np.isin(copies, problem.col_keys[face.column])]
+        values[self.p] = np.bincount(pooled // C, minlength=problem.T)[face.pooled]
+        cell = np.bincount(problem.group[pooled // C] * C + pooled % C, minlength=problem.G * C)
+        values[self.q] = cell[face.place_group * C + face.place_client]
+        values[self.a] = np.isin(problem.col_keys[self.a_column], actives)
+        pooled = actives[~np.isin(actives, problem.col_keys[self.a_column])]
+        values[self.f] = np.bincount(pooled // C, minlength=problem.T)[self.f_task]
+        cell = np.bincount(problem.group[pooled // C] * C + pooled % C, minlength=problem.G * C)
+        values[self.b] = cell[self.b_group * C + self.b_client]
+        sums = np.zeros(len(matrix.row_low), dtype=np.int64)
+        np.add.at(sums, matrix.row, matrix.coefficient * values[matrix.variable])
+        keeps_rows = np.all(sums >= matrix.row_low) and np.all(sums <= matrix.row_high)
+        return values if keeps_rows and np.all(values >= matrix.low) and np.all(values <= matrix.high) else None
+
+    def choose_columns(self, plan: Placement | None) -> BoolArray:
+        """(variables,) those to begin with: all but the places of pools, of which only the plan's."""
+        used = self.matrix.low < self.matrix.high
+        values = None if plan is None else self.encode(plan)
+        if values is not None:
+            for places in (self.q, self.b):
+                used[places] &= values[places] > 0
+            used |= values > self.matrix.low
+        return used
 
 
 def build_face_program(face: CopiesFace, windows: Windows) -> FaceProgram:

@@ -23,9 +23,13 @@ from optassign.models.lp.face_program import FaceProgram, build_face_program
 from optassign.models.lp.program import Matrix, Solved
 from optassign.models.lp.proof import fix_to_optima, is_whole, prove_bound
 from optassign.models.pooling import deal_pool
-from optassign.models.problem import IntArray, Placement, Problem, make_placement
+from optassign.models.problem import BoolArray, IntArray, Placement, make_placement
 from optassign.models.windows import Windows
 
+_GREATEST_WEIGHT = 10_000_000
+"""Of a goal over the one after it, in one cost: more would be lost in the solver's tolerance."""
+_SAME = 1e-3
+"""Costs are whole, so a value so near to a whole number is that number."""
 _MOST_ROUNDS = 4
 """How often a face is looked at again after pools that could not be dealt were written out as columns."""
 _MOST_WHOLE = 30_000
@@ -44,29 +48,65 @@ class Improved:
     """Tasks of the subtopologies whose pooled copies could not be dealt: with all their pairs as columns they can."""
 
 
-def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel]) -> Improved:
-    """The plan on the face that is best in the goals, in their order, inside the windows of actives."""
+def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel], start: Placement | None = None) -> Improved:
+    """The plan on the face that is best in the goals, in their order, inside the windows of actives; `start`: some plan."""
     program = build_face_program(face, windows)
-    costs = [program.price(goal) for goal in goals]
+    used = program.choose_columns(start)
+    groups = _merge_goals(program, goals)
     faces, proven = [program.matrix], True
     solved: Solved | None = None
     bounds: dict[str, int] = {}
-    for goal, cost in zip(goals, costs, strict=True):
-        step = _minimise(faces[-1], cost)
+    for group in groups:
+        step = _minimise(faces[-1], group.cost, used)
         if step is None:
             return Improved(None, bounds)
-        solved = step.solved
+        solved, used = step.solved, step.used
         faces.append(step.matrix)
-        if proven and step.bound is not None:
-            bounds[goal.name] = step.bound
+        if proven:
+            bounds.update(group.split_bound(step.bound, solved))
         proven = proven and step.is_reached
-    values = _find_whole(faces, costs, solved)
+    values = _find_whole(faces, [group.cost for group in groups], solved)
     return Improved(None, bounds) if values is None else replace(_read_plan(program, values), bounds=bounds)
 
 
-def improve_plan(problem: Problem, windows: Windows, face: CopiesFace, goals: Sequence[GoalModel]) -> Improved:
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Goals that are one cost, each weighted so that it outweighs all that come after it."""
+
+    names: tuple[str, ...]
+    costs: tuple[IntArray, ...]
+    weight: int
+
+    @property
+    def cost(self) -> IntArray:
+        """(variables,)"""
+        total = np.zeros_like(self.costs[0])
+        for cost in self.costs:
+            total = total * self.weight + cost
+        return total
+
+    def split_bound(self, bound: int, solved: Solved) -> dict[str, int]:
+        """Goal → its bound given the goals before it, up to the first that the solution does not have at its bound."""
+        found: dict[str, int] = {}
+        for place, (name, cost) in enumerate(zip(self.names, self.costs, strict=True)):
+            each = self.weight ** (len(self.costs) - 1 - place)
+            found[name], bound = divmod(bound, each)
+            if abs(float(cost @ solved.values) - found[name]) > 1e-6:
+                break
+        return found
+
+
+def _merge_goals(program: FaceProgram, goals: Sequence[GoalModel]) -> list[_Group]:
+    """As many goals to a program as the solver can tell apart."""
+    weight = program.face.problem.T * (program.face.problem.standbys + 1) + 1
+    size = next(n for n in range(len(goals), 0, -1) if n == 1 or weight ** (n - 1) <= _GREATEST_WEIGHT)
+    parts = [goals[i : i + size] for i in range(0, len(goals), size)]
+    return [_Group(tuple(g.name for g in part), tuple(program.price(g) for g in part), weight) for part in parts]
+
+
+def improve_plan(windows: Windows, face: CopiesFace, goals: Sequence[GoalModel], start: Placement | None = None) -> Improved:
     """`improve_on_face`, again with more columns where pooled copies could not be dealt."""
-    improved = improve_on_face(face, windows, goals)
+    improved = improve_on_face(face, windows, goals, start)
     for _ in range(_MOST_ROUNDS):
         if not len(improved.stuck):
             break
@@ -81,25 +121,30 @@ def improve_plan(problem: Problem, windows: Windows, face: CopiesFace, goals: Se
 
 @dataclass(frozen=True, eq=False)
 class _Step:
+    """One cost minimised."""
+
     matrix: Matrix
+    """What is left of the face."""
     solved: Solved
-    bound: int | None
+    used: BoolArray
+    """(n,) variables that the solution took."""
+    bound: int
     is_reached: bool
 
 
-def _minimise(matrix: Matrix, cost: IntArray) -> _Step | None:
-    """One goal: what is left of the face, one of its optima, and the bound; None where nothing is left, or found."""
-    solved = matrix.minimise(cost)
+def _minimise(matrix: Matrix, cost: IntArray, used: BoolArray) -> _Step | None:
+    """What is left of the face, one of its optima, and the bound; None where nothing is left, or found."""
+    solved, used = matrix.minimise_by_columns(cost, used)
     if solved is None or solved.duals is None:
         return None
     proof = prove_bound(matrix, cost, solved.duals)
-    if abs(float(cost @ solved.values) - proof.bound) < 1e-6 and proof.is_tight:
-        return _Step(fix_to_optima(matrix, proof), solved, proof.bound, True)
+    if abs(float(cost @ solved.values) - proof.bound) < _SAME and proof.is_tight:
+        return _Step(fix_to_optima(matrix, proof), solved, used | (solved.values > matrix.low), proof.bound, True)
     whole = _solve_whole(matrix, cost)
     if whole is None:
         return None
     value = int(np.rint(cost @ whole.values))
-    return _Step(matrix.with_row(cost, value), whole, proof.bound, value == proof.bound)
+    return _Step(matrix.with_row(cost, value), whole, matrix.low < matrix.high, proof.bound, value == proof.bound)
 
 
 def _solve_whole(matrix: Matrix, cost: IntArray) -> Solved | None:

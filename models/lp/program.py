@@ -18,6 +18,8 @@ FloatArray = npt.NDArray[np.float64]
 
 _GLOP_UP_TO = 400_000
 """Variables. Beyond, HiGHS is faster."""
+_PAYS = 1e-6
+"""A reduced cost below which a variable is worth taking in."""
 _ITERATIONS = 2_000_000
 """A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
 
@@ -113,6 +115,48 @@ class Matrix:
             variable=np.concatenate([self.variable, used]),
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
+
+    def restrict(self, used: BoolArray) -> tuple[Matrix, IntArray]:
+        """The program with the variables that are `used` (n,), the others at their lower bounds; and the rows it still has."""
+        fixed = np.where(used, 0, self.low)
+        paid = np.zeros(len(self.row_low), dtype=np.int64)
+        np.add.at(paid, self.row, self.coefficient * fixed[self.variable])
+        kept = used[self.variable]
+        rows = np.unique(self.row[kept])
+        matrix = Matrix(
+            low=self.low[used],
+            high=self.high[used],
+            row_low=(self.row_low - paid)[rows],
+            row_high=(self.row_high - paid)[rows],
+            row=np.searchsorted(rows, self.row[kept]),
+            variable=(np.cumsum(used) - 1)[self.variable[kept]],
+            coefficient=self.coefficient[kept],
+        )
+        return matrix, rows
+
+    def minimise_by_columns(self, cost: IntArray, used: BoolArray) -> tuple[Solved | None, BoolArray]:
+        """The least cost, and the variables it took: column generation (Dantzig and Wolfe, 1960).
+
+        A few variables are enough for an optimum. The program is solved with those; the duals price the others, and those that
+        would pay are taken in, until none would.
+
+        Args:
+            cost: (n,)
+            used: (n,) variables to begin with, among which some x keeps all rows.
+        """
+        while True:
+            matrix, rows = self.restrict(used)
+            solved = matrix.minimise(cost[used])
+            if solved is None or solved.duals is None:
+                return None, used
+            values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
+            values[used], duals[rows] = solved.values, solved.duals
+            priced = cost.astype(np.float64)
+            np.subtract.at(priced, self.variable, self.coefficient * duals[self.row])
+            paying = ~used & (self.low < self.high) & (priced < -_PAYS)
+            if not paying.any():
+                return Solved(values, duals), used
+            used = used | paying
 
     def minimise(self, cost: IntArray, integer: BoolArray | None = None) -> Solved | None:
         """The least cost (n,), in whole numbers where `integer` says so; None where there is none or the limit came first."""

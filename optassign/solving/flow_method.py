@@ -86,7 +86,7 @@ class FlowMethod(Method):
         """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
         if found.copies_face is None or self.deadline.left < _expect_seconds(found.copies_face):
             return found
-        improved = improve_plan(case.problem, case.target, found.copies_face, FLOW_ORDER[2:])
+        improved = improve_plan(case.target, found.copies_face, FLOW_ORDER[2:], found.placement)
         plans = [plan for plan in (found.placement, improved.placement) if plan is not None]
         if not plans:
             return found

@@ -29,7 +29,7 @@ def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Sh
         found = decomposition.find_balanced_plan(problem, forced, within)
         if found.copies_face is None:
             continue
-        improved = improve_plan(problem, within, found.copies_face, LATER)
+        improved = improve_plan(within, found.copies_face, LATER, found.placement)
         assert improved.placement is not None, spec.name
         assert within.hold(count_copies(problem, improved.placement)), spec.name
         values = list(plan_values(problem, forced, improved.placement).values())
