@@ -1,15 +1,14 @@
-"""This rebalance, given the plan: goals (i) and (ii) task by task, then one flow for (iii) and (iv).
+"""This rebalance, given the plan: goals (i) to (iv) task by task, then one flow for (v).
 
-R3 to R5 speak of one task at a time, and so do "most copies where the plan wants them" and "least restore work elsewhere".
-For one task the optimum is plain to see:
+R3 to R5 speak of one task at a time, and so do all goals but the excess. For one task the optimum is plain to see:
 
-* where the planned active may be active now, it is (any other choice loses it and gains no standby);
-* else the active is a most-caught-up client that the plan does not want as a standby, if there is one;
-* tied places go first to planned standbys, then to the planned active (it restores there at no extra cost), then to the
-  standbys of before, then by lag and id.
+* tied places go to clients of the plan first, whatever their role there: as many copies are then where the plan wants one
+  as can be, and as little is restored elsewhere;
+* which of the most-caught-up clients is active makes no difference to that. The planned active is, where it is one of them;
+  else an owner, where one of them is; else any.
 
-Every active that this leaves open is equal in (i) and (ii), so excess and moves are one flow over them. `rebalance.py`
-states the same as a CP-SAT model; the tests hold both against plain enumeration.
+Every active that this leaves open is equal in (i) to (iv), so the excess is one flow over them. `cp_sat/rebalance.py` states
+the same as a CP-SAT model; the tests hold both against plain enumeration.
 """
 
 from __future__ import annotations
@@ -19,19 +18,21 @@ from collections.abc import Callable
 import numpy as np
 
 from optassign.models.forced import Forced, exact_sum, prepare
+from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign.models.results import Actives, Rebalanced
 from optassign.models.windows import Windows
 
-PLANNED_COPIES, OFF_PLAN_RESTORE_WORK = "planned_copies", "off_plan_restore_work"
-REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, "active_excess", "active_moves")
-"""Goals (i) to (iv) in their order."""
+PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES = "planned_copies", "off_plan_restore_work", "planned_actives"
+ACTIVE_MOVES, ACTIVE_EXCESS = "active_moves", "active_excess"
+REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_EXCESS)
+"""Goals (i) to (v) in their order."""
 
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
 def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool = False) -> Rebalanced:
-    """The answer that keeps R1–R5 and is best in goals (i) to (iv); `choose` picks among the actives left open
+    """The answer that keeps R1–R5 and is best in goals (i) to (v); `choose` picks among the actives left open
     (`find_least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
@@ -40,11 +41,9 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys)
 
-    open_actives = _open_actives(problem, forced, planned_active, planned_standby)
+    open_actives = _find_open_actives(problem, forced, planned_active)
     if hold:
-        owners = problem.col_owner & forced.leading
-        open_actives &= owners | (np.bincount(problem.col_task[owners], minlength=T) == 0)[problem.col_task]
-        open_actives |= owners
+        open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading)
     chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
     if chosen is None or chosen.active is None:
         raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
@@ -58,36 +57,42 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
     keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
     answer = make_placement(chosen.active, keys, C)
-    values = rebalance_values(problem, answer, plan)
-    bounds = dict(values)
-    bounds.update(zip(REBALANCE_GOALS[2:], chosen.bounds, strict=False))
+    bounds = rebalance_values(problem, answer, plan)
+    bounds.update(zip([ACTIVE_EXCESS], chosen.bounds, strict=False))
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
-        bounds = {PLANNED_COPIES: values[PLANNED_COPIES]}
+        bounds = {PLANNED_COPIES: bounds[PLANNED_COPIES]}
     assert len(answer.standby_task) == problem.standbys * len(logged)
     return Rebalanced(answer, bounds)
 
 
 def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
-    """Goals (i) and (ii) of an answer."""
-    C = problem.C
-    mine, planned = answer.standby_keys(C), plan.standby_keys(C)
-    anywhere = np.union1d(planned, plan.copy_keys(C, problem.logged))
-    off = np.setdiff1d(answer.copy_keys(C, problem.logged), anywhere)
+    """Goals (i) to (iv) of an answer."""
+    C, unlogged = problem.C, ~problem.logged
+    mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
+    led_by_plan = answer.active == plan.active
     return {
-        PLANNED_COPIES: int(np.sum(answer.active == plan.active)) + len(np.intersect1d(mine, planned)),
-        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(off)),
+        PLANNED_COPIES: len(np.intersect1d(mine, planned)) + int(np.sum(led_by_plan & unlogged)),
+        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(np.setdiff1d(mine, planned))),
+        PLANNED_ACTIVES: int(np.sum(led_by_plan)),
+        ACTIVE_MOVES: count_active_moves(problem, answer),
     }
 
 
-def _open_actives(problem: Problem, forced: Forced, planned_active: BoolArray, planned_standby: BoolArray) -> BoolArray:
-    """(A,) the actives among which (i) and (ii) do not tell."""
-    task, T = problem.col_task, problem.T
-    leads = forced.leading & problem.logged[task]
-    keeps = np.bincount(task[planned_active & forced.leading], minlength=T) > 0
-    spare = np.bincount(task[leads & ~planned_standby], minlength=T) > 0
-    other = leads & ~keeps[task] & (~planned_standby | ~spare[task])
-    return (planned_active & forced.leading) | other
+def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArray) -> BoolArray:
+    """(A,) the actives among which (i) to (iv) do not tell.
+
+    Whoever leads, (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied clients,
+    and then a leader that the plan does not want takes a place that no client of the plan could fill.
+    """
+    owners_first = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
+    return _narrow(problem, owners_first, forced.leading & planned_active)
+
+
+def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
+    """(A,) of each task the better ones, where it has any; else those it had."""
+    has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
+    return better | (actives & ~has_better[problem.col_task])
 
 
 def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
@@ -103,7 +108,7 @@ def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
 def _best_tied(
     problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
 ) -> BoolArray:
-    """(A,) the tied columns that get the slots of their tasks."""
+    """(A,) the tied columns that get the slots of their tasks, those of the plan first."""
     at = np.flatnonzero(tied)
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
     order = at[

@@ -60,4 +60,4 @@ class Rebalanced:
 
     answer: Placement
     bounds: dict[str, int]
-    """Goal → its proven optimum, given the goals before it: a greatest number for goal (i), least ones for the others."""
+    """Goal → its proven optimum, given the goals before it: a greatest number for (i) and (iii), least ones for the others."""

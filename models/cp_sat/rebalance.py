@@ -1,6 +1,6 @@
-"""This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (iv) in order.
+"""This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (v) in order.
 
-The problem separates by task for (i) and (ii), and the rest is a flow: models/rebalance.py answers by that. This model is the
+The problem separates by task for (i) to (iv), and the rest is a flow: models/rebalance.py answers by that. This model is the
 statement that tests hold it against.
 """
 
@@ -24,7 +24,7 @@ from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.variables import Expression, Variables, total, weighted
 from optassign.models.forced import prepare
 from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import REBALANCE_GOALS
+from optassign.models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS
 from optassign.models.results import Rebalanced
 from optassign.models.windows import Windows
 
@@ -45,8 +45,9 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
     expressions = (
         -1 * planned_copies(v, plan),
         off_plan_restore_work(v, plan),
-        active_excess(v, windows),
+        -1 * planned_actives(v, plan),
         active_moves(v),
+        active_excess(v, windows),
     )
     goals = [Objective(name, expression) for name, expression in zip(REBALANCE_GOALS, expressions, strict=True)]
     solved = optimise(model, goals, deadline, work)
@@ -55,17 +56,17 @@ def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadlin
     bounds = {name: bound for name, (_, bound, _) in solved.goals.items() if bound is not None}
     if resolution > 1:
         bounds = {name: bounds[name] for name in REBALANCE_GOALS[:1] if name in bounds}
-    if "planned_copies" in bounds:
-        bounds["planned_copies"] *= -1
+    for name in (PLANNED_COPIES, PLANNED_ACTIVES):
+        if name in bounds:
+            bounds[name] *= -1
     return Rebalanced(v.placement_of(solved.values), bounds)
 
 
 def planned_copies(v: Variables, plan: Placement) -> Expression:
-    """(i): copies where the plan wants them, in the role it wants."""
+    """(i): copies on clients where the plan wants one of the task, whatever its role."""
     p = v.problem
-    actives = v.actives(np.flatnonzero(plan.active[p.col_task] == p.col_client).tolist())
-    standbys = v.standbys(np.flatnonzero(np.isin(p.col_keys, plan.standby_keys(p.C))).tolist())
-    return total([*actives, *standbys])
+    keys = np.union1d(np.arange(p.T) * p.C + plan.active, plan.standby_keys(p.C))
+    return total(v.copies(np.flatnonzero(np.isin(p.col_keys, keys)).tolist()))
 
 
 def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
@@ -77,13 +78,19 @@ def off_plan_restore_work(v: Variables, plan: Placement) -> Expression:
     return weighted([variable for variable, _ in terms], np.array([cost for _, cost in terms], dtype=np.int64))
 
 
-def active_excess(v: Variables, windows: Windows) -> Expression:
-    """(iii): excess of the three families of active windows."""
-    per_client, stateful, _, per_subtopology, _ = make_excess_objectives(v, windows)
-    return total(objective.expression for objective in (per_client, stateful, per_subtopology))
+def planned_actives(v: Variables, plan: Placement) -> Expression:
+    """(iii): tasks that are active where the plan wants them active."""
+    p = v.problem
+    return total(v.actives(np.flatnonzero(plan.active[p.col_task] == p.col_client).tolist()))
 
 
 def active_moves(v: Variables) -> Expression:
     """(iv): tasks with a previous owner that are active elsewhere."""
     p = v.problem
     return total(v.actives(np.flatnonzero(p.has_owner[p.col_task] & ~p.col_owner).tolist()))
+
+
+def active_excess(v: Variables, windows: Windows) -> Expression:
+    """(v): excess of the three families of active windows."""
+    per_client, stateful, _, per_subtopology, _ = make_excess_objectives(v, windows)
+    return total(objective.expression for objective in (per_client, stateful, per_subtopology))

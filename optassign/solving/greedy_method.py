@@ -29,7 +29,7 @@ class GreedyMethod(Method):
         return find_greedy_plan(case.problem, case.forced, case.target)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
-        """Task by task; the actives left open are chosen greedily. What that says of goals (iii) and (iv) is no bound."""
+        """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:

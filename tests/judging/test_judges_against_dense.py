@@ -95,10 +95,11 @@ def test_measures_and_goals(seeds: range) -> None:
                 "standby_moves": count_standby_moves(state, planned_standby),
             },
             "rebalance": {
-                "planned_copies": len(active & planned_active) + len(standby & planned_standby),
+                "planned_copies": len(now & wanted),
                 "off_plan_restore_work": sum_costs(costs, now - wanted)[0],
-                "active_excess": over["active"] + over["stateful_active"] + over["subtopology_active"],
+                "planned_actives": len(active & planned_active),
                 "active_moves": count_active_moves(state, active),
+                "active_excess": over["active"] + over["stateful_active"] + over["subtopology_active"],
             },
         }, f"seed {seed}"
 

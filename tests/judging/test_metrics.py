@@ -67,7 +67,13 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
             "active_moves": 3,
             "standby_moves": 2,
         },
-        "rebalance": {"planned_copies": 3, "off_plan_restore_work": 40, "active_excess": 0, "active_moves": 2},
+        "rebalance": {
+            "planned_copies": 4,  # (0_0, a) too, as a standby by the plan
+            "off_plan_restore_work": 40,
+            "planned_actives": 2,
+            "active_moves": 2,
+            "active_excess": 0,
+        },
     }
 
 
@@ -79,14 +85,15 @@ def test_an_answer_without_plan_is_its_plan() -> None:
     }  # fmt: skip
     # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
     assert found["rebalance"] == {
-        "planned_copies": 5, "off_plan_restore_work": 0, "active_excess": (3 + 1 + 1) + 1 + 1, "active_moves": 0,
+        "planned_copies": 5, "off_plan_restore_work": 0, "planned_actives": 3, "active_moves": 0,
+        "active_excess": (3 + 1 + 1) + 1 + 1,
     }  # fmt: skip
 
 
-def test_a_planned_role_on_the_right_client_counts_but_another_role_does_not() -> None:
+def test_a_copy_on_the_right_client_counts_in_any_role_and_an_active_in_its_own() -> None:
     given = answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
     found = measure_goals(scaling_out(), given)["rebalance"]
-    assert (found["planned_copies"], found["off_plan_restore_work"]) == (1, 0)
+    assert (found["planned_copies"], found["planned_actives"], found["off_plan_restore_work"]) == (5, 1, 0)
 
 
 def test_sums_may_leave_int64() -> None:

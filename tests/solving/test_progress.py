@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
@@ -13,7 +14,9 @@ from optassign.assignor import assign
 from optassign.formats.assignment import PlannedAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
+from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
@@ -278,3 +281,22 @@ def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, 
     assert result.history[-1].measures.balanced, f"\n{result}"
     if assignor == "cp-sat":
         assert result.restored_offsets == result.lower_bound, f"\n{result}"
+
+
+@both
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart"])
+def test_no_task_moves_twice(shape: Shape, standbys: int, assignor: str) -> None:
+    """From its owner a task goes to its planned active, and nowhere else on the way."""
+    for seed in range(3):
+        state = generate(shape, 60, 6, standbys, warmups=4, threads=(1, 3) if seed % 2 else 1, seed=seed, memory=True)
+        moves: list[tuple[str, ...]] = []
+        for _ in range(40):
+            given = assign(state, assignor)
+            moves.append(tuple(find_moved_actives(state, Placement.of(state, given))))
+            if not asked(given):
+                break
+            state = make_restored_snapshot(state, given)
+        assert not asked(given), f"seed {seed}: {moves}"
+        twice = [task for task, times in Counter(task for step in moves for task in step).items() if times > 1]
+        assert twice == [], f"seed {seed}: {moves}"

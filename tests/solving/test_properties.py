@@ -28,7 +28,7 @@ ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1
 KINDS = {"stateless": (False, False), "unlogged": (True, False), "logged": (True, True)}
 GOALS = ("rack_traffic", "tag_spread", "load", "restore_work", "cold_copies", "cold_actives", "active_moves", "standby_moves")
-GREATEST = ("planned_copies", "tag_spread")
+GREATEST = ("planned_actives", "planned_copies", "tag_spread")
 SLOW = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 

@@ -12,6 +12,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
+from optassign.goals.registry import measure_goals
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, previous_assignment
 from optassign.measuring.ranks import Ranks
@@ -67,8 +68,12 @@ def test_a_third_pass_is_the_first_too(seed: int, assignor: str) -> None:
     for _ in range(4):
         first = assign(state, assignor)
         second_state = make_second_pass_snapshot(state, first)
-        third = assign(make_second_pass_snapshot(second_state, assign(second_state, assignor)), assignor)
-        assert (third.clients, third.plan) == (first.clients, first.plan)
+        third_state = make_second_pass_snapshot(second_state, assign(second_state, assignor))
+        third = assign(third_state, assignor)
+        assert third.clients == first.clients
+        # The tasks have other owners by now, so that another plan may be better (R11).
+        then, now = (tuple(measure_goals(third_state, given)["plan"].values()) for given in (first, third))
+        assert third.plan == first.plan or now < then, (then, now)
         state = make_restored_snapshot(state, first)
 
 

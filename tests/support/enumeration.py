@@ -197,17 +197,18 @@ class Tiny:
         ]
         return min(moves, default=None)
 
-    def rebalance_values(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int]:
-        """Goals (i) to (iv), the first negated so that all are least."""
-        planned = off = 0
+    def rebalance_values(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:
+        """Goals (i) to (v), the first and the third negated so that all are least."""
+        planned = off = led = 0
         for task, (active, standbys) in answer.items():
             p, s = plan[task]
-            planned += (active == p) + len(standbys & s)
+            planned += len({active, *standbys} & {p, *s})
             off += sum(cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank)
+            led += active == p
         excess = self.excess(answer)
-        return -planned, off, excess[0] + excess[1] + excess[3], self.active_moves(answer)
+        return -planned, off, -led, self.active_moves(answer), excess[0] + excess[1] + excess[3]
 
-    def best_rebalance(self, plan: Copies) -> tuple[int, int, int, int]:
+    def best_rebalance(self, plan: Copies) -> tuple[int, int, int, int, int]:
         return min(
             self.rebalance_values(answer, plan)
             for answer in self.all_of([self.first_placements_of(t) for t in self.state.tasks])

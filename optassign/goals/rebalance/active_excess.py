@@ -1,4 +1,4 @@
-"""Goal (iii), `active_excess`: how far this answer's actives are from their windows."""
+"""Goal (v), `active_excess`: how far this answer's actives are from their windows."""
 
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
@@ -8,4 +8,4 @@ def _measure(facts: Facts) -> int:
     return facts.excess["active"] + facts.excess["stateful_active"] + facts.excess["subtopology_active"]
 
 
-GOAL = Goal(name="active_excess", place=30, unit="e (e + 1) / 2 at distance e", measure=_measure, is_count=True)
+GOAL = Goal(name="active_excess", place=50, unit="e (e + 1) / 2 at distance e", measure=_measure, is_count=True)

@@ -1,0 +1,61 @@
+"""This rebalance in cases that can be followed by eye: who leads until the planned active may."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from judging import snapshot
+
+from optassign.formats.state import ApplicationState
+from optassign.models.flows.actives import find_least_excess_actives
+from optassign.models.greedy.plan import choose_greedy_actives
+from optassign.models.problem import make_placement
+from optassign.models.rebalance import ChooseActives, rebalance
+from optassign.models.windows import compute_windows
+from optassign.solving.arrays import to_arrays
+
+END = 1000
+IDS = ["0_0", "0_1", "0_2", "0_3"]
+both = pytest.mark.parametrize("choose", [find_least_excess_actives, choose_greedy_actives], ids=["flow", "greedy"])
+
+
+def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActives) -> list[tuple[str, str]]:
+    """(active, standbys) of each task on the way to a plan that wants every task active on one client, standby on others."""
+    clients = "".join(client.process_id for client in state.clients)
+    T, C = len(state.tasks), len(clients)
+    keys = [task * C + clients.index(client) for task in range(T) for client in standby]
+    plan = make_placement(np.full(T, clients.index(active)), np.array(keys, dtype=np.int64), C)
+    problem = to_arrays(state).problem
+    given = rebalance(problem, compute_windows(problem), plan, choose).answer
+    standbys = ["".join(clients[c] for c in given.standby_client[given.standby_task == task]) for task in range(T)]
+    return [(clients[client], theirs) for client, theirs in zip(given.active.tolist(), standbys, strict=True)]
+
+
+def group(lag: int, owner: bool = True) -> ApplicationState:
+    """Client o has all tasks, or had them and is caught up; so is s, their standby; x is so far behind."""
+    clients = {
+        "o": {"active" if owner else "standby": IDS, "lags": dict.fromkeys(IDS, -2 if owner else 0)},
+        "s": {"standby": IDS, "lags": dict.fromkeys(IDS, 0)},
+        "x": {"lags": dict.fromkeys(IDS, lag)},
+    }
+    return snapshot(dict.fromkeys(IDS, END), clients, num_standby_replicas=1)
+
+
+@both
+@pytest.mark.parametrize("planned_standby", ["o", "s"])
+def test_an_owner_keeps_its_tasks_until_the_planned_active_may_lead(planned_standby: str, choose: ChooseActives) -> None:
+    """Whether the plan wants the owner as a standby or not at all, and though s could take some of them."""
+    assert lead(group(lag=11), "x", planned_standby, choose) == [("o", "s")] * 4
+    assert lead(group(lag=10), "x", planned_standby, choose) == [("x", planned_standby)] * 4
+
+
+@both
+def test_a_planned_active_that_is_caught_up_leads_at_once(choose: ChooseActives) -> None:
+    assert lead(group(lag=11), "s", "x", choose) == [("s", "o")] * 4
+
+
+@both
+def test_tasks_of_nobody_are_led_by_whom_excess_chooses(choose: ChooseActives) -> None:
+    """All of them may be on o and s only, two on each."""
+    given = lead(group(lag=11, owner=False), "x", "o", choose)
+    assert sorted(given) == [("o", "s"), ("o", "s"), ("s", "o"), ("s", "o")]
