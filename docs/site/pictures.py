@@ -134,8 +134,8 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
             size=15,
             weight=600,
         ),
-        _key(LEFT - 40, 52, f"optassign (cp-sat): {ours.rebalances} rebalances", colours.ours, colours),
-        _key(LEFT + 232, 52, f"Kafka's default (high-availability): {theirs.rebalances} rebalances", colours.theirs, colours),
+        _key(LEFT - 40, 46, f"optassign (cp-sat): {_describe(ours)}", colours.ours, colours),
+        _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
         *_panel(
             0,
             "active tasks moved, in all",
@@ -162,6 +162,10 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
         ),
     ]
     return _svg(WIDTH, HEIGHT, parts)
+
+
+def _describe(played: Convergence) -> str:
+    return f"{played.rebalances} rebalances, {played.moved_more_than_once:,} tasks moved more than once"
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:
