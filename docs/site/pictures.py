@@ -26,8 +26,8 @@ TASKS, CLIENTS, STANDBYS, WARMUPS, SEED = 1_000, 100, 1, 20, 1
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
-WIDTH, HEIGHT = 880, 372
-LEFT, TOP, BOTTOM, PANEL, GAP = 58, 104, 318, 340, 96
+WIDTH, HEIGHT = 880, 386
+LEFT, TOP, BOTTOM, PANEL, GAP = 58, 118, 332, 340, 96
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
