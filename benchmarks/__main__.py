@@ -1,4 +1,4 @@
-"""`python -m optassign.benchmarks [STUDY …] [--write]`: the figures of docs/benchmarks.md."""
+"""`python -m optassign.benchmarks [STUDY …] [--write] [--quick]`: the figures of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from importlib import import_module
+from inspect import signature
 
 from optassign.benchmarks.tables import describe_machine, replace_table
 
@@ -14,6 +15,7 @@ STUDIES = {
     "second-passes": "second_passes",
     "convergence": "convergence",
     "rules": "rules",
+    "moves": "moves",
     "baselines": "baselines",
     "own-arrangement": "own_arrangement",
     "beside-kafka": "beside_kafka",
@@ -34,6 +36,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"{', '.join(STUDIES)}; all if none is named")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller snapshots, where a study has such a choice")
     arguments = parser.parse_args()
     for name in arguments.studies:
         if name not in STUDIES:
@@ -41,8 +44,10 @@ def main() -> int:
     failed = False
     for name in arguments.studies or STUDIES:
         machine, start = describe_machine(), time.perf_counter()
-        table, wrong = import_module(f"optassign.benchmarks.studies.{STUDIES[name]}").run()
-        text = f"`python -m optassign.benchmarks {name}`; {machine}\n\n{table}"
+        run = import_module(f"optassign.benchmarks.studies.{STUDIES[name]}").run
+        quick = arguments.quick and "quick" in signature(run).parameters
+        table, wrong = run(quick=True) if quick else run()
+        text = f"`python -m optassign.benchmarks {name}{' --quick' if quick else ''}`; {machine}\n\n{table}"
         if wrong:
             text += "\n\nNot as it should be:\n\n" + "\n".join(f"- {line}" for line in wrong)
         print(text, flush=True)

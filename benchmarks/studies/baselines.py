@@ -45,6 +45,8 @@ class Outcome:
     settled: bool
     rests: bool
     moves: int
+    moved_more_than_once: int
+    """Tasks."""
     restored: int
     bound: int | None
     spread: float
@@ -91,6 +93,7 @@ def play(spec: Spec, dropped: str, assignor: str) -> Outcome:
         settled=result.settled,
         rests=result.rests,
         moves=result.moved_active,
+        moved_more_than_once=result.moved_more_than_once,
         restored=result.restored_offsets,
         bound=result.lower_bound,
         spread=last.measures.spread["active"],
@@ -145,6 +148,7 @@ def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> st
         "balanced in the end",
         "rebalances, median (most)",
         "active moves, sum",
+        "tasks moved more than once, sum",
         "restored ÷ minimum, median (most)",
         "answers that break a rule",
         "seconds a call, median",
@@ -167,6 +171,7 @@ def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> st
                         f"{sum(o.excess == 0 for o in some)} of {len(some)}",
                         f"{statistics.median(rebalances):.0f} ({max(rebalances)})",
                         sum(o.moves for o in some),
+                        sum(o.moved_more_than_once for o in some),
                         f"{statistics.median(ratios):.2f} ({max(ratios):.2f})" if ratios else "–",
                         _describe_violations(some),
                         statistics.median(o.seconds for o in some),
@@ -182,6 +187,7 @@ def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> s
         "assignor",
         "rebalances",
         "moves",
+        "tasks moved more than once",
         "restored ÷ minimum",
         "spread",
         "excess",
@@ -200,6 +206,7 @@ def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> s
                 *key,
                 _join_cells(rebalances),
                 _join_cells([f"{o.moves:,}" for o in some]),
+                _join_cells([f"{o.moved_more_than_once:,}" for o in some]),
                 _join_cells(ratios),
                 _join_cells([f"{o.spread:.3g}" for o in some]),
                 _join_cells([f"{o.excess:,}" for o in some]),

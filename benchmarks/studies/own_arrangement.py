@@ -49,12 +49,23 @@ def run() -> tuple[str, list[str]]:
                             name,
                             f"{result.rebalances}{'' if result.settled else ' (not settled)'}",
                             result.moved_active,
+                            result.moved_more_than_once,
                             ratio,
                             sum(last.excess.values()),
                             statistics.median(step.seconds for step in result.history),
                         )
                     )
-    head = ("tasks × clients × standbys", "event", "assignor", "rebalances", "moves", "restored ÷ minimum", "excess", "seconds")
+    head = (
+        "tasks × clients × standbys",
+        "event",
+        "assignor",
+        "rebalances",
+        "moves",
+        "tasks moved more than once",
+        "restored ÷ minimum",
+        "excess",
+        "seconds",
+    )
     return to_markdown(head, rows), []
 
 

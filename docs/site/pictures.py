@@ -26,8 +26,8 @@ TASKS, CLIENTS, STANDBYS, WARMUPS, SEED = 1_000, 100, 1, 20, 1
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
-WIDTH, HEIGHT = 880, 372
-LEFT, TOP, BOTTOM, PANEL, GAP = 58, 104, 318, 340, 96
+WIDTH, HEIGHT = 880, 386
+LEFT, TOP, BOTTOM, PANEL, GAP = 58, 118, 332, 340, 96
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
@@ -134,8 +134,8 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
             size=15,
             weight=600,
         ),
-        _key(LEFT - 40, 52, f"optassign (cp-sat): {ours.rebalances} rebalances", colours.ours, colours),
-        _key(LEFT + 232, 52, f"Kafka's default (high-availability): {theirs.rebalances} rebalances", colours.theirs, colours),
+        _key(LEFT - 40, 46, f"optassign (cp-sat): {_describe(ours)}", colours.ours, colours),
+        _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
         *_panel(
             0,
             "active tasks moved, in all",
@@ -162,6 +162,10 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
         ),
     ]
     return _svg(WIDTH, HEIGHT, parts)
+
+
+def _describe(played: Convergence) -> str:
+    return f"{played.rebalances} rebalances, {played.moved_more_than_once:,} tasks moved more than once"
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:

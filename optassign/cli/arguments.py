@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "accept_integers",
+    "accept_numbers",
     "add_assignor",
     "add_command",
     "add_output",
@@ -42,7 +43,11 @@ def add_assignor(parser: ArgumentParser) -> None:
 def add_time_limit(parser: ArgumentParser) -> None:
     """Add --time-limit, seconds."""
     parser.add_argument(
-        "--time-limit", type=_parse_seconds, default=10.0, metavar="SECONDS", help="of solving, for each answer (default: 10)"
+        "--time-limit",
+        type=accept_numbers("seconds"),
+        default=10.0,
+        metavar="SECONDS",
+        help="of solving, for each answer (default: 10)",
     )
 
 
@@ -81,11 +86,14 @@ def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]
     return parse
 
 
-def _parse_seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds, 0 or more")
-    return value
+def accept_numbers(what: str) -> Callable[[str], float]:
+    """The type of an argument that is a number from 0, but finite. `what`: what the message of an error calls it."""
 
+    def parse(text: str) -> float:
+        value = float(text)
+        if not 0 <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"found {text}; allowed: {what}, 0 or more")
+        return value
 
-_parse_seconds.__name__ = "number"  # argparse puts it into its message: invalid number value
+    parse.__name__ = "number"  # argparse puts it into its message: invalid number value
+    return parse

@@ -29,6 +29,12 @@ class Played:
     rests: bool
     """Whether the assignor, asked once more, changed nothing."""
     moved_active: int
+    moved_logged: int
+    """Of these, moves of logged tasks."""
+    moved_more_than_once: int
+    """Tasks that moved in more than one rebalance."""
+    moves_repeated: int
+    """Moves beyond the first of each task."""
     restored_offsets: int
     violations: Mapping[str, int]
     """Rule -> how often it was broken, over all answers."""

@@ -5,7 +5,7 @@ traffic KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python 
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from optassign.formats.assignment import TaskAssignment
@@ -95,26 +95,50 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
 
 @dataclass(frozen=True, slots=True)
 class ConvergenceMeasures:
-    """Answers after one another, measured; begin with `ConvergenceMeasures()` and add each by `then`."""
+    """Answers after one another, measured (docs/rules.md, "Measures of a convergence").
+
+    Begin with `ConvergenceMeasures()`, and add each by `then`.
+    """
 
     rebalances: int = 0
     settled: bool = False
     """Whether the last answer asked for no follow-up."""
     violations: int = 0
     active_moves: int = 0
+    """Each is a pause of its task."""
+    active_moves_logged: int = 0
+    moves_by_task: Mapping[str, int] = field(default_factory=dict)
+    """Task that has moved -> in how many of the answers."""
     standby_moves: int = 0
     restored_offsets: int = 0
     task_seconds_without_caught_up_active: float = 0.0
     excess: Mapping[WindowName, int] = field(default_factory=lambda: dict.fromkeys(WINDOW_NAMES, 0))
     """Excess of each window, summed over the steps."""
 
+    @property
+    def moved_more_than_once(self) -> int:
+        """How many tasks moved in more than one of the answers."""
+        return sum(number > 1 for number in self.moves_by_task.values())
+
+    @property
+    def moves_repeated(self) -> int:
+        """Moves beyond the first of each task."""
+        return sum(self.moves_by_task.values()) - len(self.moves_by_task)
+
     def then(
-        self, step: Measures, *, followup: bool, restored_offsets: int | None = None, task_seconds: float = 0.0
+        self,
+        step: Measures,
+        *,
+        followup: bool,
+        moved: Iterable[str],
+        restored_offsets: int | None = None,
+        task_seconds: float = 0.0,
     ) -> "ConvergenceMeasures":
         """With one more rebalance.
 
-        restored_offsets: what was replayed until the next rebalance; None: everything this answer has to restore,
-        warm-ups included. task_seconds: until then, summed over the tasks, the time without a caught-up active.
+        moved: the tasks that `step.active_moves` counts. restored_offsets: what was replayed until the next rebalance; None:
+        everything this answer has to restore, warm-ups included. task_seconds: until then, summed over the tasks, the time
+        without a caught-up active.
         """
         restored = step.restore_work + step.warmup_work if restored_offsets is None else restored_offsets
         return replace(
@@ -123,6 +147,8 @@ class ConvergenceMeasures:
             settled=not followup,
             violations=self.violations + sum(step.violations.values()),
             active_moves=self.active_moves + step.active_moves,
+            active_moves_logged=self.active_moves_logged + step.active_moves_logged,
+            moves_by_task=Counter(self.moves_by_task) + Counter(moved),
             standby_moves=self.standby_moves + step.standby_moves,
             restored_offsets=self.restored_offsets + restored,
             task_seconds_without_caught_up_active=self.task_seconds_without_caught_up_active + task_seconds,

@@ -3,14 +3,17 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment, Waiting, restore_work_bound
 from optassign.formats.state import ApplicationState
+from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.metrics import ConvergenceMeasures, Measures, measure
+from optassign.measuring.placement import Placement
+from optassign.simulation.growth import Growth
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.utilities import validate_task_assignment
 
@@ -25,6 +28,10 @@ class PlayedRebalance:
     """One answer of a convergence, measured."""
 
     measures: Measures
+    moved: tuple[str, ...]
+    """The tasks that `measures.active_moves` counts."""
+    moves_repeated: int
+    """How many of them had moved before in this convergence."""
     followup: bool
     """Whether a follow-up rebalance was asked for."""
     waiting: tuple[Waiting, ...]
@@ -45,6 +52,7 @@ class PlayedRebalance:
             "seconds": round(self.seconds, 6),
             "balanced": self.measures.balanced,
             **asdict(self.measures),
+            "moves_repeated": self.moves_repeated,
             "waiting": [entry.model_dump() for entry in self.waiting],
         }
 
@@ -56,6 +64,13 @@ class Convergence:
     rebalances: int
     """Until no follow-up is asked for; the one that looks whether the group rests is not among them."""
     moved_active: int
+    """Each move is a pause of its task."""
+    moved_logged: int
+    """Of these, moves of logged tasks."""
+    moved_more_than_once: int
+    """Tasks that moved in more than one rebalance."""
+    moves_repeated: int
+    """Moves beyond the first of each task."""
     restored_offsets: int
     lower_bound: int | None
     """The least that any convergence from this snapshot restores, as the first answer proved it
@@ -83,6 +98,9 @@ class Convergence:
         return {
             "rebalances": self.rebalances,
             "moved_active": self.moved_active,
+            "moved_logged": self.moved_logged,
+            "moved_more_than_once": self.moved_more_than_once,
+            "moves_repeated": self.moves_repeated,
             "restored_offsets": self.restored_offsets,
             "lower_bound": self.lower_bound,
             "stable": self.stable,
@@ -95,8 +113,8 @@ class Convergence:
         """The whole history, one line a rebalance: for the message of a test that fails."""
         lines = [
             f"{n:4} followup={played.followup} waiting={len(played.waiting)} warmups={played.measures.warmups}"
-            f" moves={played.measures.active_moves} restored={played.restored_offsets} excess={dict(played.measures.excess)}"
-            f" violations={dict(played.measures.violations)}"
+            f" moves={played.measures.active_moves} repeated={played.moves_repeated} restored={played.restored_offsets}"
+            f" excess={dict(played.measures.excess)} violations={dict(played.measures.violations)}"
             for n, played in enumerate(self.history, start=1)
         ]
         end = f"settled={self.settled} rests={self.rests} restored={self.restored_offsets} bound={self.lower_bound}"
@@ -110,6 +128,8 @@ def converge(
     max_rebalances: int | None = None,
     keep_state: bool = False,
     memory: bool = True,
+    growth: float = 0.0,
+    seed: int = 0,
     time_limit: float = 10.0,
     on_rebalance: Callable[[int, PlayedRebalance], None] | None = None,
 ) -> Convergence:
@@ -117,10 +137,12 @@ def converge(
 
     max_rebalances: by default twice as many as warming up every copy there is would take, and some. keep_state: dropped state
     stays on its disk and grows old, instead of being deleted. memory: each snapshot remembers the answer before (without: not
-    even the first does). time_limit: seconds of solving for each answer, of an assignor given by name. on_rebalance: called
-    with each rebalance's number, from 1.
+    even the first does). growth: changelogs are written between rebalances, each by up to that share of what a copy restores
+    meanwhile (exactly: `optassign.simulation.growth.Growth`); the seed decides by how much. time_limit: seconds of solving for
+    each answer, of an assignor given by name. on_rebalance: called with each rebalance's number, from 1.
 
-    An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor or a limit below 1.
+    An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor, a limit below 1 or a
+    negative growth.
     """
     limit = _limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
@@ -128,36 +150,42 @@ def converge(
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     if not memory and state.remembered is not None:
         state = state.model_copy(update={"remembered": None})
+    grows = Growth(state, growth, seed) if growth else None
+    moved: set[str] = set()
     history: list[PlayedRebalance] = []
     lower_bound: int | None = None
     last_look: PlayedRebalance | None = None
     settled = rests = False
     while True:
-        answer, played = _play(chosen, state)
+        answer, played = _play(chosen, state, moved)
         history.append(played)
+        moved.update(played.moved)
         if len(history) == 1:
             lower_bound = restore_work_bound(answer)
         if on_rebalance is not None:
             on_rebalance(len(history), played)
         if any(rule in played.measures.violations for rule in _NO_SUCCESSOR):
             break
-        state = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory)
+        state = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory, growth=grows)
         if not played.followup:
             settled = not played.stalled
-            again, last_look = _play(chosen, state)
+            again, last_look = _play(chosen, state, moved)
             rests = not last_look.followup and _list_copies(again) == _list_copies(answer)
             break
         if len(history) == limit:
             break
     total, violations = ConvergenceMeasures(), Counter[str]()
     for played in history:
-        total = total.then(played.measures, followup=played.followup)
+        total = total.then(played.measures, followup=played.followup, moved=played.moved)
     judged = history if last_look is None else [*history, last_look]
     for played in judged:
         violations.update(played.measures.violations)
     return Convergence(
         rebalances=total.rebalances,
         moved_active=total.active_moves,
+        moved_logged=total.active_moves_logged,
+        moved_more_than_once=total.moved_more_than_once,
+        moves_repeated=total.moves_repeated,
         restored_offsets=total.restored_offsets,
         lower_bound=lower_bound,
         settled=settled,
@@ -176,7 +204,7 @@ def _limit_rebalances(state: ApplicationState) -> int:
     return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
 
 
-def _play(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignment, PlayedRebalance]:
+def _play(assignor: TaskAssignor, state: ApplicationState, moved_before: Set[str]) -> tuple[TaskAssignment, PlayedRebalance]:
     # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
     start = time.perf_counter()
     assignor.configure(state.configs)
@@ -184,8 +212,11 @@ def _play(assignor: TaskAssignor, state: ApplicationState) -> tuple[TaskAssignme
     seconds = answer.seconds_elsewhere or time.perf_counter() - start
     assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
     measures = measure(state, answer)
+    moved = tuple(find_moved_actives(state, Placement.of(state, answer)))
     return answer, PlayedRebalance(
         measures=measures,
+        moved=moved,
+        moves_repeated=sum(task in moved_before for task in moved),
         followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
         waiting=answer.report.waiting,
         stalled=answer.report.stalled,

@@ -8,15 +8,21 @@ from typing import Any
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
+from optassign.simulation.growth import Growth
 
 __all__ = ["make_restored_snapshot", "make_second_pass_snapshot"]
 
-_GROWTH = 50
+_AGEING = 50
 """Between two rebalances one part in so many of a changelog is written, which state that is only kept falls behind."""
 
 
 def make_restored_snapshot(
-    state: ApplicationState, assignment: TaskAssignment, *, keep_state: bool = False, memory: bool = True
+    state: ApplicationState,
+    assignment: TaskAssignment,
+    *,
+    keep_state: bool = False,
+    memory: bool = True,
+    growth: Growth | None = None,
 ) -> ApplicationState:
     """The snapshot once every assigned copy has been restored (KIP-441's probing rebalance).
 
@@ -24,17 +30,24 @@ def make_restored_snapshot(
     is deleted; with `keep_state` it stays, lagging by a fiftieth of its changelog more each time until the whole
     changelog is as near, and is listed in `previous_standby` too, as Kafka lists every directory; state of unknown lag is
     not kept. `remembered`: the answer, with `memory`, or else nothing.
+
+    With `growth` changelogs are written meanwhile: restored standbys and warm-ups are that little behind, and kept state falls
+    behind by what is written, too.
     """
     full = state.full_lags
+    written = dict.fromkeys(full, 0) if growth is None else growth.write(full)
     answers = assignment.by_process_id
     clients = []
     for client in state.clients:
         answer = answers.get(client.process_id, KafkaStreamsAssignment(process_id=client.process_id))
         copies = (*answer.standby, *answer.warmup)
         lags = dict.fromkeys((task for task in answer.active if task in full), RUNNING)
-        lags |= dict.fromkeys((task for task in copies if task in full), 0)
-        kept = _age_kept_state(client, lags, full) if keep_state else {}
+        restored = [task for task in copies if task in full]
+        lags |= dict.fromkeys(restored, 0) if growth is None else growth.draw_lags(restored, written)
+        kept = _age_kept_state(client, lags, full, written) if keep_state else {}
         clients.append(_move_client_on(client, answer.active, [*copies, *kept], lags | kept))
+    if growth is not None:
+        state = _grow_changelogs(state, {task: full[task] + written[task] for task in full})
     return _make_snapshot(state, clients, assignment if memory else None)
 
 
@@ -73,14 +86,16 @@ def _is_caught_up(lag: int, acceptable: int) -> bool:
     return lag != UNKNOWN_LAG and lag <= acceptable
 
 
-def _age_kept_state(client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int]) -> dict[str, int]:
+def _age_kept_state(
+    client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int], written: Mapping[str, int]
+) -> dict[str, int]:
     """Task -> new lag, of the tasks of which the client keeps state though it is not assigned them any more."""
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
-            lag = max(lag, 0) + full[task] // _GROWTH + 1
+            lag = max(lag, 0) + full[task] // _AGEING + 1
             if lag < full[task]:
-                kept[task] = lag
+                kept[task] = lag + written[task]
     return kept
 
 
@@ -106,11 +121,15 @@ def _share_among_consumers(before: Mapping[str, tuple[str, ...]], active: Iterab
 def _make_snapshot(
     state: ApplicationState, clients: Iterable[KafkaStreamsState], remembered: TaskAssignment | None
 ) -> ApplicationState:
-    tasks = state.tasks
-    if any(task.logged and task.changelog_end_offset is None for task in tasks):
+    if any(task.logged and task.changelog_end_offset is None for task in state.tasks):
         # Else changelogs would seem to shrink with the lags: where the end offset is missing, the greatest lag tells it.
-        full = state.full_lags
-        tasks = tuple(
-            task.model_copy(update={"changelog_end_offset": full[task.id]}) if task.logged else task for task in tasks
-        )
-    return state.model_copy(update={"tasks": tasks, "clients": tuple(clients), "remembered": remembered})
+        state = _grow_changelogs(state, state.full_lags)
+    return state.model_copy(update={"clients": tuple(clients), "remembered": remembered})
+
+
+def _grow_changelogs(state: ApplicationState, ends: Mapping[str, int]) -> ApplicationState:
+    """The snapshot with these end offsets of its changelogs. `ends`: logged task -> end."""
+    tasks = tuple(
+        task.model_copy(update={"changelog_end_offset": ends[task.id]}) if task.logged else task for task in state.tasks
+    )
+    return state.model_copy(update={"tasks": tasks})

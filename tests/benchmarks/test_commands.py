@@ -5,10 +5,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from optassign.benchmarks.__main__ import STUDIES
+from optassign.benchmarks.__main__ import STUDIES, main
 from optassign.benchmarks.answers import DIGESTS, list_cases
 from optassign.benchmarks.tables import DOCUMENT, describe_machine, replace_table, to_markdown
 
@@ -54,6 +55,29 @@ def test_a_table_takes_the_place_between_its_marks(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="no place marked 'b'"):
         replace_table("b", "", document)
+
+
+@pytest.mark.parametrize(
+    ("study", "asked", "printed"),
+    [
+        ("long", [], "long`; M\n\nwhole"),
+        ("long", ["--quick"], "long --quick`; M\n\nless"),
+        ("short", ["--quick"], "short`; M\n\nall"),
+    ],
+)
+def test_only_studies_with_a_smaller_run_are_run_smaller(
+    study: str, asked: list[str], printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_long(*, quick: bool = False) -> tuple[str, list[str]]:
+        return "less" if quick else "whole", []
+
+    for name, run in (("long", run_long), ("short", lambda: ("all", []))):
+        monkeypatch.setitem(STUDIES, name, name)
+        monkeypatch.setitem(sys.modules, f"optassign.benchmarks.studies.{name}", SimpleNamespace(run=run))
+    monkeypatch.setattr("optassign.benchmarks.__main__.describe_machine", lambda: "M")
+    monkeypatch.setattr(sys, "argv", ["benchmarks", study, *asked])
+    assert main() == 0
+    assert capsys.readouterr().out == f"`python -m optassign.benchmarks {printed}\n"
 
 
 @SOURCE

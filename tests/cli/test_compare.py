@@ -54,6 +54,8 @@ def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scal
         alone = converge(generate(shape="scale-out", tasks=30, clients=6, seed=4), name)
         played = found[name]["converge"]
         assert (played["rebalances"], played["moved_active"]) == (alone.rebalances, alone.moved_active)
+        counted = (played["moved_logged"], played["moved_more_than_once"], played["moves_repeated"])
+        assert counted == (alone.moved_logged, alone.moved_more_than_once, alone.moves_repeated)
         assert (played["restored_offsets"], played["settled"], played["rests"]) == (alone.restored_offsets, True, True)
     assert "converge" not in found["previous"]
 

@@ -1,9 +1,17 @@
 """`compare` and `converge`: assignors side by side, and one of them until the group rests."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
-from command_line import run_here
+from command_line import KeepingAssignor, run_here
+
+from optassign import assignor as assignors
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.reading import read_state
+from optassign.formats.state import ApplicationState
+from optassign.simulation.convergence import converge
 
 # compare
 
@@ -52,6 +60,42 @@ def test_converge_plays_until_the_group_rests(capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert "settled · rests" in out
     assert "offsets restored" in out
+    assert re.search(r"^\d+ moves? of active tasks, \d+ of logged ones; ", out, re.MULTILINE)
+    assert out.splitlines()[1].split()[:3] == ["#", "moved", "again"]
+
+
+def test_converge_lets_changelogs_grow(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    def play(*arguments: str) -> list[int]:
+        code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy", *arguments)
+        assert (code, err) == (0, "")
+        return [step["restored_offsets"] for step in json.loads(out)["history"]]
+
+    grown = converge(read_state(Path(scale_out)), "greedy", growth=0.5, seed=3)
+    assert play("--growth", "0.5", "--seed", "3") == [step.restored_offsets for step in grown.history]
+    assert play("--growth", "0.5", "--seed", "3") != play("--growth", "0.5") != play()
+
+
+@pytest.mark.parametrize(("arguments", "remembered"), [((), [False, True]), (("--without-memory",), [False, False])])
+def test_converge_forgets_where_it_is_told_to(
+    capsys: pytest.CaptureFixture[str], snapshot: str, arguments: tuple[str, ...], remembered: list[bool]
+) -> None:
+    seen: list[bool] = []
+
+    class Noting(KeepingAssignor):
+        def assign(self, state: ApplicationState) -> TaskAssignment:
+            seen.append(state.remembered is not None)
+            return super().assign(state)
+
+    assignors.register("noting", Noting)
+    run_here(capsys, "converge", snapshot, "--assignor", "noting", *arguments)
+    assert seen == remembered
+
+
+@pytest.mark.parametrize("share", ["-1", "inf", "nan", "much"])
+def test_converge_refuses_growth_that_is_no_share(capsys: pytest.CaptureFixture[str], scale_out: str, share: str) -> None:
+    code, _, err = run_here(capsys, "converge", scale_out, f"--growth={share}")
+    assert code == 2
+    assert "--growth" in err
 
 
 @pytest.mark.parametrize(

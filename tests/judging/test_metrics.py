@@ -198,13 +198,25 @@ def test_weighted_load_is_per_size_and_against_the_mean() -> None:
 def test_measures_over_time() -> None:
     step = measure(scaling_out(), FIRST)
     rest = measure(scaling_out(), answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""}))
-    once = ConvergenceMeasures().then(step, followup=True)
+    once = ConvergenceMeasures().then(step, followup=True, moved=["0_1", "1_0"])
     assert (once.rebalances, once.settled, once.violations) == (1, False, 2)
     assert once.restored_offsets == 140 + 100
-    twice = once.then(rest, followup=False, restored_offsets=7, task_seconds=1.5)
+    assert (once.moved_more_than_once, once.moves_repeated) == (0, 0)
+    twice = once.then(rest, followup=False, moved=[], restored_offsets=7, task_seconds=1.5)
     assert (twice.rebalances, twice.settled) == (2, True)
     assert (twice.active_moves, twice.standby_moves, twice.restored_offsets) == (2, 1, 247)
+    assert (twice.active_moves_logged, twice.moved_more_than_once, twice.moves_repeated) == (1, 0, 0)
     assert twice.task_seconds_without_caught_up_active == 1.5
     assert twice.excess == {
         "active": 5, "stateful_active": 1, "copies": 1, "subtopology_active": 1, "subtopology_copies": 1,
     }  # fmt: skip
+
+
+def test_moves_of_each_task_are_counted_over_all_answers() -> None:
+    step = measure(scaling_out(), FIRST)
+    played = ConvergenceMeasures()
+    for moved in (["0_1", "1_0"], ["0_0", "1_0"], ["1_0", "0_0"]):
+        played = played.then(step, followup=True, moved=moved)
+    assert played.moves_by_task == {"0_0": 2, "0_1": 1, "1_0": 3}
+    assert (played.active_moves, played.active_moves_logged) == (6, 3)
+    assert (played.moved_more_than_once, played.moves_repeated) == (2, 1 + 2)

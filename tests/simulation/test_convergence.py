@@ -15,6 +15,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, PlayedRebalance, converge
+from optassign.simulation.growth import Growth
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 
@@ -77,7 +78,7 @@ def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
     assignor = ScriptedAssignor(move_towards(TARGET))
     result = converge(START, assignor)
     assert (result.rebalances, result.settled, result.rests, result.stable) == (3, True, True, True), str(result)
-    assert result.moved_active == 2
+    assert (result.moved_active, result.moved_logged, result.moved_more_than_once, result.moves_repeated) == (2, 2, 0, 0)
     # 0_1 has the whole changelog to restore. 0_2's partial state is deleted meanwhile, so that it, too, takes all of it.
     assert result.restored_offsets == 600 + 700
     assert result.lower_bound == 900
@@ -167,12 +168,14 @@ def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
     result = converge(START, ScriptedAssignor(move_towards(TARGET)))
     found = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert list(found) == [
-        "rebalances", "moved_active", "restored_offsets", "lower_bound", "stable", "violations", "history", "final",
+        "rebalances", "moved_active", "moved_logged", "moved_more_than_once", "moves_repeated", "restored_offsets",
+        "lower_bound", "stable", "violations", "history", "final",
     ]  # fmt: skip
     assert len(found["history"]) == 3
     entry = found["history"][0]
     assert entry["waiting"][0] == {"task": "0_1", "process_id": "b", "role": "active", "lag": 600, "slot": False}
     assert entry["warmups"] == 1
+    assert entry["moves_repeated"] == 0
     assert set(entry["excess"]) == {"active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"}
     assert TaskAssignment.model_validate_json(json.dumps(found["final"])) == result.final
 
@@ -183,6 +186,44 @@ def test_each_step_is_heard_of() -> None:
         START, ScriptedAssignor(move_towards(TARGET)), on_rebalance=lambda number, step: heard.append((number, step))
     )
     assert heard == list(enumerate(result.history, start=1))
+
+
+# What is counted over all rebalances
+
+
+def play_script(state: ApplicationState, *script: Mapping[str, str]) -> Convergence:
+    """Each answer of the script in turn; the last once more, to see whether the group rests."""
+    answers = iter([answer(given) for given in (*script, script[-1])])
+    return converge(state, ScriptedAssignor(lambda _: next(answers)))
+
+
+def test_a_task_that_moves_again_counts_once_more_but_as_one_task() -> None:
+    tasks = {"0_0": 500, "1_0": "stateless", "1_1": "stateless", "1_2": "stateless"}
+    state = snapshot(tasks, {"a": {"active": "0_0 1_0 1_1 1_2", "lags": {"0_0": -2}}, "b": {}, "c": {}})
+    played = play_script(
+        state,
+        {"a": "1_1 1_2 !", "b": "0_0 1_0", "c": ""},
+        {"a": "0_0 1_1 !", "b": "1_2", "c": "1_0"},
+        {"a": "0_0 1_1 1_0", "b": "1_2", "c": ""},
+    )
+    assert [step.moved for step in played.history] == [("0_0", "1_0"), ("0_0", "1_0", "1_2"), ("1_0",)]
+    assert [step.moves_repeated for step in played.history] == [0, 2, 1]
+    assert (played.moved_active, played.moved_logged) == (6, 2)
+    assert (played.moved_more_than_once, played.moves_repeated) == (2, 1 + 2)
+
+
+def test_a_task_without_owner_moves_only_where_it_goes_on_from_its_start() -> None:
+    state = snapshot({"1_0": "stateless", "1_1": "stateless"}, {"a": {}, "b": {}})
+    played = play_script(state, {"a": "1_0 1_1 !", "b": ""}, {"a": "1_0", "b": "1_1"})
+    assert [step.moved for step in played.history] == [(), ("1_1",)]
+    assert (played.moved_active, played.moved_more_than_once, played.moves_repeated) == (1, 0, 0)
+
+
+def test_what_the_last_look_moves_is_not_counted() -> None:
+    state = snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}})
+    answers = iter([answer({"a": "", "b": "1_0"}), answer({"a": "1_0", "b": ""})])
+    played = converge(state, ScriptedAssignor(lambda _: next(answers)))
+    assert (played.rests, played.moved_active, played.moved_more_than_once) == (False, 1, 0)
 
 
 # What comes after an answer
@@ -235,6 +276,74 @@ def test_consumers_keep_what_they_can() -> None:
     after = make_restored_snapshot(state, answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
     assert after.kafka_streams_states["a"].consumers == {"c1": ("1_2",), "c2": ("1_1",)}
     assert after.kafka_streams_states["b"].consumers == {}
+
+
+GROWING = snapshot(
+    {"0_0": 1_000, "0_1": 3_000, "0_2": None, "1_0": "stateless"},
+    {"a": {"active": "0_0 0_1 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": 2_000}}, "b": {"0_0": 100}},
+    acceptable_recovery_lag=250,
+)
+"""The whole changelogs are 1,000, 3,000 and 2,001; their mean is 2,000⅓."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_changelogs_grow_alike_in_every_step_and_standbys_are_a_little_behind(seed: int) -> None:
+    growth, given, ends, behind = Growth(GROWING, 0.5, seed), answer({"a": "0_0 1_0 | 0_1 | 0_2", "b": "0_1 0_2"}), [], []
+    state = GROWING
+    for _ in range(3):
+        state = make_restored_snapshot(state, given, growth=growth)
+        ends.append(state.full_lags)
+        assert state.all_tasks["1_0"].changelog_end_offset is None
+        assert state.kafka_streams_states["b"].lags == {"0_1": RUNNING, "0_2": RUNNING}
+        behind.append({task: lag for task, lag in state.kafka_streams_states["a"].lags.items() if lag != RUNNING})
+    grown = {task: ends[0][task] - end for task, end in GROWING.full_lags.items()}
+    assert all(0 <= more <= 1_000 for more in grown.values()), f"{seed=}: {grown}"
+    assert ends[2] == {task: end + 3 * grown[task] for task, end in GROWING.full_lags.items()}
+    for lags in behind:
+        assert set(lags) == {"0_1", "0_2"}
+        assert all(0 <= lag <= min(grown[task], 250) for task, lag in lags.items()), f"{seed=}: {grown} {behind}"
+    again = make_restored_snapshot(GROWING, given, growth=Growth(GROWING, 0.5, seed))
+    assert again.full_lags == ends[0]
+
+
+def test_growth_and_lags_take_every_value_they_may() -> None:
+    grown, behind = set(), set()
+    for seed in range(2_000):
+        growth = Growth(GROWING, 0.005, seed)  # 0 to 10 offsets
+        state = make_restored_snapshot(GROWING, answer({"a": "0_0 1_0 | 0_1", "b": "0_1 0_2"}), growth=growth)
+        more = state.full_lags["0_1"] - 3_000
+        grown.add(more)
+        behind.add((more, state.kafka_streams_states["a"].lags["0_1"]))
+    assert grown == set(range(11))
+    assert {lag for more, lag in behind if more == 10} == set(range(11))
+
+
+def test_kept_state_falls_behind_by_what_is_written_too() -> None:
+    growth = Growth(GROWING, 0.5, 1)
+    after = make_restored_snapshot(GROWING, answer({"a": "0_0 0_1 1_0", "b": "0_2"}), keep_state=True, growth=growth)
+    written = after.full_lags["0_0"] - 1_000
+    assert written > 0
+    assert after.kafka_streams_states["b"].lags == {"0_0": 100 + 1_000 // 50 + 1 + written, "0_2": RUNNING}
+
+
+def test_no_changelog_grows_beyond_what_its_format_holds() -> None:
+    most = 2**63 - 1
+    state = snapshot({"0_0": most - 5, "0_1": 7}, {"a": {"active": "0_0 0_1"}, "b": {}})
+    after = make_restored_snapshot(state, answer({"a": "0_0", "b": "0_1"}), growth=Growth(state, 1.0, 3))
+    assert after.full_lags["0_0"] == most
+    assert 7 <= after.full_lags["0_1"] <= most
+
+
+def test_growth_is_played_by_its_seed() -> None:
+    def play(**how: float) -> list[int]:
+        return [step.restored_offsets for step in converge(START, ScriptedAssignor(move_towards(TARGET)), **how).history]  # type: ignore[arg-type]
+
+    assert play() == play(growth=0.0, seed=5) == [600, 700, 0]
+    assert play(growth=0.1, seed=5) == play(growth=0.1, seed=5)
+    assert len({tuple(play(growth=0.1, seed=seed)) for seed in range(5)}) > 1
+    for share in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="growth: found"):
+            play(growth=share)
 
 
 MOVING = snapshot(
@@ -292,3 +401,12 @@ def test_groups_settle_and_rest(spec: Spec, assignor: str) -> None:
     assert result.violations == {}, f"{spec}\n{result}"
     if result.lower_bound is not None:
         assert result.restored_offsets >= result.lower_bound, f"{spec}\n{result}"
+
+
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "without"])
+@pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
+@pytest.mark.parametrize("spec", SOME[::2], ids=lambda spec: spec.name)
+def test_groups_settle_and_rest_while_changelogs_grow(spec: Spec, assignor: str, memory: bool) -> None:
+    result = converge(spec.generate(), assignor, growth=0.02, seed=spec.seed, memory=memory)
+    assert result.stable, f"{spec}\n{result}"
+    assert result.violations == {}, f"{spec}\n{result}"

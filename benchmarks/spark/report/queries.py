@@ -65,6 +65,14 @@ SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converge
 FROM {results} WHERE rebalances IS NOT NULL
 GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
 
+_PAUSES = """
+SELECT shape, tasks, clients, assignor, count(*) AS instances, avg(converged_active_moves) AS `active moves, mean`,
+  avg(converged_active_moves_logged) AS `of them logged`,
+  avg(converged_moved_more_than_once) AS `tasks moved more than once, mean`, max(converged_moved_more_than_once) AS most,
+  try_divide(sum(converged_moves_repeated), sum(converged_active_moves)) AS `share of moves beyond the first`
+FROM {results} WHERE rebalances IS NOT NULL
+GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
+
 _SECONDS = """
 SELECT assignor, tasks, clients, count(*) AS answers, min(seconds) AS least, percentile(seconds, 0.5) AS median,
   percentile(seconds, 0.9) AS `9 of 10`, max(seconds) AS most
@@ -143,6 +151,12 @@ SWEEP = (
         optional=True,
     ),
     Query(
+        "Pauses until the group rests",
+        "Each move of an active task pauses it. Over all rebalances; *beyond the first*: of each task in a convergence.",
+        _PAUSES,
+        optional=True,
+    ),
+    Query(
         "Won and lost against cp-sat",
         "Instances where the whole convergence restored less than cp-sat's, the same or more. Not comparable: one of the two"
         " did not come to rest in balance.",
@@ -218,7 +232,8 @@ first AS (SELECT application, episode, path FROM steps WHERE begins)
 SELECT c.application, c.assignor, count(*) AS episodes, count_if(c.converged) AS rest,
   sum(t.rebalances) AS `rebalances then`, sum(c.rebalances) AS `rebalances now`,
   sum(t.restored) AS `restored then`, sum(c.converged_restored) AS `restored now`,
-  sum(t.moves) AS `moves then`, sum(c.converged_active_moves + c.converged_standby_moves) AS `moves now`
+  sum(t.moves) AS `moves then`, sum(c.converged_active_moves + c.converged_standby_moves) AS `moves now`,
+  sum(c.converged_moved_more_than_once) AS `actives moved more than once now`
 FROM {{convergences}} AS c
 JOIN first AS f ON c.path = f.path
 JOIN then AS t ON t.application = f.application AND t.episode = f.episode

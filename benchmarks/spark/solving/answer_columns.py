@@ -56,7 +56,10 @@ def convergence_columns(played: Convergence) -> dict[str, Any]:
     return {
         "converged": played.stable,
         "rebalances": played.rebalances,
-        "converged_active_moves": played.measures.active_moves,
+        "converged_active_moves": played.moved_active,
+        "converged_active_moves_logged": played.moved_logged,
+        "converged_moved_more_than_once": played.moved_more_than_once,
+        "converged_moves_repeated": played.moves_repeated,
         "converged_standby_moves": played.measures.standby_moves,
         "converged_restored": played.restored_offsets,
         "converged_violations": sum(played.violations.values()),

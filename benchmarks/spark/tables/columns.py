@@ -89,7 +89,10 @@ _MEASURES = (
 _CONVERGENCE = (
     Column("converged", TRUTH, "", "played on, it settled and rests; null: not played, or cut short"),
     Column("rebalances", WHOLE, "rebalances", "until no follow-up was asked for"),
-    Column("converged_active_moves", WHOLE, "tasks", "active moves, all rebalances"),
+    Column("converged_active_moves", WHOLE, "tasks", "active moves, all rebalances; each is a pause of its task"),
+    Column("converged_active_moves_logged", WHOLE, "tasks", "of these, those with a changelog"),
+    Column("converged_moved_more_than_once", WHOLE, "tasks", "that moved in more than one rebalance"),
+    Column("converged_moves_repeated", WHOLE, "tasks", "active moves beyond the first of each task"),
     Column("converged_standby_moves", WHOLE, "copies", "standby moves, all rebalances"),
     Column("converged_restored", WHOLE, "offsets", "replayed, all rebalances, warm-ups included"),
     Column("converged_violations", WHOLE, "", "rules broken, all rebalances"),

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_assignor, add_output, add_play, add_snapshot
+from optassign.cli.arguments import accept_numbers, add_assignor, add_output, add_play, add_snapshot
 from optassign.cli.common import check_assignor, describe_size, load_snapshot, write_result
 from optassign.cli.errors import BROKEN, DONE
 
@@ -21,6 +21,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_snapshot(parser)
     add_assignor(parser)
     add_play(parser)
+    parser.add_argument(
+        "--growth",
+        type=accept_numbers("a share of what a copy restores meanwhile"),
+        default=0.0,
+        metavar="SHARE",
+        help="each changelog grows between rebalances, by up to this share of what a copy restores meanwhile (default: 0)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="by how much each grows (default: 0)")
+    parser.add_argument(
+        "--without-memory",
+        action="store_true",
+        help="no snapshot remembers the answer before it (default: all but the first do)",
+    )
     add_output(parser)
 
 
@@ -42,6 +55,9 @@ def run(arguments: Namespace) -> int:
             arguments.assignor,
             max_rebalances=arguments.max_rebalances,
             keep_state=arguments.keep_state,
+            memory=not arguments.without_memory,
+            growth=arguments.growth,
+            seed=arguments.seed,
             time_limit=arguments.time_limit,
             on_rebalance=show_rebalance,
         )

@@ -132,6 +132,9 @@ def _list_played_rows(columns: Sequence[Column], bound: int | None) -> Iterator[
     yield make_row("  rests", lambda p: ("yes", False) if p.rests else ("no", True))
     yield make_row("  balanced in the end", lambda p: ("yes", False) if p.balanced else ("no", True))
     yield make_row("  active tasks moved", lambda p: (f"{p.moved_active:,}", False))
+    yield make_row("    of them logged", lambda p: (f"{p.moved_logged:,}", False))
+    yield make_row("    moves beyond a task's first", lambda p: (f"{p.moves_repeated:,}", False))
+    yield make_row("  tasks moved more than once", lambda p: (f"{p.moved_more_than_once:,}", False))
     yield make_row("  restored, offsets", lambda p: (f"{p.restored_offsets:,}", False))
     if bound is not None:
         ratios = [_format_ratio(c, c.played.restored_offsets, bound) if c.played else "" for c in columns]

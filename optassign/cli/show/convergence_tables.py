@@ -22,7 +22,16 @@ def render_convergence(result: Convergence, assignor: str, width: int) -> Iterat
     yield make_headline(f"{assignor}: {pluralize(result.rebalances, 'rebalance')}", *verdicts)
     wide = width >= NARROW
     table = make_table()
-    for name in ("#", "moved", "restored", "warm-ups", "waits for", "excess", *(("of actives", "seconds") if wide else ())):
+    for name in (
+        "#",
+        "moved",
+        "again",
+        "restored",
+        "warm-ups",
+        "waits for",
+        "excess",
+        *(("of actives", "seconds") if wide else ()),
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     for number, played in enumerate(result.history, start=1):
         if MOST_ROWS // 2 < number <= len(result.history) - MOST_ROWS // 2:
@@ -31,7 +40,7 @@ def render_convergence(result: Convergence, assignor: str, width: int) -> Iterat
         else:
             table.add_row(*_list_cells(number, played, wide))
     yield table
-    yield Text(f"{pluralize(result.moved_active, 'active task')} moved")
+    yield Text(_describe_moves(result))
     against = ""
     if result.lower_bound is not None:
         ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
@@ -40,12 +49,21 @@ def render_convergence(result: Convergence, assignor: str, width: int) -> Iterat
     yield from (Text(line) for line in waiting_to_lines(result.history[-1].waiting))
 
 
+def _describe_moves(result: Convergence) -> str:
+    moves = f"{pluralize(result.moved_active, 'move')} of active tasks, {result.moved_logged:,} of logged ones"
+    if not result.moves_repeated:
+        return f"{moves}; no task more than once"
+    repeated = f"{pluralize(result.moves_repeated, 'move')} beyond the first"
+    return f"{moves}; {pluralize(result.moved_more_than_once, 'task')} more than once ({repeated})"
+
+
 def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | Text]:
     excess = played.measures.excess
     of_actives = excess["active"] + excess["stateful_active"] + excess["subtopology_active"]
     cells: list[str | Text] = [
         mark_wrong(f"{number}", bool(played.measures.violations)),
         f"{played.measures.active_moves:,}",
+        f"{played.moves_repeated:,}",
         f"{played.restored_offsets:,}",
         f"{played.measures.warmups:,}",
         "stalled" if played.stalled else f"{len(played.waiting):,}" if played.followup else "–",
