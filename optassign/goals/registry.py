@@ -25,10 +25,15 @@ def find_rebalance_goals() -> Mapping[str, Goal]:
 
 
 def measure_goals(state: ApplicationState, answer: TaskAssignment) -> dict[str, dict[str, Value]]:
-    """Stage (`plan`, `rebalance`) → goal → its value of an answer, without goals (a). An answer without a plan is its own."""
+    """Stage (`plan`, `rebalance`) → goal → its value of an answer, for the default order without goals (a).
+
+    An answer without a plan is its own.
+    """
     facts = Facts(state, answer)
     return {
-        stage: measure_stage(facts, {name: goal for name, goal in goals.items() if not goal.is_configured})
+        stage: measure_stage(
+            facts, {name: goal for name, goal in goals.items() if goal.in_default_order and not goal.is_configured}
+        )
         for stage, goals in (("plan", find_plan_goals()), ("rebalance", find_rebalance_goals()))
     }
 

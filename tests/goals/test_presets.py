@@ -51,9 +51,9 @@ def plans(tiny: Tiny) -> list[Copies]:
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [
-    ("active_moves", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
-    ("standby_moves", "cold_actives", "active_moves", "restore_work", "cold_copies"),
-    ("cold_copies", "active_moves"),
+    ("pauses", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
+    ("standby_moves", "cold_actives", "pauses", "restore_work", "cold_copies"),
+    ("cold_copies", "pauses"),
     ("cold_actives", "restore_work"),
 ]
 

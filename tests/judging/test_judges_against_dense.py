@@ -91,7 +91,7 @@ def test_measures_and_goals(seeds: range) -> None:
                 "restore_work": sum_costs(costs, now | wanted)[0],
                 "cold_copies": sum_costs(costs, now | wanted)[1],
                 "cold_actives": sum_costs(costs, planned_active)[1],
-                "active_moves": count_active_moves(state, planned_active),
+                "pauses": count_active_moves(state, planned_active) + count_cold_starts(state, costs, planned_active),
                 "standby_moves": count_standby_moves(state, planned_standby),
             },
             "rebalance": {
@@ -179,6 +179,12 @@ def count_active_moves(state: ApplicationState, active: dense.Copies) -> int:
         now = {client for of, client in active if of == task.id}
         moves += bool(owners and now and not owners & now)
     return moves
+
+
+def count_cold_starts(state: ApplicationState, costs: dict[tuple[str, str], int], active: dense.Copies) -> int:
+    """Tasks that nobody owns, on clients that are not caught up."""
+    owned = {task for client in state.clients for task in client.previous_active}
+    return sum(copy in costs and copy[0] not in owned for copy in active)
 
 
 def count_standby_moves(state: ApplicationState, standby: dense.Copies) -> int:

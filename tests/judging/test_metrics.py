@@ -64,7 +64,7 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
             "restore_work": 240,
             "cold_copies": 3,
             "cold_actives": 1,
-            "active_moves": 3,
+            "pauses": 3,
             "standby_moves": 2,
         },
         "rebalance": {
@@ -81,7 +81,7 @@ def test_an_answer_without_plan_is_its_plan() -> None:
     given = answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
     found = measure_goals(scaling_out(), given)
     assert found["plan"] == {
-        "restore_work": 40, "cold_copies": 1, "cold_actives": 0, "active_moves": 0, "standby_moves": 0,
+        "restore_work": 40, "cold_copies": 1, "cold_actives": 0, "pauses": 0, "standby_moves": 0,
     }  # fmt: skip
     # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
     assert found["rebalance"] == {

@@ -59,8 +59,8 @@ def test_a_flows_bound_of_moves_holds_beside_its_own_cold_actives_only() -> None
     given = assign(state)
     values = {goal.name: goal.value for goal in given.report.goals if goal.stage == "plan"}
     bounds = bounds_of(given, "plan")
-    assert (values["cold_actives"], values["active_moves"]) == (1, 8)
-    assert bounds["active_moves"] in (None, 8)
+    assert (values["cold_actives"], values["pauses"]) == (1, 8)
+    assert bounds["pauses"] in (None, 8)
 
 
 def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:

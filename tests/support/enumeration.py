@@ -155,6 +155,12 @@ class Tiny:
             moves += bool(owners) and active not in owners
         return moves
 
+    def pauses(self, plan: Copies) -> int:
+        """Goal (e): owned tasks that move, and tasks without owner that are cold where they are to be active."""
+        owned = {task for client in self.state.clients for task in client.previous_active}
+        cold = sum(self.table[task, active][0] > 0 for task, (active, _) in plan.items() if task not in owned)
+        return self.active_moves(plan) + cold
+
     def standby_moves(self, copies: Copies) -> int:
         moves = 0
         for task, (_, standbys) in copies.items():
@@ -178,7 +184,7 @@ class Tiny:
             work += best[0]
             cold += best[1]
             cold_actives += task.logged and self.table[task.id, active][0] > 0
-        return work, cold, cold_actives, self.active_moves(plan), self.standby_moves(plan)
+        return work, cold, cold_actives, self.pauses(plan), self.standby_moves(plan)
 
     def best_plan(self) -> tuple[int, int, int, int, int] | None:
         values = [
