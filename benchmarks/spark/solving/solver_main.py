@@ -101,7 +101,8 @@ def _ask_assignor(name: str, job: Job, state: ApplicationState, say: Callable[[M
 
 def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
     """Run `work` under the limit of memory, and report its error, if it raises one."""
-    limit = 0 if traits(name).needs_jdk else job.limits.memory_limit
+    # Under the name of what was recorded no assignor is asked.
+    limit = 0 if name != RECORDED and traits(name).needs_jdk else job.limits.memory_limit
     try:
         with _LimitedMemory(limit):
             work()
