@@ -62,7 +62,7 @@ class Outcome:
     """What came of a job."""
 
     planned: int | None
-    """Goal (e), `active_moves`, of the first answer; None: it reports none."""
+    """Goal (e), `pauses`, of the first plan, or the moves of a first answer that is its own plan; None: it reports none."""
     least: int | None
     """Its bound."""
     moves: int
@@ -133,7 +133,7 @@ def play(job: Job) -> Outcome | None:
 def _find_planned_moves(answer: TaskAssignment) -> tuple[int | None, int | None]:
     """Goal (e) of the plan, or of an answer that is its own plan: its value and its bound, each None where not reported."""
     for goal in answer.report.goals:
-        if goal.name == "active_moves" and goal.stage in ("plan", "now"):
+        if (goal.stage, goal.name) in {("plan", "pauses"), ("now", "active_moves")}:
             return int(goal.value), None if goal.bound is None else math.ceil(goal.bound - 1e-9)
     return None, None
 

@@ -73,6 +73,17 @@ class FaceProgram:
             cost[self.f[: len(self.p)]] -= each.pools[self.face.pooled]
         return cost
 
+    def price_tie(self) -> IntArray:
+        """(variables,) least where clients keep their smallest tasks, as actives first, and give away their greatest."""
+        problem, T = self.face.problem, self.face.problem.T
+        held = problem.col_owner | problem.col_standby
+        cost = np.zeros(len(self.matrix.low), dtype=np.int64)
+        task = problem.col_task[self.a_column]
+        cost[self.a] = np.where(held[self.a_column], (T + 1) * (task - T), 0)
+        task = problem.col_task[self.face.column]
+        cost[self.y] = np.where(held[self.face.column], task - T, 0)
+        return cost
+
     def encode(self, plan: Placement) -> IntArray | None:
         """(variables,) the values that are this plan; None where it is not on the face, or outside the windows."""
         face, problem, matrix = self.face, self.face.problem, self.matrix

@@ -30,6 +30,8 @@ _GREATEST_WEIGHT = 10_000_000
 """Of a goal over the one after it, in one cost: more would be lost in the solver's tolerance."""
 _SAME = 1e-3
 """Costs are whole, so a value so near to a whole number is that number."""
+_MOST_TIED = 10_000
+"""Columns up to which the last tie is worth a program of its own: in larger groups nobody looks for the least id."""
 _MOST_ROUNDS = 4
 """How often a face is looked at again after pools that could not be dealt were written out as columns."""
 _MOST_WHOLE = 30_000
@@ -44,6 +46,8 @@ class Improved:
     """None where the windows of the actives leave no plan on the face, or no whole one was found."""
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → what no plan on the face costs less than, given that the goals before it are at their bounds."""
+    ties_broken: bool = False
+    """Of all plans that are equal in the goals, it is the one in which clients keep their smallest tasks."""
     stuck: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Tasks of the subtopologies whose pooled copies could not be dealt: with all their pairs as columns they can."""
 
@@ -65,8 +69,15 @@ def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalMode
         if proven:
             bounds.update(group.split_bound(step.bound, solved))
         proven = proven and step.is_reached
+    tie = program.price_tie()
+    step = _minimise(faces[-1], tie, used) if len(face.column) <= _MOST_TIED else None
+    ties_broken = step is not None and bool(is_whole(step.solved.values).all())
+    if step is not None and ties_broken:
+        solved = step.solved
     values = _find_whole(faces, [group.cost for group in groups], solved)
-    return Improved(None, bounds) if values is None else replace(_read_plan(program, values), bounds=bounds)
+    if values is None:
+        return Improved(None, bounds)
+    return replace(_read_plan(program, values), bounds=bounds, ties_broken=ties_broken)
 
 
 @dataclass(frozen=True, eq=False)

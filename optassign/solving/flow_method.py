@@ -87,7 +87,9 @@ class FlowMethod(Method):
         if found.copies_face is None or self.deadline.left < _expect_seconds(found.copies_face):
             return found
         improved = improve_plan(case.target, found.copies_face, FLOW_ORDER[2:], found.placement)
-        plans = [plan for plan in (found.placement, improved.placement) if plan is not None]
+        # Of equals the first: the program has broken the last tie, if the face is small.
+        in_order = (improved.placement, found.placement) if improved.ties_broken else (found.placement, improved.placement)
+        plans = [plan for plan in in_order if plan is not None]
         if not plans:
             return found
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))

@@ -15,6 +15,7 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.goals.plan.active_moves import count_active_moves
 from optassign.goals.plan.load import weigh_load
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
@@ -170,8 +171,9 @@ def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str,
         "load": round(weigh_load(state, plan), 6),
     }
     found: dict[tuple[str, str], float | None] = {}
+    in_plan = {**values["plan"], **configured, "active_moves": count_active_moves(state, plan)}
     for stage in ("plan", "now"):
-        found |= {(stage, name): value for name, value in {**values["plan"], **configured}.items()}
+        found |= {(stage, name): value for name, value in in_plan.items()}
     return found | {("rebalance", name): value for name, value in values["rebalance"].items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -84,8 +85,8 @@ def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
 
 
 def run_process(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own."""
-    return subprocess.run(
+    """A command in a process of its own. What it says of its progress, after a second on a busy machine, is left out."""
+    result = subprocess.run(
         [sys.executable, "-m", "optassign.cli", *arguments],
         input=stdin,
         capture_output=True,
@@ -94,6 +95,8 @@ def run_process(*arguments: str, stdin: str = "", **environment: str) -> subproc
         env={**os.environ, **environment},
         check=False,
     )
+    result.stderr = re.sub(r"^optassign: .* \(\d+ s\)\n", "", result.stderr, flags=re.MULTILINE)
+    return result
 
 
 def run_in_terminal(*arguments: str) -> tuple[int, str]:
