@@ -2,7 +2,6 @@ package io.github.optassign.planner;
 
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
-import java.util.stream.LongStream;
 
 /**
  * Plans the actives, balanced per client and subtopology in proportion to threads, by few moves of little state.
@@ -12,7 +11,6 @@ import java.util.stream.LongStream;
  * <ol>
  *   <li>{@link #keepOwners} leaves tasks with owners that are among the most caught up clients.
  *   <li>{@link #assignOthers} gives the other tasks to the least loaded of their most caught up clients.
- *   <li>{@link #takeOverRestored} lets restored standbys take over where that improves the balance.
  *   <li>{@link #balance} moves as few tasks as it takes to reach the {@link Quotas}, the cheapest first.
  * </ol>
  */
@@ -46,7 +44,6 @@ final class ActivePlanner {
         ActivePlanner planner = new ActivePlanner(snapshot, ranks, previous);
         planner.keepOwners();
         planner.assignOthers();
-        planner.takeOverRestored();
         planner.balance();
         return planner.active;
     }
@@ -102,28 +99,6 @@ final class ActivePlanner {
     /** Compares loads per thread as they would be with one more task. */
     private int compareLoad(long[] load, int a, int b) {
         return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
-    }
-
-    /**
-     * Lets restored standbys take over. Where nothing is remembered, this makes the next plan agree with the last one;
-     * otherwise the group could warm up one copy now and another one next time.
-     */
-    private void takeOverRestored() {
-        int[] threads = snapshot.threads();
-        Windows all = Windows.of(active.length, 1, threads);
-        Windows[] ofSubtopology = new Windows[count.length];
-        for (int g = 0; g < count.length; g++) {
-            ofSubtopology[g] = Windows.of(LongStream.of(count[g]).sum(), 1, threads);
-        }
-        for (int t = 0; t < active.length; t++) {
-            int g = snapshot.subtopology(t);
-            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
-                boolean isRestored = c != active[t] && snapshot.wasStandby(t, c) && ranks.rank(t, c) == 0;
-                if (isRestored && ofSubtopology[g].gain(count[g], active[t], c) + all.gain(total, active[t], c) > 0) {
-                    move(t, c);
-                }
-            }
-        }
     }
 
     private void balance() {

@@ -11,8 +11,8 @@ import java.util.List;
  *
  * <p>While an arc is out of its bounds, one unit is sent round a cycle that contains it and takes no arc further out of
  * its bounds. If any flow keeps all bounds, such a cycle exists, so this ends with all of them kept. Of such cycles it
- * takes one that changes the fewest arcs that are within their bounds: mending another arc on the way costs nothing.
- * Ties are broken by the order of arcs.
+ * takes one that changes the fewest arcs that are within their bounds: mending another arc on the way costs nothing,
+ * nor does changing a sum. Ties are broken by the order of arcs.
  */
 final class Circulation {
     private final List<List<Integer>> arcsAt = new ArrayList<>();
@@ -22,6 +22,7 @@ final class Circulation {
     private static final int LOW = 2;
     private static final int HIGH = 3;
     private static final int FLOW = 4;
+    private static final int COST = 5;
 
     Circulation(int nodes) {
         for (int node = 0; node < nodes; node++) {
@@ -31,8 +32,17 @@ final class Circulation {
 
     /** Adds an arc with its bounds, both included, and the flow that it has at the start; returns its number. */
     int addArc(int from, int to, long low, long high, long flow) {
+        return addArc(from, to, low, high, flow, 1);
+    }
+
+    /** Adds an arc that may be changed for nothing: it only sums up others. */
+    int addSum(int from, int to, long low, long high, long flow) {
+        return addArc(from, to, low, high, flow, 0);
+    }
+
+    private int addArc(int from, int to, long low, long high, long flow, int cost) {
         int arc = arcs.size();
-        arcs.add(new long[] {from, to, low, high, flow});
+        arcs.add(new long[] {from, to, low, high, flow, cost});
         arcsAt.get(from).add(arc);
         arcsAt.get(to).add(arc);
         return arc;
@@ -83,10 +93,11 @@ final class Circulation {
                 int next = (int) (forward ? at[TO] : at[FROM]);
                 boolean room = forward ? at[FLOW] < at[HIGH] : at[FLOW] > at[LOW];
                 boolean mends = forward ? at[FLOW] < at[LOW] : at[FLOW] > at[HIGH];
-                if (arc != avoided && room && cost[node] + (mends ? 0 : 1) < cost[next]) {
-                    cost[next] = cost[node] + (mends ? 0 : 1);
+                int more = mends ? 0 : (int) at[COST];
+                if (arc != avoided && room && cost[node] + more < cost[next]) {
+                    cost[next] = cost[node] + more;
                     cameBy[next] = arc;
-                    if (mends) {
+                    if (more == 0) {
                         reached.addFirst(next);
                     } else {
                         reached.addLast(next);

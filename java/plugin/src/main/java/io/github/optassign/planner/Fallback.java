@@ -9,6 +9,7 @@ import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Answers a rebalance inside the JVM where the service cannot: small, deterministic, by the rules R1 to R6, R10 and
@@ -17,15 +18,21 @@ import java.util.List;
  * <p>Its passes:
  *
  * <ol>
- *   <li>{@link Planner} makes the plan: where every copy should be in the end.
- *   <li>{@link #assignActives} gives each task to one of its most caught up clients: to the plan's if that is one of
- *       them, else to the owner, else to the least loaded. A task in transit goes where the first pass of its move
- *       said, and owners go before the plan where a move may be under way that nobody here remembers.
- *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active, the plan's
- *       first among equals.
+ *   <li>{@link Planner} makes the plan, where every copy should be in the end, or keeps the remembered one.
+ *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
+ *       is one of them; until then to an owner that is one; else to any. So a task on its way to the plan moves once.
+ *       Where this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes where
+ *       the first pass of its move said, and owners go before the plan where a move may be under way that nobody here
+ *       remembers.
+ *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active (R5). Equals
+ *       are taken in this order: the plan's standbys, the plan's active, others. So as many copies as possible are on
+ *       clients where the plan wants one, in whichever role.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
  * </ol>
+ *
+ * <p>Who leads never costs a copy on a planned client: the most caught up clients all have places, unless there are
+ * more of them than places, and where the plan's clients would fill all of these, its active is one of them and leads.
  */
 public final class Fallback {
     private final Snapshot snapshot;
@@ -71,29 +78,52 @@ public final class Fallback {
         return fallback.chooseFollowup(queue);
     }
 
+    /**
+     * Gives every task to one of its {@link #findCandidates candidates}: first the tasks that have only one, then the
+     * others, each where the numbers of actives come nearest to balance.
+     */
     private void assignActives() {
         boolean ownersFirst = mayBeUnknownSecondPass();
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            int owner = previous.owner(t);
-            if (isConfirmed(t)) {
-                assignActive(t, owner);
-            } else if (owner >= 0 && ownersFirst && isMostCaughtUp(t, owner)) {
-                assignActive(t, owner);
-            } else if (isMostCaughtUp(t, plan.active()[t])) {
-                assignActive(t, plan.active()[t]);
-            } else if (owner >= 0 && isMostCaughtUp(t, owner)) {
-                assignActive(t, owner);
+        ActiveCounts counts = new ActiveCounts(snapshot);
+        int[][] candidates = new int[snapshot.taskCount()][];
+        for (int t = 0; t < candidates.length; t++) {
+            candidates[t] = findCandidates(t, ownersFirst);
+            if (candidates[t].length == 1) {
+                assignActive(t, candidates[t][0], counts);
             }
         }
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            if (answer.active()[t] < 0) {
-                assignActive(t, findLeastLoaded(t));
+        for (int t = 0; t < candidates.length; t++) {
+            if (candidates[t].length > 1) {
+                int best = candidates[t][0];
+                for (int c : candidates[t]) {
+                    int order = counts.compare(t, c, best);
+                    best = order < 0 || (order == 0 && compareLoad(c, best) < 0) ? c : best;
+                }
+                assignActive(t, best, counts);
             }
         }
     }
 
-    private void assignActive(int t, int c) {
+    /** The clients among which only the balance decides who leads a task; see the passes of this class. */
+    private int[] findCandidates(int t, boolean ownersFirst) {
+        if (isConfirmed(t)) {
+            return new int[] {previous.owner(t)};
+        }
+        int[] leaders = IntStream.range(0, snapshot.clientCount())
+                .filter(c -> isMostCaughtUp(t, c))
+                .toArray();
+        int[] owners = IntStream.of(leaders)
+                .filter(c -> snapshot.wasActive(t, c) || c == previous.owner(t))
+                .toArray();
+        if (isMostCaughtUp(t, plan.active()[t]) && (owners.length == 0 || !ownersFirst)) {
+            return new int[] {plan.active()[t]};
+        }
+        return owners.length > 0 ? owners : leaders;
+    }
+
+    private void assignActive(int t, int c, ActiveCounts counts) {
         answer.active()[t] = c;
+        counts.add(t, c);
         load[c]++;
     }
 
@@ -135,16 +165,6 @@ public final class Fallback {
             }
         }
         return anyWithoutOwner && anyWithOwner;
-    }
-
-    private int findLeastLoaded(int t) {
-        int best = -1;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (isMostCaughtUp(t, c) && (best < 0 || compareLoad(c, best) < 0)) {
-                best = c;
-            }
-        }
-        return best;
     }
 
     /** Compares loads per thread as they would be with one more copy. */
@@ -199,9 +219,15 @@ public final class Fallback {
         }
     }
 
+    /**
+     * Compares clients for a standby: the most caught up, of these the plan's standbys, then its active (the state is
+     * wanted there anyway), then who replays least, who had a standby, who lags least, who has least to do.
+     */
     private int compareStandby(int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
+        order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
+        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
         order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
         order = order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
         return order != 0 ? order : compareLoad(a, b);

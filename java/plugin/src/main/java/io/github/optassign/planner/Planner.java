@@ -7,10 +7,10 @@ import io.github.optassign.model.Snapshot;
  * Decides where the fallback wants every copy in the end. The first of these that there is becomes the plan:
  *
  * <ol>
- *   <li>the remembered plan of the service's, if it still fits the group (R11): it knows goals that the fallback does
- *       not;
+ *   <li>the remembered plan of the service's, unless a client is new or of another size: it knows goals that the
+ *       fallback does not;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck});
- *   <li>the remembered plan of the fallback's, if it still fits the group (R11);
+ *   <li>the remembered plan while it {@link #stays} (R11);
  *   <li>a new plan: actives by {@link ActivePlanner}, then standbys by {@link StandbyPlanner}.
  * </ol>
  */
@@ -19,17 +19,30 @@ final class Planner {
 
     /** Makes the plan for a snapshot with at least one client. */
     static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous) {
-        if (previous.plan() != null && !previous.isPlanFallbacks()) {
-            return previous.plan();
+        Placement remembered = previous.plan();
+        if (remembered != null && previous.isPlanBinding()) {
+            return remembered;
         }
         Placement before = previous.assigned();
         if (before != null && RestCheck.mayStay(snapshot, ranks, before)) {
             return before;
         }
-        if (previous.plan() != null) {
-            return previous.plan();
-        }
         int[] active = ActivePlanner.plan(snapshot, ranks, previous);
-        return StandbyPlanner.plan(snapshot, ranks, previous, active);
+        Placement fresh = StandbyPlanner.plan(snapshot, ranks, previous, active);
+        return remembered != null && stays(snapshot, ranks, previous, fresh) ? remembered : fresh;
+    }
+
+    /**
+     * Whether the remembered plan stays: it is no further from balance than a new plan, and makes the group restore
+     * less, or hardly more. What else a new plan is better in does not count, moves least of all: the tasks that have
+     * already gone where the remembered plan wants them would move again.
+     */
+    private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
+        Placement remembered = previous.plan();
+        // Standbys of a plan for the same group may be out of their windows: they were put as well as the fallback can.
+        if (!previous.isSameGroup() && Balance.excess(snapshot, remembered) > Balance.excess(snapshot, fresh)) {
+            return false;
+        }
+        return RestoreWork.of(snapshot, ranks, remembered).isHardlyMore(RestoreWork.of(snapshot, ranks, fresh));
     }
 }

@@ -7,6 +7,7 @@ import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * What was assigned before a rebalance, from what the clients list and from what is remembered.
@@ -27,7 +28,8 @@ final class Previous {
     private final Snapshot snapshot;
     private final Placement remembered;
     private final Placement plan;
-    private final boolean planIsFallbacks;
+    private final boolean planIsBinding;
+    private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
     private final int[] owner;
     private final boolean[] inTransit;
@@ -41,9 +43,10 @@ final class Previous {
     Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
-        plan = applied == null ? null : findPlan(applied);
-        planIsFallbacks =
-                applied != null && Answer.FALLBACK.equals(applied.answer().assignor());
+        plan = applied == null ? null : findPlan(applied.answer());
+        boolean noneIsNew = applied != null && hasNoNewSize(applied.threads());
+        sameGroup = noneIsNew && applied.threads().size() == snapshot.clientCount();
+        planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
         if (applied != null) {
             rememberProgress(applied.answer());
         }
@@ -117,20 +120,15 @@ final class Previous {
         return placement;
     }
 
-    /**
-     * The remembered plan, if it fits this group: the same clients of the same size, every task with all its copies.
-     */
-    private Placement findPlan(AppliedAnswer applied) {
-        Map<String, Integer> threads = new HashMap<>();
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            threads.put(snapshot.clientName(c), snapshot.threads(c));
-        }
-        if (!threads.equals(applied.threads())) {
-            return null;
-        }
-        Placement found = applied.answer().plan() == null
-                ? remembered
-                : toPlacement(applied.answer().plan());
+    /** Whether every client was there with as many threads when the last answer was given. */
+    private boolean hasNoNewSize(Map<String, Integer> threads) {
+        return IntStream.range(0, snapshot.clientCount())
+                .allMatch(c -> Integer.valueOf(snapshot.threads(c)).equals(threads.get(snapshot.clientName(c))));
+    }
+
+    /** The remembered plan, if all copies of every task are on clients that are there. */
+    private Placement findPlan(Answer answer) {
+        Placement found = answer.plan() == null ? remembered : toPlacement(answer.plan());
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int standbys = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
             if (found.active()[t] < 0
@@ -147,7 +145,9 @@ final class Previous {
         return remembered;
     }
 
-    /** The remembered plan, if it still fits the group; null: there is none. Its warm-ups, if any, do not matter. */
+    /**
+     * The remembered plan, if its clients are still there; null: there is none. Its warm-ups, if any, do not matter.
+     */
     Placement plan() {
         return plan;
     }
@@ -165,9 +165,17 @@ final class Previous {
         return anyInTransit;
     }
 
-    /** Whether the remembered plan is the fallback's own, which was made from no more than a new one would be. */
-    boolean isPlanFallbacks() {
-        return planIsFallbacks;
+    /** Whether the clients are those of the last answer, with as many threads. */
+    boolean isSameGroup() {
+        return sameGroup;
+    }
+
+    /**
+     * Whether the remembered plan is the service's, for this group or for one of which clients have left that had
+     * nothing in it. It knows more than a new plan of the fallback's would: which clients drain, racks, weights.
+     */
+    boolean isPlanBinding() {
+        return planIsBinding;
     }
 
     /**

@@ -49,14 +49,14 @@ final class Quotas {
             long statefulCount = sum(count, c, g -> stateful[g]);
             long statelessCount = sum(count, c, g -> !stateful[g]);
             int all = allNode + c;
-            flow.addArc(
+            flow.addSum(
                     statefulNode + c,
                     all,
                     statefulWindows.low()[c],
                     statefulWindows.high()[c],
                     statefulCount);
-            flow.addArc(statelessNode + c, all, 0, Long.MAX_VALUE, statelessCount);
-            flow.addArc(
+            flow.addSum(statelessNode + c, all, 0, Long.MAX_VALUE, statelessCount);
+            flow.addSum(
                     all, allNode + clients, allWindows.low()[c], allWindows.high()[c], statefulCount + statelessCount);
         }
         if (!flow.repair()) {

@@ -87,6 +87,10 @@ final class StandbyPlanner {
         return copies[c] >= windows.high()[c];
     }
 
+    private boolean isOver(int c) {
+        return copies[c] > windows.high()[c];
+    }
+
     private boolean isFullFor(int t, int c) {
         int g = snapshot.subtopology(t);
         return isFull(c) || subtopologyCopies[g][c] >= ofSubtopology[g].high()[c];
@@ -170,6 +174,7 @@ final class StandbyPlanner {
 
     /**
      * Moves the cheapest standby from one client to another, either of which may be {@link #ANY}; false: there is none.
+     * Of equals it takes one of a client above its window, which has to give one anyway.
      */
     private boolean moveCheapest(int from, int to) {
         int task = -1;
@@ -184,7 +189,11 @@ final class StandbyPlanner {
                 int last = to == ANY ? snapshot.clientCount() - 1 : to;
                 for (int c = first; c <= last; c++) {
                     boolean takes = !plan.hasCopy(t, c) && (to != ANY || !isFull(c));
-                    if (takes && (task < 0 || ranks.cost(t, c) < ranks.cost(task, taker))) {
+                    if (!takes) {
+                        continue;
+                    }
+                    int order = task < 0 ? -1 : Long.compare(ranks.cost(t, c), ranks.cost(task, taker));
+                    if (order < 0 || (order == 0 && isOver(holder) && !isOver(giver))) {
                         task = t;
                         giver = holder;
                         taker = c;

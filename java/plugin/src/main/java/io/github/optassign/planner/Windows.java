@@ -52,12 +52,9 @@ record Windows(long[] low, long[] high) {
         return sum;
     }
 
-    /** By how much the excess falls if one copy goes from one client to another; negative: it rises. */
-    long gain(long[] counts, int from, int to) {
-        return excess(from, counts[from])
-                - excess(from, counts[from] - 1)
-                + excess(to, counts[to])
-                - excess(to, counts[to] + 1);
+    /** By how much the excess rises if one more copy comes to a client; negative: it falls. */
+    long rise(long[] counts, int to) {
+        return excess(to, counts[to] + 1) - excess(to, counts[to]);
     }
 
     private long excess(int c, long count) {

@@ -28,6 +28,22 @@ class CirculationTest {
     }
 
     @Test
+    void changesOfSumsCostNothing() {
+        // Round by one more arc, or by two sums: these are no more than what the arcs before them add up to.
+        Circulation flow = new Circulation(4);
+        int over = flow.addArc(0, 1, 0, 1, 2);
+        int arc = flow.addArc(0, 2, 0, 9, 0);
+        int first = flow.addSum(0, 3, 0, 9, 0);
+        flow.addArc(2, 1, 0, 9, 0);
+        flow.addSum(3, 1, 0, 9, 0);
+        flow.addArc(1, 0, 2, 9, 2);
+        assertTrue(flow.repair());
+        assertEquals(1, flow.flow(over));
+        assertEquals(0, flow.flow(arc));
+        assertEquals(1, flow.flow(first));
+    }
+
+    @Test
     void saysWhenThereIsNone() {
         Circulation flow = new Circulation(2);
         flow.addArc(0, 1, 2, 3, 0);

@@ -10,6 +10,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.kafka.streams.processor.TaskId;
 import org.junit.jupiter.api.Test;
 
 /** The fallback on groups made by hand. */
@@ -224,5 +225,132 @@ class FallbackTest {
         assertEquals(
                 List.of("0_2"),
                 client(group, answer(group, group.remembered(first)), 1).warmup());
+    }
+
+    private static Answer.Client copies(TestGroup group, int c, List<String> active, List<String> standby) {
+        return new Answer.Client(group.client(c).name(), active, standby, List.of(), null);
+    }
+
+    @Test
+    void ownerKeepsItsTaskUntilThePlannedActiveMayLead() {
+        TestGroup group = TestGroup.of(3).tasks(0, 1, TestGroup.Kind.LOGGED, 100_000);
+        group.standbys = 1;
+        group.runs(0, "0_0").holds(1, "0_0", 0).holds(2, "0_0", 50_000);
+        List<Answer.Client> now = List.of(
+                copies(group, 0, List.of("0_0"), List.of()),
+                copies(group, 1, List.of(), List.of("0_0")),
+                copies(group, 2, List.of(), List.of()));
+        List<Answer.Client> plan = List.of(
+                copies(group, 0, List.of(), List.of()),
+                copies(group, 1, List.of(), List.of("0_0")),
+                copies(group, 2, List.of("0_0"), List.of()));
+        AppliedAnswer applied = group.remembered(new Answer("cp-sat", now, plan, List.of()));
+        Fallback.Result waiting = answer(group, applied);
+        assertEquals(List.of(1, 0, 0), activeCounts(group, waiting), "not to the planned standby in between");
+        assertEquals(List.of("0_0"), client(group, waiting, 2).warmup());
+        group.holds(2, "0_0", 10_000);
+        assertEquals(List.of(0, 0, 1), activeCounts(group, answer(group, applied)));
+    }
+
+    @Test
+    void balanceChoosesAmongClientsThatAreEqualOtherwise() {
+        TestGroup group =
+                TestGroup.of(3).tasks(0, 2, TestGroup.Kind.LOGGED, 100_000).tasks(1, 2, TestGroup.Kind.LOGGED, 100_000);
+        group.runs(0, "0_0").runs(1, "1_0").runs(2, "1_1").holds(0, "0_1", 0).holds(1, "0_1", 0);
+        List<Answer.Client> now = List.of(
+                copies(group, 0, List.of("0_0"), List.of()),
+                copies(group, 1, List.of("1_0"), List.of()),
+                copies(group, 2, List.of("1_1"), List.of()));
+        List<Answer.Client> plan = List.of(
+                copies(group, 0, List.of("0_0"), List.of()),
+                copies(group, 1, List.of("1_0"), List.of()),
+                copies(group, 2, List.of("1_1", "0_1"), List.of()));
+        Fallback.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
+        assertEquals(List.of(1, 2, 1), activeCounts(group, result), "not two tasks of one subtopology on one client");
+    }
+
+    @Test
+    void tiedPlacesGoToThePlansStandbysFirst() {
+        TestGroup group = TestGroup.of(4).tasks(0, 1, TestGroup.Kind.LOGGED, 100_000);
+        group.standbys = 1;
+        group.runs(0, "0_0").holds(3, "0_0", 100_000);
+        List<Answer.Client> now = List.of(
+                copies(group, 0, List.of("0_0"), List.of()),
+                copies(group, 1, List.of(), List.of()),
+                copies(group, 2, List.of(), List.of()),
+                copies(group, 3, List.of(), List.of("0_0")));
+        List<Answer.Client> plan = List.of(
+                copies(group, 0, List.of(), List.of()),
+                copies(group, 1, List.of("0_0"), List.of()),
+                copies(group, 2, List.of(), List.of("0_0")),
+                copies(group, 3, List.of(), List.of()));
+        Fallback.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
+        assertEquals(
+                List.of("0_0"), client(group, result, 2).standby(), "before the active, and the standby of before");
+    }
+
+    /** Two clients have all tasks, and a third has joined. */
+    private static TestGroup groupWithANewThird() {
+        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 100_000);
+        return group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3", "0_4", "0_5");
+    }
+
+    /** An answer of the fallback's that leaves all tasks where they are and plans two for the third client. */
+    private static AppliedAnswer planForTheThird(TestGroup group, String one, String other) {
+        List<Answer.Client> now = new ArrayList<>();
+        List<Answer.Client> plan = new ArrayList<>();
+        for (int c = 0; c < group.clients.size(); c++) {
+            List<String> owned =
+                    group.client(c).active.stream().map(TaskId::toString).toList();
+            List<String> kept = owned.stream()
+                    .filter(id -> !id.equals(one) && !id.equals(other))
+                    .toList();
+            now.add(copies(group, c, owned, List.of()));
+            plan.add(copies(group, c, c == 2 ? List.of(one, other) : kept, List.of()));
+        }
+        return group.remembered(new Answer(Answer.FALLBACK, now, plan, List.of()));
+    }
+
+    @Test
+    void ownPlanStaysWhereANewOneNeedsHardlyLessRestoring() {
+        TestGroup group = groupWithANewThird();
+        AppliedAnswer applied = planForTheThird(group, "0_0", "0_3");
+        group.holds(2, "0_1", 99_000).holds(2, "0_4", 98_000);
+        assertEquals(
+                List.of("0_0", "0_3"), client(group, answer(group, applied), 2).warmup(), "197,000 beside 200,000");
+    }
+
+    @Test
+    void ownPlanIsReplacedWhereANewOneNeedsClearlyLessRestoring() {
+        TestGroup group = groupWithANewThird();
+        AppliedAnswer applied = planForTheThird(group, "0_0", "0_3");
+        group.holds(2, "0_1", 97_000).holds(2, "0_4", 98_000);
+        assertEquals(
+                List.of("0_1", "0_4"), client(group, answer(group, applied), 2).warmup(), "195,000 beside 200,000");
+        group.holds(2, "0_1", 100_000).holds(2, "0_4", 0);
+        group.holds(2, "0_0", 100_000).holds(2, "0_3", 100_000);
+        assertEquals(
+                List.of("0_4"), client(group, answer(group, applied), 2).active(), "one copy less is to be restored");
+    }
+
+    @Test
+    void planStaysWhereAClientLeavesThatHadNothingInIt() {
+        TestGroup before = TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, 100_000);
+        TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, 100_000);
+        group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3");
+        List<Answer.Client> now = List.of(
+                copies(before, 0, List.of("0_0", "0_1", "0_2"), List.of()),
+                copies(before, 1, List.of("0_3"), List.of()),
+                copies(before, 2, List.of(), List.of()));
+        List<Answer.Client> plan = List.of(
+                copies(before, 0, List.of("0_1", "0_2"), List.of()),
+                copies(before, 1, List.of("0_0", "0_3"), List.of()),
+                copies(before, 2, List.of(), List.of()));
+        assertEquals(List.of("0_2"), client(group, answer(group, null), 1).warmup(), "a new plan is another one");
+        for (String assignor : List.of("cp-sat", Answer.FALLBACK)) {
+            AppliedAnswer applied = before.remembered(new Answer(assignor, now, plan, List.of()));
+            assertEquals(
+                    List.of("0_0"), client(group, answer(group, applied), 1).warmup(), assignor);
+        }
     }
 }

@@ -27,6 +27,7 @@ class WindowsTest {
         Windows windows = Windows.of(10, 1, new int[] {1, 1, 1, 1, 1});
         assertEquals(21 + 3 + 3 + 3, windows.excess(new long[] {8, 2, 0, 0, 0}));
         assertEquals(6 + 6 + 3 + 3 + 3, windows.excess(new long[] {5, 5, 0, 0, 0}));
-        assertEquals(6, windows.gain(new long[] {8, 2, 0, 0, 0}, 0, 2) - 2);
+        assertEquals(-2, windows.rise(new long[] {8, 2, 0, 0, 0}, 2));
+        assertEquals(7, windows.rise(new long[] {8, 2, 0, 0, 0}, 0));
     }
 }

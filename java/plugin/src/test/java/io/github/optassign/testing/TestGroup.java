@@ -250,6 +250,67 @@ public final class TestGroup {
         }
     }
 
+    /**
+     * Applies an answer and restores at most so many offsets of every copy. Other state stays on the disk, and so do
+     * its lags.
+     */
+    public void restore(Answer answer, long offsets) {
+        for (Answer.Client given : answer.clients()) {
+            Client client = clients.stream()
+                    .filter(c -> c.name().equals(given.processId()))
+                    .findFirst()
+                    .orElseThrow();
+            // What was not known turns out to be the whole changelog.
+            client.lags.values().removeIf(lag -> lag == -3);
+            Map<TaskId, Long> before = kafkaLags(client);
+            client.standby.addAll(client.active);
+            client.active.clear();
+            client.standby.removeIf(task -> tasks.get(task) != Kind.LOGGED);
+            // A task that is given away stops running, with all of its state on the disk.
+            client.lags.replaceAll((task, lag) -> lag == -2 ? 0 : lag);
+            for (List<String> copies : List.of(given.active(), given.standby(), given.warmup())) {
+                for (String id : copies) {
+                    TaskId task = task(id);
+                    boolean isActive = copies == given.active();
+                    (isActive ? client.standby : client.active).remove(task);
+                    (isActive ? client.active : client.standby).add(task);
+                    if (tasks.get(task) == Kind.LOGGED) {
+                        long lag = Math.max(0, before.get(task));
+                        long left = Math.max(0, lag - offsets);
+                        client.lags.put(task, isActive && left == 0 ? -2 : left);
+                    }
+                }
+            }
+        }
+    }
+
+    /**
+     * Lets every changelog grow by up to this share of it. Who is restoring, or has state that is no copy, falls behind
+     * by that much; copies that have caught up keep up.
+     */
+    public void grow(Answer answer, double share, Random random) {
+        for (Map.Entry<TaskId, Long> end : ends.entrySet()) {
+            TaskId task = end.getKey();
+            long more = (long) (end.getValue() * share * random.nextDouble());
+            end.setValue(end.getValue() + more);
+            for (Client client : clients) {
+                Long lag = client.lags.get(task);
+                boolean keepsUp = lag != null && lag == 0 && hasCopy(answer, client, task.toString());
+                if (lag != null && lag >= 0 && !keepsUp) {
+                    client.lags.put(task, lag + more);
+                }
+            }
+        }
+    }
+
+    private static boolean hasCopy(Answer answer, Client client, String task) {
+        return answer.clients().stream()
+                .filter(given -> given.processId().equals(client.name()))
+                .anyMatch(given -> given.active().contains(task)
+                        || given.standby().contains(task)
+                        || given.warmup().contains(task));
+    }
+
     /** Brings the group between the two passes of an answer: tasks that change hands are active nowhere. */
     public void firstPass(Answer answer) {
         firstPass(answer, client -> true);
@@ -267,7 +328,9 @@ public final class TestGroup {
                 if (!client.name().equals(owners.get(task.toString()))) {
                     client.active.remove(task);
                     if (tasks.get(task) == Kind.LOGGED) {
-                        holds(clients.indexOf(client), task.toString(), 0);
+                        // Who ran it has all of its state; who was still restoring it lags as before.
+                        long lag = client.lags.getOrDefault(task, ends.get(task));
+                        holds(clients.indexOf(client), task.toString(), lag == -2 ? 0 : lag);
                     }
                 }
             }

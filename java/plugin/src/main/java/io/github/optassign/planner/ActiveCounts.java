@@ -1,0 +1,55 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.model.Snapshot;
+
+/** How many actives each client has so far, and how far from balance that is in the three windows of actives. */
+final class ActiveCounts {
+    private final Snapshot snapshot;
+    private final long[] active;
+    private final long[] stateful;
+    private final long[][] activeIn;
+    private final Windows ofActive;
+    private final Windows ofStateful;
+    private final Windows[] ofSubtopology;
+
+    /** Counts of a snapshot's tasks, of which none is assigned yet. */
+    ActiveCounts(Snapshot snapshot) {
+        this.snapshot = snapshot;
+        int clients = snapshot.clientCount();
+        int subtopologies = snapshot.subtopologyCount();
+        active = new long[clients];
+        stateful = new long[clients];
+        activeIn = new long[subtopologies][clients];
+        long[] tasksIn = new long[subtopologies];
+        long statefulTasks = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            tasksIn[snapshot.subtopology(t)]++;
+            statefulTasks += snapshot.isStateful(t) ? 1 : 0;
+        }
+        int[] threads = snapshot.threads();
+        ofActive = Windows.of(snapshot.taskCount(), 1, threads);
+        ofStateful = Windows.of(statefulTasks, 1, threads);
+        ofSubtopology = new Windows[subtopologies];
+        for (int g = 0; g < subtopologies; g++) {
+            ofSubtopology[g] = Windows.of(tasksIn[g], 1, threads);
+        }
+    }
+
+    void add(int t, int c) {
+        active[c]++;
+        stateful[c] += snapshot.isStateful(t) ? 1 : 0;
+        activeIn[snapshot.subtopology(t)][c]++;
+    }
+
+    /** Compares clients by how far from balance they would bring the counts with this task. */
+    int compare(int t, int a, int b) {
+        return Long.compare(measureRise(t, a), measureRise(t, b));
+    }
+
+    /** By how much the excess rises if the client gets the task; negative: it falls. */
+    private long measureRise(int t, int c) {
+        int g = snapshot.subtopology(t);
+        long rise = ofActive.rise(active, c) + ofSubtopology[g].rise(activeIn[g], c);
+        return snapshot.isStateful(t) ? rise + ofStateful.rise(stateful, c) : rise;
+    }
+}

@@ -1,0 +1,79 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+
+/**
+ * How far a placement is from balance: its excess in all five windows, summed (actives, stateful actives and copies of
+ * logged tasks per client; actives and copies of logged tasks per client and subtopology).
+ */
+final class Balance {
+    private final Snapshot snapshot;
+    private final long[] active;
+    private final long[] stateful;
+    private final long[] copies;
+    private final long[][] activeIn;
+    private final long[][] copiesIn;
+    private final long[] tasksIn;
+    private final long[] loggedIn;
+    private long statefulTasks;
+    private long loggedTasks;
+
+    private Balance(Snapshot snapshot, Placement placement) {
+        this.snapshot = snapshot;
+        int clients = snapshot.clientCount();
+        int subtopologies = snapshot.subtopologyCount();
+        active = new long[clients];
+        stateful = new long[clients];
+        copies = new long[clients];
+        activeIn = new long[subtopologies][clients];
+        copiesIn = new long[subtopologies][clients];
+        tasksIn = new long[subtopologies];
+        loggedIn = new long[subtopologies];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            count(placement, t);
+        }
+    }
+
+    private void count(Placement placement, int t) {
+        int g = snapshot.subtopology(t);
+        int c = placement.active()[t];
+        active[c]++;
+        activeIn[g][c]++;
+        tasksIn[g]++;
+        if (snapshot.isStateful(t)) {
+            stateful[c]++;
+            statefulTasks++;
+        }
+        if (snapshot.isLogged(t)) {
+            loggedTasks++;
+            loggedIn[g]++;
+            copies[c]++;
+            copiesIn[g][c]++;
+            for (int standby : placement.standby()[t]) {
+                copies[standby]++;
+                copiesIn[g][standby]++;
+            }
+        }
+    }
+
+    /** The excess of a placement in which every task is active; 0: it is balanced. */
+    static long excess(Snapshot snapshot, Placement placement) {
+        return new Balance(snapshot, placement).excess();
+    }
+
+    private long excess() {
+        int copiesPerTask = snapshot.standbysPerTask() + 1;
+        long sum = excess(snapshot.taskCount(), 1, active)
+                + excess(statefulTasks, 1, stateful)
+                + excess(loggedTasks, copiesPerTask, copies);
+        for (int g = 0; g < tasksIn.length; g++) {
+            sum += excess(tasksIn[g], 1, activeIn[g]) + excess(loggedIn[g], copiesPerTask, copiesIn[g]);
+        }
+        return sum;
+    }
+
+    private long excess(long tasks, int copiesPerTask, long[] counts) {
+        return Windows.of(tasks, copiesPerTask, snapshot.threads()).excess(counts);
+    }
+}

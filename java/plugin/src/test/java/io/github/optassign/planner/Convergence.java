@@ -1,0 +1,235 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.testing.TestGroup;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/** A random group under the fallback, rebalance after rebalance, until no follow-up is asked for. */
+final class Convergence {
+    /**
+     * What happens between two rebalances.
+     *
+     * @param memory whether the last answer is remembered
+     * @param keepState whether state that is no copy stays on the disks
+     * @param slow whether restoring takes several rebalances; such state is kept always
+     * @param twoPasses whether tasks that move are nobody's for a while, as in Kafka (KIP-429)
+     * @param growth by which share of its changelog a task's lags grow at most
+     */
+    record Mode(boolean memory, boolean keepState, boolean slow, boolean twoPasses, double growth) {}
+
+    private final Mode mode;
+    private final TestGroup group;
+    private final Random random;
+    /** The most rebalances that it may take. */
+    private final int bound;
+    /** Offsets that a copy restores between two rebalances. */
+    private final long rate;
+
+    private final StringBuilder history;
+    private final List<String> broken = new ArrayList<>();
+    private AppliedAnswer applied;
+    private Fallback.Result last;
+    private Placement plan;
+    private int rebalances;
+    private int moves;
+    private int neededMoves;
+    private long restored;
+    /** Per task how often it was moved though an owner could have kept it; first of all, then towards one plan. */
+    private final int[] movedByChoice;
+
+    private final int[] movedTowardsPlan;
+    private final boolean[] movedTwiceTowardsPlan;
+
+    Convergence(int seed, Mode mode) {
+        this.mode = mode;
+        group = TestGroup.random(new Random(seed));
+        random = new Random(seed);
+        LongStream lags = Stream.concat(
+                        Stream.of(group.ends), group.clients.stream().map(client -> client.lags))
+                .flatMap(map -> map.values().stream())
+                .mapToLong(lag -> lag);
+        rate = 1 + lags.max().orElse(0) * (1 + random.nextInt(5)) / 5;
+        int copies = group.ends.size() * (1 + group.standbys);
+        bound = 4 + (mode.slow ? 8 : 1) * ((copies + group.warmups - 1) / group.warmups);
+        movedByChoice = new int[group.tasks.size()];
+        movedTowardsPlan = new int[movedByChoice.length];
+        movedTwiceTowardsPlan = new boolean[movedByChoice.length];
+        history = new StringBuilder("seed " + seed + ", " + mode);
+        while ((last == null || last.followupMs() >= 0) && rebalances < bound) {
+            play();
+        }
+    }
+
+    private void play() {
+        rebalances++;
+        Snapshot before = group.snapshot();
+        answer("-> ");
+        if (rebalances == 1) {
+            neededMoves = countNeededMoves(before);
+        }
+        if (mode.twoPasses && countMoves(before) > 0) {
+            group.firstPass(applied.answer());
+            answer("second pass -> ");
+        }
+        noteMoves(before);
+        Answer answer = Fallback.toAnswer(group.snapshot(), last);
+        if (mode.slow) {
+            group.restore(answer, rate);
+        } else {
+            group.settle(answer, mode.keepState);
+        }
+        if (mode.growth > 0) {
+            group.grow(answer, mode.growth, random);
+        }
+    }
+
+    private void answer(String title) {
+        Snapshot snapshot = group.snapshot();
+        last = Fallback.answer(snapshot, applied);
+        Answer answer = Fallback.toAnswer(snapshot, last);
+        history.append("\n").append(group).append("\n").append(title).append(answer);
+        // A second pass may keep copies where R3 and R5 would not put them (R10).
+        if (rebalances == 1 || !new Previous(snapshot, applied).isAnyInTransit()) {
+            broken.addAll(Rules.broken(group, answer));
+        }
+        Placement planned = last.plan() == null ? last.placement() : last.plan();
+        if (plan == null || !plan.hasSameCopies(planned)) {
+            Arrays.fill(movedTowardsPlan, 0);
+        }
+        plan = planned;
+        applied = mode.memory ? group.remembered(answer) : null;
+    }
+
+    /** How many moves it takes to the plan, those included that R3 forces on the way. */
+    private int countNeededMoves(Snapshot before) {
+        Ranks ranks = new Ranks(before);
+        int count = 0;
+        for (int t = 0; t < before.taskCount(); t++) {
+            int planned = plan.active()[t];
+            if (ranks.rank(t, planned) == ranks.leastRank(t)) {
+                count += isMove(before, t, planned) ? 1 : 0;
+            } else {
+                count += isOwned(before, t) && !mayOwnerLead(before, ranks, t) ? 2 : 1;
+            }
+        }
+        return count;
+    }
+
+    private int countMoves(Snapshot before) {
+        int count = 0;
+        for (int t = 0; t < before.taskCount(); t++) {
+            count += isMove(before, t, last.placement().active()[t]) ? 1 : 0;
+        }
+        return count;
+    }
+
+    private void noteMoves(Snapshot before) {
+        moves += countMoves(before);
+        Ranks ranks = new Ranks(before);
+        for (int t = 0; t < before.taskCount(); t++) {
+            if (isMove(before, t, last.placement().active()[t]) && mayOwnerLead(before, ranks, t)) {
+                movedByChoice[t]++;
+                movedTowardsPlan[t]++;
+                movedTwiceTowardsPlan[t] |= movedTowardsPlan[t] > 1;
+            }
+            for (int c = 0; c < before.clientCount(); c++) {
+                boolean hasCopy =
+                        last.placement().hasCopy(t, c) || last.placement().hasWarmup(t, c);
+                restored += hasCopy && ranks.rank(t, c) > 0 ? Math.min(ranks.offsets(t, c), rate) : 0;
+            }
+        }
+    }
+
+    private static boolean isMove(Snapshot before, int t, int to) {
+        return isOwned(before, t) && !before.wasActive(t, to);
+    }
+
+    private static boolean isOwned(Snapshot before, int t) {
+        for (int c = 0; c < before.clientCount(); c++) {
+            if (before.wasActive(t, c)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether R3 lets an owner keep the task. */
+    private static boolean mayOwnerLead(Snapshot before, Ranks ranks, int t) {
+        for (int c = 0; c < before.clientCount(); c++) {
+            if (before.wasActive(t, c) && ranks.rank(t, c) == ranks.leastRank(t)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The rules that answers broke. */
+    Collection<String> broken() {
+        return broken;
+    }
+
+    boolean isSettled() {
+        return last.followupMs() < 0;
+    }
+
+    /** What one more rebalance would answer. */
+    Fallback.Result answerOnceMore() {
+        return Fallback.answer(group.snapshot(), applied);
+    }
+
+    Fallback.Result last() {
+        return last;
+    }
+
+    int tasks() {
+        return movedByChoice.length;
+    }
+
+    int rebalances() {
+        return rebalances;
+    }
+
+    /** Tasks that had an owner and got another, summed over the rebalances. */
+    int moves() {
+        return moves;
+    }
+
+    /** The moves that the first plan takes. */
+    int neededMoves() {
+        return neededMoves;
+    }
+
+    /** Offsets that copies restored, summed over the rebalances. */
+    long restored() {
+        return restored;
+    }
+
+    /** Tasks that were moved more than once, moves not counted that R3 forced. */
+    int movedTwice() {
+        return (int) Arrays.stream(movedByChoice).filter(times -> times > 1).count();
+    }
+
+    /** Of these the tasks that were moved more than once while the plan stayed the same. */
+    int movedTwiceTowardsOnePlan() {
+        int count = 0;
+        for (boolean twice : movedTwiceTowardsPlan) {
+            count += twice ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** All that happened. */
+    @Override
+    public String toString() {
+        return history.toString();
+    }
+}
