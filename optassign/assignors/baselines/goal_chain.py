@@ -42,12 +42,12 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.models.forced import Forced
-from optassign.models.goals import active_moves
+from optassign.models.goals import active_moves, find_goals
 from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
-from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.case import Case
@@ -141,8 +141,7 @@ class GoalChainMethod(Method):
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the goals that it knows, in the order that is asked for."""
-        values = plan_values(case.problem, case.forced, plan)
-        return tuple(values[goal] for goal in self._goals)
+        return tuple(evaluate(case.problem, case.forced, plan, find_goals(self._goals)).values())
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """Goals (a) and the weighted sum."""

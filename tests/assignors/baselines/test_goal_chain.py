@@ -22,10 +22,11 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.models.forced import Forced, prepare
+from optassign.models.goals import find_goals
 from optassign.models.greedy.plan import choose_greedy_actives
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
-from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.values import FLOW_ORDER, evaluate, plan_values
 from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
@@ -290,7 +291,7 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
     case = method.make_case(arrays.problem)
     plan = method.find_least_excess(case)
     assert plan.active.tolist() == planned
-    values = plan_values(case.problem, case.forced, plan)
+    values = evaluate(case.problem, case.forced, plan, find_goals(goals))
     assert method.evaluate_plan(case, plan) == tuple(values[goal] for goal in goals)
 
 

@@ -217,7 +217,7 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
     problem, forced = prepare(to_arrays(state).problem)
     now = find_greedy_answer_now(problem, forced, compute_windows(problem))
     assert now is not None
-    assert plan_values(problem, forced, now)["active_moves"] == 0
+    assert plan_values(problem, forced, now)["pauses"] == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- actives
