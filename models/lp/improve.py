@@ -149,12 +149,12 @@ def _minimise(matrix: Matrix, cost: IntArray, used: BoolArray) -> _Step | None:
     if solved is None or solved.duals is None:
         return None
     proof = prove_bound(matrix, cost, solved.duals)
-    if abs(float(cost @ solved.values) - proof.bound) < _SAME and proof.is_tight:
+    if abs(float(cost @ solved.values) - proof.bound) < max(_SAME, 1e-9 * abs(proof.bound)) and proof.is_tight:
         return _Step(fix_to_optima(matrix, proof), solved, used | (solved.values > matrix.low), proof.bound, True)
     whole = _solve_whole(matrix, cost)
     if whole is None:
         return None
-    value = int(np.rint(cost @ whole.values))
+    value = int(cost @ np.rint(whole.values).astype(np.int64))
     return _Step(matrix.with_row(cost, value), whole, matrix.low < matrix.high, proof.bound, value == proof.bound)
 
 
@@ -176,7 +176,7 @@ def _find_whole(faces: list[Matrix], costs: list[IntArray], solved: Solved | Non
             whole = _solve_whole(matrix, cost)
             if whole is None:
                 break
-            matrix = matrix.with_row(cost, int(np.rint(cost @ whole.values)))
+            matrix = matrix.with_row(cost, int(cost @ np.rint(whole.values).astype(np.int64)))
         if whole is not None:
             return np.rint(whole.values).astype(np.int64)
     return None

@@ -177,7 +177,9 @@ class Matrix:
         model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
         parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
         if integer is not None:
-            parameters = parameters_pb2.SolveParametersProto(node_limit=2_000, absolute_gap_tolerance=0.5)
+            parameters = parameters_pb2.SolveParametersProto(
+                node_limit=2_000, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
+            )
         use_glop = integer is None and len(self.low) <= _GLOP_UP_TO
         kind = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
         result = math_opt.solve(

@@ -58,14 +58,18 @@ class ConfiguredMethod(FlowMethod):
         return self.choose_better(written, replace(found, bounds={}, proved=frozenset()), result)
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values in the order that is asked for."""
+        """Values in the order that is asked for; of the default order where the problem is too large for it."""
+        if not is_small(case.problem):
+            return super().evaluate_plan(case, plan)
         return tuple(evaluate(case.problem, case.forced, plan, self._goals).values())
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
+        if not is_small(case.problem):
+            return super().keeps_remembered(case, own, found)
         if self._evaluate_configured(case, own) > self._evaluate_configured(case, found):
             return False
-        if self.order.is_given and self._goals[0].name not in {*self.order.configured, restore_work.GOAL.name}:
+        if self.order.is_given and self._goals and self._goals[0].name not in {*self.order.configured, restore_work.GOAL.name}:
             mine, theirs = self.evaluate_plan(case, own), self.evaluate_plan(case, found)
             return is_within_a_little(mine[0], theirs[0])
         return super().keeps_remembered(case, own, found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_now, solve_plan
 from optassign.models.cp_sat.solver import Deadline
@@ -13,7 +15,7 @@ from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves
 from optassign.models.lp.improve import improve_plan
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import LOGGED, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -28,7 +30,7 @@ MOST_PAIRS = 20_000
 """CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
-_SECONDS_PER_PAIR = 1e-4
+_SECONDS_PER_PAIR = 5e-5
 """Of the face, for the linear programs; what was measured at most."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
@@ -84,21 +86,29 @@ class FlowMethod(Method):
 
     def _improve_on_face(self, case: Case, found: Found) -> Found:
         """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
-        if found.copies_face is None or self.deadline.left < _expect_seconds(found.copies_face):
+        if found.copies_face is None:
+            return found
+        if self.deadline.left < _expect_seconds(found.copies_face):
+            self.limited = True
             return found
         improved = improve_plan(case.target, found.copies_face, FLOW_ORDER[2:], found.placement)
         # Of equals the first: the program has broken the last tie, if the face is small.
         in_order = (improved.placement, found.placement) if improved.ties_broken else (found.placement, improved.placement)
-        plans = [plan for plan in in_order if plan is not None]
+        plans = [plan for plan in in_order if plan is not None and case.reaches_target(plan)]
         if not plans:
             return found
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
         values = plan_values(case.problem, case.forced, best)
-        is_on_face = all(found.bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES))
+        bounds = found.bounds
+        if improved.bounds and all(bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
+            # The flow's bound of pauses is about plans with its own number of cold actives, so it goes.
+            on_face = {goal: bound for goal, bound in bounds.items() if goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES)}
+            cold_actives = max(improved.bounds.get(_COLD_ACTIVES, 0), bounds.get(_COLD_ACTIVES, 0))
+            bounds = {**on_face, **improved.bounds, _COLD_ACTIVES: cold_actives}
         return replace(
             found,
             placement=best,
-            bounds={**found.bounds, **(improved.bounds if is_on_face else {})},
+            bounds=bounds,
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
 
@@ -165,7 +175,9 @@ def is_small(problem: Problem) -> bool:
 
 def _expect_seconds(face: CopiesFace) -> float:
     """What the linear programs take at most, by the size of the face: they cannot be interrupted."""
-    size = len(face.column) + len(face.pooled) + len(face.place_group)
+    problem = face.problem
+    free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
+    size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
     return 0.01 + _SECONDS_PER_PAIR * size
 
 

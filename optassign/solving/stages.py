@@ -70,6 +70,7 @@ def answer_at_once(case: Case, method: Method) -> Solution | None:
     found = method.find_balanced_now(case)
     answer, own = found.placement, case.problem.remembered_plan
     own_stands = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
+    own_stands = own_stands and own is not None and method.is_configured_optimum(case, own)
     if own is not None and own_stands and (answer is None or _moves_no_fewer(case, answer, own)):
         answer = own
     if answer is None or not method.is_configured_optimum(case, answer):

@@ -215,3 +215,11 @@ def test_who_drains_is_emptied_and_may_leave_without_a_stir(assignor: str, shape
     again = assign(left, assignor)
     assert again.report.termination.reason == "rest"
     assert again.clients == tuple(client for client in given.clients if client.process_id != leaving)
+
+
+def test_no_goals_at_all_are_an_order_too() -> None:
+    """Also where a plan is remembered: it stays while it is balanced and costs little more."""
+    state = with_options(generate("scale-out", 40, 6, 1, 2, seed=1), goals=())
+    first = assign(state)
+    again = assign(state.model_copy(update={"remembered": first}))
+    assert "fallback" not in {first.report.termination.reason, again.report.termination.reason}

@@ -17,6 +17,7 @@ from optassign.generate import SHAPES, generate
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced, prepare
+from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
@@ -217,7 +218,7 @@ def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standby
     problem, forced = prepare(to_arrays(state).problem)
     now = find_greedy_answer_now(problem, forced, compute_windows(problem))
     assert now is not None
-    assert plan_values(problem, forced, now)["pauses"] == 0
+    assert count_active_moves(problem, now) == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- actives
