@@ -1,4 +1,4 @@
-"""What the site has beside the pages of docs/: the README as its home, a page for each JSON format, the API reference.
+"""What the site has beside the pages of docs/: the README as its home, the tables of the JSON formats, the API reference.
 
 MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is written into docs/.
 """
@@ -14,13 +14,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-FROM_THE_TOP = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
-"""Pages at the top of the repository, and what they are in the site."""
-FORMATS = {
-    "state": ("Snapshot", "Everything that one rebalance knows: the body of a request, the input of every command."),
-    "assignment": ("Answer", "Who gets what, where all copies shall be in the end, and how good that is known to be."),
-    "recording": ("Recording", "One rebalance as the service had it: the snapshot, the answer, a few numbers."),
-}
+FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+"""Pages at the top of the repository. MkDocs makes a folder's README its home."""
+FORMATS = ("state", "assignment", "recording")
+"""JSON Schemas of docs/schema whose objects are shown as tables, on the page of the same name."""
 API = {
     "optassign": ("optassign", ()),
     "assignor": ("Assignors", ("optassign/assignor.py", "optassign/utilities.py")),
@@ -31,17 +28,13 @@ API = {
     "simulation": ("Simulation", ("optassign/simulation",)),
 }
 """Page → its title, and the modules or packages on it."""
-NOT_FOR_USERS = {"__init__", "base", "input_errors", "json_head", "normalise", "explain_text"}
+NOT_FOR_USERS = {"__init__", "base", "input_errors", "json_head", "normalise", "explanation_text"}
 """Modules of these packages that only their neighbours need."""
-ALL_OBJECTS = """\
-`null` for an optional field means its default. Fields that begin with `x_` are kept and never read; any other unknown field
-is refused, with its path, what was found and what is allowed."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
-    made = {target: (ROOT / source).read_text(encoding="utf-8") for source, target in FROM_THE_TOP.items()}
-    made |= {f"schema/{name}.md": format_page(name) for name in FORMATS}
+    made = {name: (ROOT / name).read_text(encoding="utf-8") for name in FROM_THE_TOP}
     made |= {f"api/{name}.md": api_page(name) for name in API}
     for target, text in made.items():
         files.append(File.generated(config, target, content=text))
@@ -52,13 +45,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Links as they are in the repository, turned into links of the site."""
     uri = page.file.src_uri
     markdown = _one_picture_per_scheme(markdown.replace("<details>", '<details markdown="1">'))
-    if uri in FROM_THE_TOP.values():
+    if uri in FROM_THE_TOP:
         markdown = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", markdown)
-        markdown = markdown.replace("](README.md)", "](index.md)")
         markdown = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", markdown)
         # Paths say where a page is in the repository; in the site its name is enough.
         markdown = re.sub(r"\[docs/([\w/-]+?)(?:\.md|/)\]", r"[\1]", markdown)
-    return re.sub(r"\]\(schema/\)", "](schema/state.md)", markdown)
+    folder, _, name = uri.removesuffix(".md").rpartition("/")
+    return f"{markdown}\n{show_format(name)}" if folder == "schema" else markdown
 
 
 def _one_picture_per_scheme(markdown: str) -> str:
@@ -130,14 +123,13 @@ def _modules(place: Path) -> list[Path]:
     return [file for file in files if file.stem not in NOT_FOR_USERS]
 
 
-def format_page(name: str) -> str:
-    """A JSON Schema as a page: a table for every object, fields with type, default and meaning."""
-    title, about = FORMATS[name]
+def show_format(name: str) -> str:
+    """A JSON Schema's objects, each as a table: fields with type, default and meaning."""
     objects, elsewhere = _schema_objects(name), {}
     for other in FORMATS:
         if other != name and (other == "assignment" or name == "recording"):
             elsewhere |= dict.fromkeys(_schema_objects(other), f"{other}.md")
-    parts = [f"# {title}\n\n{about} As JSON Schema: [{name}.json]({name}.json).\n\n{ALL_OBJECTS}\n"]
+    parts = []
     for heading, node in objects.items():
         if heading not in elsewhere:
             parts.append(f"## {heading}\n\n{_plain(node.get('description', ''))}\n\n{_table(node)}\n")

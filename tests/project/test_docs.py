@@ -22,8 +22,8 @@ SOURCES = sorted(
         *(file for folder in ("optassign", "models", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py")),
         *(ROOT / "java").rglob("src/**/*.java"),
         *(ROOT / "docs" / "schema").glob("*.json"),
-        ROOT / "Makefile",
-        ROOT / "pyproject.toml",
+        *(ROOT / "docs" / "site").glob("*.py"),
+        *(ROOT / name for name in ("Makefile", "pyproject.toml")),
     ]
 )
 _FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2", re.MULTILINE | re.DOTALL)

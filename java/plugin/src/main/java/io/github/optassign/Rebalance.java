@@ -1,13 +1,13 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.measuring.Measures;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Fallback;
-import io.github.optassign.planner.Measures;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerWriter;

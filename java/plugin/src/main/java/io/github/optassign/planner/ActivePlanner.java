@@ -1,5 +1,6 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 

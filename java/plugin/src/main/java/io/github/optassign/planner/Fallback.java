@@ -1,5 +1,7 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.measuring.ActiveCounts;
+import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;

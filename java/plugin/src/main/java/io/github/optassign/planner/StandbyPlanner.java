@@ -1,5 +1,7 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 

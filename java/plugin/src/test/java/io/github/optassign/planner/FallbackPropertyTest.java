@@ -3,6 +3,9 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.measuring.Measures;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;

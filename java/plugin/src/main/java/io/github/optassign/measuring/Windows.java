@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,9 +13,9 @@ import java.util.TreeMap;
  * @param low per client the least balanced count
  * @param high per client the greatest balanced count
  */
-record Windows(long[] low, long[] high) {
+public record Windows(long[] low, long[] high) {
     /** The windows for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
-    static Windows of(long tasks, int copiesPerTask, int[] threads) {
+    public static Windows of(long tasks, int copiesPerTask, int[] threads) {
         TreeMap<Integer, Integer> sizes = new TreeMap<>();
         long units = 0;
         for (int size : threads) {
@@ -44,7 +44,7 @@ record Windows(long[] low, long[] high) {
     }
 
     /** How far counts are from their windows: e (e + 1) / 2 at distance e, summed over the clients. */
-    long excess(long[] counts) {
+    public long excess(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {
             sum += excess(c, counts[c]);
@@ -53,7 +53,7 @@ record Windows(long[] low, long[] high) {
     }
 
     /** By how much the excess rises if one more copy comes to a client; negative: it falls. */
-    long rise(long[] counts, int to) {
+    public long rise(long[] counts, int to) {
         return excess(to, counts[to] + 1) - excess(to, counts[to]);
     }
 

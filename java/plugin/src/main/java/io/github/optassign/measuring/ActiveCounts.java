@@ -1,9 +1,9 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import io.github.optassign.model.Snapshot;
 
 /** How many actives each client has so far, and how far from balance that is in the three windows of actives. */
-final class ActiveCounts {
+public final class ActiveCounts {
     private final Snapshot snapshot;
     private final long[] active;
     private final long[] stateful;
@@ -13,7 +13,7 @@ final class ActiveCounts {
     private final Windows[] ofSubtopology;
 
     /** Counts of a snapshot's tasks, of which none is assigned yet. */
-    ActiveCounts(Snapshot snapshot) {
+    public ActiveCounts(Snapshot snapshot) {
         this.snapshot = snapshot;
         int clients = snapshot.clientCount();
         int subtopologies = snapshot.subtopologyCount();
@@ -35,14 +35,14 @@ final class ActiveCounts {
         }
     }
 
-    void add(int t, int c) {
+    public void add(int t, int c) {
         active[c]++;
         stateful[c] += snapshot.isStateful(t) ? 1 : 0;
         activeIn[snapshot.subtopology(t)][c]++;
     }
 
     /** Compares clients by how far from balance they would bring the counts with this task. */
-    int compare(int t, int a, int b) {
+    public int compare(int t, int a, int b) {
         return Long.compare(measureRise(t, a), measureRise(t, b));
     }
 

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import io.github.optassign.model.Snapshot;
 
@@ -10,7 +10,7 @@ import io.github.optassign.model.Snapshot;
  * lag is not known, the rank is 1 if the task's directory is on the client's disk and 2 if not. Otherwise the lag is
  * the rank. For a task without a changelog every client has rank 0.
  */
-final class Ranks {
+public final class Ranks {
     private final Snapshot snapshot;
     private final long acceptable;
     /** Per task the offsets in its changelogs. */
@@ -18,7 +18,7 @@ final class Ranks {
 
     private final long[] leastRank;
 
-    Ranks(Snapshot snapshot) {
+    public Ranks(Snapshot snapshot) {
         this.snapshot = snapshot;
         acceptable = snapshot.configs().acceptableRecoveryLag();
         changelogLength = new long[snapshot.taskCount()];
@@ -46,7 +46,7 @@ final class Ranks {
     }
 
     /** The rank of client c for task t; less is better. */
-    long rank(int t, int c) {
+    public long rank(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
         }
@@ -60,12 +60,12 @@ final class Ranks {
     }
 
     /** The rank of the most caught up clients of task t. */
-    long leastRank(int t) {
+    public long leastRank(int t) {
         return leastRank[t];
     }
 
     /** Offsets that client c has to replay before it has the state of task t; 0 for a task without a changelog. */
-    long offsets(int t, int c) {
+    public long offsets(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
         }
@@ -77,12 +77,12 @@ final class Ranks {
     }
 
     /** Offsets to replay if a copy of task t is put on client c: none where it is caught up. */
-    long cost(int t, int c) {
+    public long cost(int t, int c) {
         return rank(t, c) == 0 ? 0 : offsets(t, c);
     }
 
     /** Whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
-    boolean isHardlyWorse(int t, int c, long best) {
+    public boolean isHardlyWorse(int t, int c, long best) {
         return offsets(t, c) - best <= acceptable;
     }
 }

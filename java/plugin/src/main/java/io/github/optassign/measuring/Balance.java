@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -7,7 +7,7 @@ import io.github.optassign.model.Snapshot;
  * How far a placement is from balance: its excess in all five windows, summed (actives, stateful actives and copies of
  * logged tasks per client; actives and copies of logged tasks per client and subtopology).
  */
-final class Balance {
+public final class Balance {
     private final Snapshot snapshot;
     private final long[] active;
     private final long[] stateful;
@@ -58,7 +58,7 @@ final class Balance {
     }
 
     /** The excess of a placement in which every task is active; 0: it is balanced. */
-    static long excess(Snapshot snapshot, Placement placement) {
+    public static long excess(Snapshot snapshot, Placement placement) {
         return new Balance(snapshot, placement).excess();
     }
 

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;

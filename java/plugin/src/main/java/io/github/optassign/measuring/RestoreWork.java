@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -10,9 +10,9 @@ import io.github.optassign.model.Snapshot;
  * @param offsets offsets to replay
  * @param cold how many copies have any to replay
  */
-record RestoreWork(long offsets, int cold) {
+public record RestoreWork(long offsets, int cold) {
     /** Measures a plan. */
-    static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
+    public static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
         long offsets = 0;
         int cold = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -49,7 +49,7 @@ record RestoreWork(long offsets, int cold) {
      * Whether this is less than another, or hardly more: at most 2% more offsets, and no more copies that are not
      * caught up.
      */
-    boolean isHardlyMore(RestoreWork other) {
+    public boolean isHardlyMore(RestoreWork other) {
         return offsets < other.offsets || (offsets - other.offsets <= other.offsets / 50 && cold <= other.cold);
     }
 }
