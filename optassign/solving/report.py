@@ -17,7 +17,7 @@ from optassign.formats.assignment import (
 )
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
-from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved
+from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights
 from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
@@ -68,7 +68,11 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,
-        notes=(*map(str, solution.notes), *note_unserved(_find_unserved(state, arrays.order, solution))),
+        notes=(
+            *map(str, solution.notes),
+            *note_unserved(_find_unserved(state, arrays.order, solution)),
+            *note_unused_weights(state.options),
+        ),
     )
 
 
