@@ -43,7 +43,8 @@ class KafkaStreamsState(Frozen):
     lags: _Lags = Field(default={}, description="offsets to replay; -2 running here, -3 not known; absent: no state")
     tags: _Tags = Field(default={})
     rack: str | None = None
-    host: str | None = None
+    host: str | None = Field(default=None, description="host:port of application.server")
+    client_id: str | None = Field(default=None, description="client.id, where the application sets it")
     capacity: Annotated[float, Field(ge=1e-6, le=1e6, description="relative capacity of one thread")] = 1.0
     draining: bool = Field(default=False, description="about to leave: give its work away")
 
