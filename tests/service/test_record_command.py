@@ -103,10 +103,10 @@ def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[st
     [
         (["ls", "--recordings", "no/such"], "--recordings: found no/such, which is no folder"),
         (["ls", "--recordings", ".", "--since", "soon"], "--since: found 'soon'; allowed: a time as in ISO 8601"),
-        (["show", "a/b", "--recordings", "."], "a/b.json.gz: found that it cannot be read (No such file or directory)"),
-        (["show", "no.json.gz"], "no.json.gz: found that it cannot be read"),
-        (["show", "text"], "text: found that it cannot be read (Not a gzipped file"),
-        (["show", "cut"], "cut: found that it is cut short or damaged"),
+        (["show", "a/b", "--recordings", "."], "a/b.json.gz: found no such file; allowed: a file with JSON"),
+        (["show", "no.json.gz"], "no.json.gz: found no such file"),
+        (["show", "text"], 'text: line 1, column 1: found "no JSON"; allowed: JSON'),
+        (["show", "cut"], "cut: found gzip that is cut short or damaged"),
         (["show", "other"], "other: format: found nothing"),
         (["export", "other"], "other: format: found nothing"),
         (["export", "odd"], 'odd: mode: found "test"; allowed: "active", "shadow"'),
@@ -119,7 +119,7 @@ def test_bad_input(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     whole = gzip.decompress(path.read_bytes())
-    Path("text").write_bytes(whole)
+    Path("text").write_bytes(b"no JSON")
     Path("cut").write_bytes(path.read_bytes()[:-20])
     Path("other").write_bytes(gzip.compress(b"{}"))
     Path("odd").write_bytes(gzip.compress(whole.replace(b'"mode":"active"', b'"mode":"test"')))

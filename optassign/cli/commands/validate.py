@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output, add_snapshot
-from optassign.cli.common import check_standard_input, load_snapshot, write_result
-from optassign.cli.errors import BROKEN, DONE
+from optassign.cli.common import check_standard_input, load_rebalance, write_result
+from optassign.cli.errors import BROKEN, DONE, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,7 +19,12 @@ ABOUT = "check an answer against the rules"
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `validate` takes."""
     add_snapshot(parser)
-    parser.add_argument("assignment", metavar="ASSIGNMENT", help="the answer as JSON, - for standard input")
+    parser.add_argument(
+        "assignment",
+        metavar="ASSIGNMENT",
+        nargs="?",
+        help="the answer as JSON, - for standard input (default: that of the recording)",
+    )
     add_output(parser)
 
 
@@ -32,7 +37,13 @@ def run(arguments: Namespace) -> int:
     from optassign.judging.validation import validate
 
     check_standard_input(arguments)
-    state, answer = load_snapshot(arguments), read_assignment(arguments.assignment)
+    state, recording = load_rebalance(arguments)
+    if arguments.assignment is not None:
+        answer = read_assignment(arguments.assignment)
+    elif recording is not None:
+        answer = recording.assignment
+    else:
+        raise UsageError("ASSIGNMENT: found none beside a snapshot; allowed: an answer as JSON (a recording has its own)")
     violations = validate(state, answer)
 
     def make_json() -> str:

@@ -1,0 +1,57 @@
+"""Recordings on the command line: the folder of all, and one of them by its file or its id."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from optassign.cli.errors import UsageError
+
+__all__ = ["find_folder", "find_recording", "find_snapshot"]
+
+_VARIABLE = "OPTASSIGN_RECORDINGS"
+"""The variable of the environment that names the folder where --recordings does not."""
+_DEFAULT = "recordings"
+
+
+def find_folder(arguments: Namespace) -> Path:
+    """The folder of all recordings. UsageError if there is none."""
+    folder = Path(_get_stated_folder(arguments) or _DEFAULT)
+    if not folder.is_dir():
+        raise UsageError(f"--recordings: found {folder}, which is no folder; allowed: a folder of recordings")
+    return folder
+
+
+def find_recording(arguments: Namespace, name: str) -> Path:
+    """The path of the recording that is named: - or the file itself, or by its id, below the folder of all recordings."""
+    from optassign.recordings.files import SUFFIX
+
+    path = Path(name)
+    if name == "-" or os.path.isfile(name) or path.name.endswith(SUFFIX):
+        return path
+    return find_folder(arguments) / f"{name}{SUFFIX}"
+
+
+def find_snapshot(arguments: Namespace) -> str:
+    """The source that SNAPSHOT names: - or a file as it is, else the recording with this id, if there is one.
+
+    UsageError where --recordings says that it is an id, and no recording has it.
+    """
+    from optassign.recordings.files import SUFFIX
+
+    name: str = arguments.snapshot
+    if name == "-" or os.path.exists(name):
+        return name
+    recording = os.path.join(_get_stated_folder(arguments) or _DEFAULT, f"{name}{SUFFIX}")
+    if os.path.isfile(recording):
+        return recording
+    if arguments.recordings is not None:
+        folder = find_folder(arguments)
+        raise UsageError(
+            f"SNAPSHOT: found {name!r}, which is no file and no recording in {folder}; "
+            f"allowed: a file, or an id that `optassign record ls --recordings {folder}` shows"
+        )
+    return name
+
+
+def _get_stated_folder(arguments: Namespace) -> str | None:
+    return arguments.recordings or os.environ.get(_VARIABLE)
