@@ -17,6 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import MemorySource, add_fallback_reason, summarise
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
+from optassign.service.workers.description import describe_rebalance
 from optassign.service.workers.messages import Answer, AssignJob, CompareJob, Details, Failure, Outcome
 
 __all__ = ["run_assign", "run_compare"]
@@ -48,7 +49,7 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None]) -> Details | Non
     solved = time.monotonic() - start
     send(Answer(content, state.application, job.assignor, time_limit, memory, solved, _list_ignored(ignored)))
     snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summarise(state, answer), state.dropped.model_dump(), snapshot)
+    return Details(summarise(state, answer), state.dropped.model_dump(), describe_rebalance(state, answer), snapshot)
 
 
 def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
