@@ -22,6 +22,18 @@ def test_it_is_about_what_a_convergence_takes(shape: Shape, standbys: int, warmu
     assert abs(said - played) <= max(1, played / 8), f"said {said}, played {played}"
 
 
+@pytest.mark.parametrize(
+    ("warmups", "said"),
+    [(2, "about 200 follow-ups, 2,000 minutes (33.3 hours)"), (20, "about 20 follow-ups, 200 minutes (3.3 hours)")],
+)
+def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
+    """Played to its end it takes 201 and 21 rebalances: docs/benchmarks.md, "How long a scale-out takes"."""
+    state = generate("scale-out", 1_000, 100, 1, warmups=warmups, seed=1)
+    outlook = estimate_outlook(state, assign(state, "cp-sat"))
+    assert outlook is not None
+    assert outlook_to_text(outlook) == said
+
+
 def test_it_counts_slots_and_minutes() -> None:
     """Five copies to warm up, two at a time: three follow-ups, the first when it is asked for, then every interval."""
     tasks = {f"0_{i}": 500 for i in range(5)}
