@@ -48,7 +48,9 @@ class ApplicationState(Frozen):
 
     format: Format
     application: str | None = Field(default=None, description="application.id")
-    taken_at: Annotated[str, AfterValidator(_is_time)] | None = None
+    taken_at: Annotated[str, AfterValidator(_is_time)] | None = Field(
+        default=None, description="ISO 8601; no assignor reads it"
+    )
     configs: AssignmentConfigs
     options: Options = Options()
     tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False)]
