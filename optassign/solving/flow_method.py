@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_now, solve_plan
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.face import CopiesFace

@@ -11,7 +11,7 @@ from tiny import tiny_state
 
 from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.cp_sat.rebalance import solve_rebalance
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced

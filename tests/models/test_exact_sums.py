@@ -12,7 +12,7 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
 from optassign.models.cp_sat.plan import Planned
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.solving import weighted_method
 from optassign.solving.arrays import to_arrays

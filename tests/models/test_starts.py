@@ -12,9 +12,10 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.plan import solve_plan
-from optassign.models.cp_sat.solver import Deadline, run
+from optassign.models.cp_sat.solver import run
 from optassign.models.cp_sat.variables import Variables
 from optassign.models.cp_sat.weighted import is_sum_exact
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import find_goals, load

@@ -21,7 +21,8 @@ from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.models.cp_sat import lexicographic
 from optassign.models.cp_sat.plan import Planned
-from optassign.models.cp_sat.solver import Deadline, Outcome
+from optassign.models.cp_sat.solver import Outcome
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.problem import make_placement
