@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flow_plans import plan_by_flows
 from judging import snapshot
 from ortools.sat.python import cp_model
 
@@ -16,7 +17,6 @@ from optassign.models.cp_sat.solver import run
 from optassign.models.cp_sat.variables import Variables
 from optassign.models.cp_sat.weighted import is_sum_exact
 from optassign.models.deadline import Deadline
-from optassign.models.flows import decomposition
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import find_goals, load
 from optassign.models.problem import Placement, Problem
@@ -32,7 +32,7 @@ def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placemen
     """All pairs written out, and the flows' plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
     within = compute_windows(problem)
-    start = decomposition.find_balanced_plan(problem, forced, within).placement
+    start = plan_by_flows(problem, forced, within).placement
     assert start is not None
     return problem, forced, within, start
 

@@ -8,6 +8,7 @@ from optassign.assignor import assign
 from optassign.benchmarks.grid import small_specs
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.lp.improve import improve_plan
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -26,10 +27,11 @@ def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Sh
         except NotBalancedError:
             continue
         within = compute_windows(problem)
-        found = decomposition.find_balanced_plan(problem, forced, within)
-        if found.copies_face is None:
+        copies = decomposition.find_optimal_copies(problem, forced, within)
+        if copies is None or copies.chosen.face is None:
             continue
-        improved = improve_plan(within, found.copies_face, LATER, found.placement)
+        found = decomposition.find_balanced_plan(copies, within)
+        improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
         assert improved.placement is not None, spec.name
         assert within.hold(count_copies(problem, improved.placement)), spec.name
         values = list(plan_values(problem, forced, improved.placement).values())
