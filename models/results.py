@@ -44,6 +44,8 @@ class Found:
     """Keys of the pairs outside of which no plan reaches the bounds of restore work and cold copies."""
     proved: frozenset[str] = frozenset()
     """Goals that CP-SAT proved, given the values of the goals before them."""
+    by_lp: frozenset[str] = frozenset()
+    """Goals whose bounds are the linear program's."""
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""

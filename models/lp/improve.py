@@ -51,6 +51,8 @@ class Improved:
     """Goal → what no plan on the face costs less than, given that the goals before it are at their bounds."""
     ties_broken: bool = False
     """Of all plans that are equal in the goals, it is the one in which clients keep their smallest tasks."""
+    is_cut_short: bool = False
+    """The deadline came first, or was too near to begin: something better may have been found later."""
 
 
 def improve_plan(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline) -> Improved:
@@ -73,7 +75,7 @@ def improve_plan(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel],
         if copies is None or copies.face is None:
             break
         face = copies.face
-    return Improved(reading.placement, optimum.bounds, optimum.ties_broken)
+    return Improved(reading.placement, optimum.bounds, optimum.ties_broken, is_cut_short=not deadline.left)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ MOST_PAIRS = 20_000
 """CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
-_SECONDS_PER_PAIR = 5e-5
+_SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
@@ -72,11 +72,13 @@ class FlowMethod(Method):
             return flows
         found = self._join(case, flows, improved)
         if found.placement is None:
+            self.limited |= improved.is_cut_short
             return self._find_joint_plan(case, found)
         values = plan_values(case.problem, case.forced, found.placement)
         found = replace(found, bounds=_keep_valid(found.bounds, values))
         if self._is_proven(case, found):
             return found
+        self.limited |= improved.is_cut_short
         problem, forced = case.problem, case.forced
         if all(found.bounds.get(goal) == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
             # The first goals are proven, so only their optimal face is left to search for the later ones.
@@ -98,11 +100,8 @@ class FlowMethod(Method):
         if face is None:
             return Improved(None)
         if self.deadline.left < _expect_seconds(face):
-            self.limited = True
-            return Improved(None)
-        improved = improve_plan(face, case.target, FLOW_ORDER[2:], self.deadline)
-        self.limited |= not self.deadline.left
-        return improved
+            return Improved(None, is_cut_short=True)
+        return improve_plan(face, case.target, FLOW_ORDER[2:], self.deadline)
 
     def _join(self, case: Case, found: Found, improved: Improved) -> Found:
         """What flows found and the plan that is best on the face, whichever is better, with the bounds that hold for it."""
@@ -113,16 +112,18 @@ class FlowMethod(Method):
             return found
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
         values = plan_values(case.problem, case.forced, best)
-        bounds = found.bounds
+        bounds, by_lp = found.bounds, found.by_lp
         if improved.bounds and all(bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
             # The flow's bound of pauses is about plans with its own number of cold actives, so it goes.
             on_face = {goal: bound for goal, bound in bounds.items() if goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES)}
             cold_actives = max(improved.bounds.get(_COLD_ACTIVES, 0), bounds.get(_COLD_ACTIVES, 0))
             bounds = {**on_face, **improved.bounds, _COLD_ACTIVES: cold_actives}
+            by_lp = frozenset(improved.bounds)
         return replace(
             found,
             placement=best,
             bounds=bounds,
+            by_lp=by_lp,
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
 

@@ -143,13 +143,17 @@ def _gap(value: float, bound: float | None, least: float) -> float | None:
 
 
 def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
-    """Who proved most: CP-SAT, a flow, or the rules alone, where R3 to R5 leave no other restore work and a number that is
-    never below 0 is 0."""
+    """Who proved most: CP-SAT, a linear program, a flow, or the rules alone.
+
+    The rules do where R3 to R5 leave no other restore work, and where a number that is never below 0 is 0.
+    """
     proven = [goal for goal in goals if goal.proven]
     if not proven:
         return None
     if any((goal.stage, goal.name) in solution.proved or goal.name == WEIGHTED_COST for goal in proven):
         return str(ProvedBy.CP_SAT)
+    if any((goal.stage, goal.name) in solution.by_lp for goal in proven):
+        return str(ProvedBy.LP)
     by_rules = ("now", restore_work.GOAL.name)
     by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {by_rules}
     return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)

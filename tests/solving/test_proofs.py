@@ -256,4 +256,4 @@ def test_what_greedy_proves_it_proves_by_the_rules() -> None:
     assert given.report.termination.reason == "optimal"
     assert any(goal.proven for goal in given.report.goals)
     assert given.report.proved_by == "rules"
-    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by in ("flow", "cp-sat")
+    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by in ("lp", "cp-sat")
