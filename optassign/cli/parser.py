@@ -16,6 +16,7 @@ from optassign.cli.commands import (
     record,
     replay,
     serve,
+    simulate,
     validate,
 )
 from optassign.cli.errors import USAGE
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Command] = {
     "assign": assign,
     "compare": compare,
     "converge": converge,
+    "simulate": simulate,
     "explain": explain,
     "validate": validate,
     "generate": generate,

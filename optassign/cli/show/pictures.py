@@ -10,10 +10,12 @@ from optassign.judging.comparison import PREVIOUS, Column, Comparison
 from optassign.measuring.balance import windows
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
 
-__all__ = ["check_matplotlib", "draw_comparison"]
+__all__ = ["check_matplotlib", "draw_comparison", "save_figure"]
 
 _MOST_ACROSS = 3
 """Panels beside each other."""
@@ -52,8 +54,13 @@ def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str
     figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=len(handles), frameon=False)
     title = f"{state.application or 'snapshot'}: {len(state.tasks):,} tasks on {len(state.clients):,} clients"
     figure.suptitle(title, fontsize=12)
+    save_figure(figure, path)
+
+
+def save_figure(figure: "Figure", path: str) -> None:
+    """Into a file, whose suffix says of what kind. UsageError for an unknown suffix, InputError if it cannot be written."""
     try:
-        # No date inside: the same comparison gives the same file.
+        # No date inside: the same figure gives the same file.
         metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else {}
         figure.savefig(path, dpi=120, metadata=metadata)
     except ValueError as error:

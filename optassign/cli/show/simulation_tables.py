@@ -1,0 +1,50 @@
+"""Simulated runs side by side: a row for each figure, a column for each assignor."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from optassign.cli.show.style import make_headline, make_table
+from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.summary import FIGURES, summarise
+
+__all__ = ["render_runs"]
+
+_LABELS = {
+    "down_task_s": "downtime, task-seconds",
+    "longest_down_s": "longest of one task, s",
+    "unbalanced_s": "out of balance, s",
+    "active_excess_s": "excess of actives × s",
+    "balanced_at_s": "balanced for good at, s",
+    "without_standby_task_s": "without standby, task-seconds",
+    "backlog_s": "backlog, records × s",
+    "most_backlog": "greatest backlog, records",
+    "restored": "restored, offsets",
+    "rebalances": "rebalances",
+    "followups": "of them by timer",
+    "moves": "moves of actives",
+    "moves_logged": "of them logged",
+}
+assert _LABELS.keys() == FIGURES.keys()
+
+
+def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
+    """What `optassign simulate` shows."""
+    yield make_headline(f"{scenario.name}, {scenario.duration_s / 3600:g} h, seed {scenario.seed}")
+    if scenario.about:
+        yield Text(scenario.about)
+    table = make_table("")
+    for played in runs:
+        table.add_column(played.assignor, justify="right", overflow="fold")
+    figures = [summarise(played) for played in runs]
+    for name, label in _LABELS.items():
+        table.add_row(label, *(_format(each[name]) for each in figures))
+    yield table
+
+
+def _format(value: float | int | None) -> str:
+    if value is None:
+        return "never"
+    return f"{value:,.1f}" if isinstance(value, float) and value < 1000 else f"{value:,.0f}"

@@ -1,0 +1,153 @@
+"""What the users of a simulated application feel: sums over its time, and the curves they are the areas of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optassign.formats.state import ApplicationState
+from optassign.measuring.balance import excess
+from optassign.measuring.placement import Placement
+from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
+
+__all__ = ["CURVES", "Felt", "Point", "measure_excess"]
+
+CURVES = ("active_excess", "down", "backlog", "standbys_missing", "restoring")
+"""What each point has besides its time."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The application from this time to the next point's."""
+
+    at: float
+    active_excess: int
+    """Of the windows of active tasks: all, stateful, per subtopology."""
+    excess: int
+    """Of all windows."""
+    down: int
+    """Tasks that are not processed."""
+    backlog: float
+    """Records, at this time."""
+    standbys_missing: int
+    """Copies in sync that logged tasks lack besides their actives, as far as there are clients for them."""
+    restoring: int
+    """Copies."""
+
+
+@dataclass
+class Felt:
+    """Sums so far. Seconds of tasks are task-seconds: two tasks down for three seconds are six."""
+
+    down_task_s: float = 0.0
+    down_logged_task_s: float = 0.0
+    """Of `down_task_s`, logged tasks."""
+    longest_down_s: float = 0.0
+    """Of one task."""
+    unbalanced_s: float = 0.0
+    """Seconds in which some active window had an excess."""
+    active_excess_s: float = 0.0
+    without_standby_task_s: float = 0.0
+    """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
+    backlog_s: float = 0.0
+    """Records × seconds."""
+    most_backlog: float = 0.0
+    restored: float = 0.0
+    """Offsets."""
+    rebalances: int = 0
+    """Passes of two-pass rebalances count one each."""
+    followups: int = 0
+    """Rebalances that only a timer asked for."""
+    moves: int = 0
+    """Active tasks that went from a living client to another."""
+    moves_logged: int = 0
+    curve: list[Point] = field(default_factory=list)
+    holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
+    """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
+    excesses: tuple[int, int] = (0, 0)
+    """Of the active windows and of all, as they are now."""
+    _down_since: dict[int, float] = field(default_factory=dict)
+    _is_logged_down: int = 0
+    _seen: tuple[bytes, ...] = ()
+
+    def needs_excess(self, application: Application) -> bool:
+        """Whether clients or their roles are others than when this was asked last: `excesses` has to be renewed then."""
+        seen = (application.up.tobytes(), application.owner.tobytes(), (application.mode > KEPT).tobytes())
+        is_new = seen != self._seen
+        self._seen = seen
+        return is_new
+
+    def look(self, application: Application, now: float) -> None:
+        """What is so from now on: a new point of the curves."""
+        running = application.is_running
+        wanted = min(application.scenario.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
+        missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged]
+        active_excess, all_excess = self.excesses
+        point = Point(
+            at=now,
+            active_excess=active_excess,
+            excess=all_excess,
+            down=int(np.sum(~running)),
+            backlog=float(application.backlog.sum()),
+            standbys_missing=int(missing.sum()),
+            restoring=application.number_restoring,
+        )
+        self._watch_downtime(~running, now)
+        held = (now, tuple(application.owner.tolist()), tuple(running.tolist()))
+        if not self.holders or held[1:] != self.holders[-1][1:]:
+            self.holders.append(held)
+        self._is_logged_down = int(np.sum(~running & application.logged))
+        if self.curve and self.curve[-1].at == now:
+            self.curve.pop()
+        self.curve.append(point)
+        self.most_backlog = max(self.most_backlog, point.backlog)
+
+    def pass_time(self, seconds: float, backlog_after: float) -> None:
+        """So many seconds as the last point has it; the backlog changed evenly."""
+        point = self.curve[-1]
+        self.down_task_s += point.down * seconds
+        self.down_logged_task_s += self._is_logged_down * seconds
+        self.unbalanced_s += seconds if point.active_excess else 0.0
+        self.active_excess_s += point.active_excess * seconds
+        self.without_standby_task_s += point.standbys_missing * seconds
+        self.backlog_s += (point.backlog + backlog_after) / 2 * seconds
+
+    def end(self, now: float) -> None:
+        """Tasks that are still down have been until now."""
+        for since in self._down_since.values():
+            self.longest_down_s = max(self.longest_down_s, now - since)
+
+    def balanced_since(self) -> float:
+        """When the actives came into their windows for good; infinite if they are outside at the end."""
+        since = math.inf
+        for point in reversed(self.curve):
+            if point.active_excess:
+                break
+            since = point.at
+        return since
+
+    def _watch_downtime(self, down: np.ndarray, now: float) -> None:
+        for task in np.flatnonzero(down).tolist():
+            self._down_since.setdefault(task, now)
+        for task in [task for task in self._down_since if not down[task]]:
+            self.longest_down_s = max(self.longest_down_s, now - self._down_since.pop(task))
+
+
+def measure_excess(application: Application, state: ApplicationState) -> tuple[int, int]:
+    """Excess of the active windows, and of all: of the copies with a role on the living clients of the snapshot."""
+    active: dict[str, tuple[str, ...]] = {}
+    standby: dict[str, tuple[str, ...]] = {}
+    for t, task in enumerate(application.tasks):
+        owner = int(application.owner[t])
+        active[task.id] = (application.client_ids[owner],) if owner >= 0 and application.up[owner] else ()
+        has_role = (application.mode[t] > KEPT) & application.up
+        if owner >= 0:
+            has_role[owner] = False
+        in_sync = [c for c in np.flatnonzero(has_role).tolist() if application.mode[t, c] in (FOLLOWING, RUNNING)]
+        behind = [c for c in np.flatnonzero(has_role).tolist() if c not in in_sync]
+        wanted = state.configs.num_standby_replicas
+        standby[task.id] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
+    found = excess(state, Placement(active, standby, dict.fromkeys(active, ())))
+    return sum(found[name] for name in ("active", "stateful_active", "subtopology_active")), sum(found.values())

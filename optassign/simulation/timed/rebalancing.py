@@ -1,0 +1,140 @@
+"""How a simulated group rebalances: who triggers it, in how many passes, and when the next one follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from optassign.assignor import TaskAssignor
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, Application
+from optassign.simulation.timed.events import Agenda
+from optassign.simulation.timed.measures import Felt
+from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
+
+__all__ = ["Rebalancer", "ask", "model_seconds"]
+
+_MOST_PASSES = 50
+"""Of one rebalance: an assignor that never comes to an end is stopped, and the run says so."""
+
+
+def model_seconds(tasks: int, clients: int) -> float:
+    """What a call of an assignor takes of simulated time: 20 ms, and 0.25 s for each million pairs of task and client.
+
+    cp-sat takes about that at 1,000 × 100 and at 10,000 × 1,000 (docs/benchmarks.md). All assignors are charged the same, so
+    that nothing but their answers makes a difference.
+    """
+    return 0.02 + 0.25 * tasks * clients / 1e6
+
+
+def ask(assignor: TaskAssignor, state: ApplicationState) -> TaskAssignment:
+    """The answer to a snapshot."""
+    assignor.configure(state.configs)
+    return assignor.assign(state)
+
+
+class Rebalancer:
+    """Protocol `probing` (KIP-441), over cooperative (KIP-429) or eager rebalancing.
+
+    Cooperative: tasks with a living owner are revoked in a first pass, and given in a second; all others go on. Eager: no task
+    is processed from the trigger until the answer is applied. A timer asks for the follow-up; a rebalance in between erases it.
+    """
+
+    def __init__(
+        self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, tell: Callable[..., None]
+    ) -> None:
+        self._application, self._assignor = application, assignor
+        self._agenda, self._felt, self._tell = agenda, felt, tell
+        self._group = application.scenario.group
+        self._is_cooperative = self._group.rebalancing == "cooperative"
+        self._followup: int | None = None
+        self._is_asked_again = False
+        self._passes = 0
+        self.is_rebalancing = False
+        self.remembered: TaskAssignment | None = None
+        """The last answer."""
+
+    def trigger(self, reason: str) -> None:
+        """A rebalance, or another one after that which is under way."""
+        if self.is_rebalancing:
+            self._is_asked_again = True
+            return
+        if self._followup is not None:
+            self._agenda.cancel(self._followup)
+            self._followup = None
+        self.is_rebalancing, self._passes = True, 0
+        self._application.is_paused = not self._is_cooperative
+        self._begin_pass(reason)
+
+    def _begin_pass(self, reason: str) -> None:
+        self._passes += 1
+        self._agenda.plan_in(self._group.pass_s, lambda: self._assign(reason))
+
+    def _assign(self, reason: str) -> None:
+        """All living members have joined."""
+        self._is_asked_again = False
+        if not self._application.up.any():
+            self.is_rebalancing = self._application.is_paused = False
+            return
+        state = make_snapshot(self._application, self.remembered)
+        self.remembered = answer = ask(self._assignor, state)
+        seconds = model_seconds(len(state.tasks), len(state.clients))
+        self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))
+
+    def _apply(self, reason: str, state: ApplicationState, answer: TaskAssignment) -> None:
+        application, now = self._application, self._agenda.now
+        before = np.where(application.up[application.owner], application.owner, NOBODY)
+        revoked = apply_answer(application, answer, now, cooperative=self._is_cooperative)
+        moved = revoked if self._is_cooperative else _list_moved(before, application)
+        followup = min((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), default=None)
+        self._count(reason, moved)
+        self._plan_cleanup()
+        self._tell(
+            "rebalance",
+            reason=reason,
+            clients=len(state.clients),
+            moved=[application.tasks[t].id for t in moved],
+            warmups=sum(len(c.warmup) for c in answer.clients),
+            followup_s=None if followup is None else followup / 1000,
+            why=answer.report.termination.reason,
+        )
+        if revoked or self._is_asked_again:
+            if self._passes < _MOST_PASSES:
+                self._begin_pass("second pass" if revoked else "asked again")
+                return
+            self._tell("endless", passes=self._passes)
+        self.is_rebalancing = application.is_paused = False
+        if followup is not None:
+            self._followup = self._agenda.plan_in(followup / 1000, self._follow_up)
+
+    def _follow_up(self) -> None:
+        self._followup = None
+        self.trigger("follow-up")
+
+    def _count(self, reason: str, moved: list[int]) -> None:
+        self._felt.rebalances += 1
+        self._felt.followups += reason == "follow-up"
+        self._felt.moves += len(moved)
+        self._felt.moves_logged += int(self._application.logged[moved].sum())
+
+    def _plan_cleanup(self) -> None:
+        """Kept state is deleted once it was left for long enough."""
+        application, now = self._application, self._agenda.now
+        left = np.argwhere((application.mode == KEPT) & (application.left_at == now) & application.up[None, :])
+        if len(left):
+            self._agenda.plan_in(self._group.state_cleanup_delay_s, lambda: self._clean_up(left))
+
+    def _clean_up(self, copies: np.ndarray[Any, Any]) -> None:
+        application, before = self._application, self._agenda.now - self._group.state_cleanup_delay_s
+        for t, c in copies.tolist():
+            if application.mode[t, c] == KEPT and application.left_at[t, c] <= before and application.up[c]:
+                application.mode[t, c] = ABSENT
+
+
+def _list_moved(before: np.ndarray[Any, Any], application: Application) -> list[int]:
+    """Tasks that went from one living client to another."""
+    changed = (before != NOBODY) & (application.owner != NOBODY) & (application.owner != before)
+    return [int(t) for t in np.flatnonzero(changed)]

@@ -1,0 +1,119 @@
+"""A scenario: an application, its clients, and what happens to them, as a small TOML file says it (docs/simulator.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from optassign.formats.base import Frozen, NotEmpty, cross_check_error, quote
+from optassign.formats.configs import AssignmentConfigs, Options
+
+__all__ = ["Clients", "Group", "Happening", "Scenario", "Subtopologies"]
+
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+Rate = Annotated[float, Field(ge=0, le=1e12)]
+Number = Annotated[int, Field(ge=1, le=100_000)]
+Protocol = Literal["probing"]
+Rebalancing = Literal["cooperative", "eager"]
+Deed = Literal["join", "leave", "crash", "restart", "rolling-restart", "zone-fails"]
+
+
+class Group(Frozen):
+    """How the group rebalances, besides `[configs]` and `[options]`."""
+
+    protocol: Protocol = "probing"
+    rebalancing: Rebalancing = "cooperative"
+    pass_s: Seconds = Field(default=1.0, description="seconds from a trigger until all members have joined")
+    session_timeout_s: Seconds = Field(default=45.0, description="seconds until the group notices a crash")
+    static: bool = Field(default=False, description="members keep their place when they return within the session time-out")
+    state_cleanup_delay_s: Seconds = Field(
+        default=600.0, description="seconds that state stays on a disk without being assigned"
+    )
+    follow_s: Seconds = Field(default=0.1, description="seconds by which restored standbys are behind")
+    restore_per_s: Rate | None = Field(default=None, description="offsets per second that the brokers send in all")
+
+
+class Subtopologies(Frozen):
+    """Some subtopologies that are alike."""
+
+    count: Number = 1
+    partitions: Number
+    kind: Literal["logged", "unlogged", "stateless"] = "logged"
+    state: Annotated[int, Field(ge=0, le=10**15)] = Field(default=0, description="offsets of a changelog at first, in the mean")
+    spread: Annotated[float, Field(ge=0, le=3)] = Field(
+        default=0.0, description="of state and input: sigma of lognormal factors"
+    )
+    input_per_s: Rate = Field(default=0.0, description="records per second and task, in the mean")
+    writes: Annotated[float, Field(ge=0, le=1e6)] = Field(default=1.0, description="changelog offsets per record")
+    profile: Literal["constant", "daily", "bursts"] = "constant"
+
+
+class Clients(Frozen):
+    """Some clients that are alike; their ids are the name and a number."""
+
+    name: NotEmpty = "c"
+    count: Number = 1
+    threads: Annotated[int, Field(ge=1, le=10_000)] = 1
+    restore_per_s: Rate = Field(default=10_000.0, description="offsets per second that the client restores, in the mean")
+    spread: Annotated[float, Field(ge=0, le=3)] = Field(
+        default=0.0, description="of its restore rate: sigma of lognormal factors"
+    )
+    process_per_s: Rate = Field(default=10_000.0, description="records per second that a thread processes")
+    tags: dict[str, str] = Field(default={})
+    capacity: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    joins: bool = Field(default=False, description="not there at the start: an event lets them join")
+
+
+class Happening(Frozen):
+    """Something that happens to clients."""
+
+    at: Seconds
+    do: Deed
+    clients: Annotated[tuple[NotEmpty, ...], Field(strict=False)] = Field(default=(), description="ids; empty: `zone`")
+    zone: str | None = Field(default=None, description="all clients with this value of `zone_tag`")
+    down_s: Seconds | None = Field(default=None, description="seconds until they are back, as the same processes; null: never")
+    keeps_disk: bool = Field(default=True, description="whether they come back with their state")
+    every_s: Seconds = Field(default=60.0, description="rolling-restart: seconds from one client to the next")
+
+
+class Scenario(Frozen):
+    """All of a file."""
+
+    name: NotEmpty
+    about: str = ""
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    duration_s: Seconds
+    warm_start: bool = Field(default=True, description="the group begins balanced and restored; false: with empty disks")
+    zone_tag: str = "zone"
+    configs: AssignmentConfigs = AssignmentConfigs()
+    options: Options = Options()
+    group: Group = Group()
+    subtopologies: Annotated[tuple[Subtopologies, ...], Field(strict=False, min_length=1)]
+    clients: Annotated[tuple[Clients, ...], Field(strict=False, min_length=1)]
+    events: Annotated[tuple[Happening, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _cross_checks(self) -> Self:
+        names = [name for name, _ in self.list_clients()]
+        twice = next((name for i, name in enumerate(sorted(names)[1:]) if name == sorted(names)[i]), None)
+        if twice is not None:
+            raise cross_check_error(f"{quote(twice)} a second time", "each id once", ".clients")
+        if all(kind.joins for _, kind in self.list_clients()):
+            raise cross_check_error("joins for all", "some client that is there at the start", ".clients")
+        known = set(names)
+        for number, event in enumerate(self.events):
+            unknown = next((client for client in event.clients if client not in known), None)
+            if unknown is not None:
+                raise cross_check_error(quote(unknown), "the id of a client", f".events[{number}].clients")
+            if bool(event.clients) == (event.zone is not None):
+                raise cross_check_error("both or none", "either clients or a zone", f".events[{number}]")
+        return self
+
+    def list_clients(self) -> Iterator[tuple[str, Clients]]:
+        """Id and kind of every client that is there at some time."""
+        for kind in self.clients:
+            digits = len(str(kind.count))
+            for number in range(1, kind.count + 1):
+                yield f"{kind.name}{number:0{digits}d}", kind

@@ -1,0 +1,180 @@
+"""Plays a scenario under one assignor: what happens, when the group rebalances, and what comes of it.
+
+Time stands still while an assignor is asked; what its call takes of the scenario's time is modelled (`model_seconds`), so that
+a run repeats to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from optassign.assignor import TaskAssignor, create
+from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.events import Agenda
+from optassign.simulation.timed.measures import Felt, measure_excess
+from optassign.simulation.timed.profiles import PERIOD_S, compute_factors
+from optassign.simulation.timed.rebalancing import Rebalancer, ask
+from optassign.simulation.timed.scenario import Happening, Scenario
+from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
+
+__all__ = ["Played", "simulate"]
+
+_RESTART_S = 10.0
+"""How long a restart takes where the scenario does not say."""
+_TOLD_EVERY = 100
+"""Steps."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run: what its users felt, and every event and decision in its order."""
+
+    scenario: Scenario
+    assignor: str
+    felt: Felt
+    events: list[dict[str, Any]]
+    tasks: tuple[str, ...]
+    """Ids, in the order of `felt.holders`."""
+    clients: tuple[str, ...]
+
+
+def simulate(scenario: Scenario, assignor: str | TaskAssignor, on_time: Callable[[float], None] | None = None) -> Played:
+    """The scenario from its start to its end; `on_time`: told how many seconds of it are over, now and then."""
+    return _Simulator(scenario, assignor).run(on_time)
+
+
+class _Simulator:
+    def __init__(self, scenario: Scenario, assignor: str | TaskAssignor) -> None:
+        self._scenario = scenario
+        self._name = assignor if isinstance(assignor, str) else type(assignor).__name__
+        self._application, self._agenda, self._felt = Application(scenario), Agenda(), Felt()
+        self._events: list[dict[str, Any]] = []
+        chosen = create(assignor) if isinstance(assignor, str) else assignor
+        self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._tell)
+        self._gone: set[int] = set()
+        """Clients that the group has not noticed to be gone."""
+
+    def run(self, on_time: Callable[[float], None] | None) -> Played:
+        """Until the scenario's time is over."""
+        self._start()
+        agenda, application, end = self._agenda, self._application, self._scenario.duration_s
+        steps = 0
+        while agenda.now < end:
+            until = min(agenda.next_at, end, agenda.now + application.seconds_to_next_change())
+            seconds = until - agenda.now
+            if seconds > 0:
+                done = application.advance(seconds)
+                self._felt.pass_time(seconds, float(application.backlog.sum()))
+                agenda.now = until
+                self._tell_restored(done.tolist())
+            if agenda.next_at <= until < end:
+                agenda.take()()
+                application.change_done()
+            self._look()
+            steps += 1
+            if on_time is not None and steps % _TOLD_EVERY == 0:
+                on_time(agenda.now)
+        self._felt.end(end)
+        self._felt.restored = application.restored
+        ids = tuple(task.id for task in application.tasks)
+        return Played(self._scenario, self._name, self._felt, self._events, ids, application.client_ids)
+
+    def _start(self) -> None:
+        application, scenario = self._application, self._scenario
+        application.up[:] = [not kind.joins for kind in application.clients]
+        self._change_inputs()
+        if scenario.warm_start:
+            # As the group rests: balanced, all copies in sync. The same for every assignor.
+            answer = ask(create("cp-sat"), make_snapshot(application, None))
+            apply_answer(application, answer, 0.0, cooperative=False)
+            application.sync_all()
+        else:
+            self._rebalancer.trigger("start")
+        for event in scenario.events:
+            self._agenda.plan(event.at, partial(self._let_happen, event))
+        self._look()
+
+    def _change_inputs(self) -> None:
+        """Inputs by their profiles; again where one changes with time."""
+        self._application.factor = compute_factors(self._application, self._agenda.now)
+        if any(group.profile != "constant" for group in self._scenario.subtopologies):
+            self._agenda.plan_in(PERIOD_S, self._change_inputs)
+
+    def _look(self) -> None:
+        """What is felt from now on."""
+        application = self._application
+        if self._felt.needs_excess(application):
+            state = make_snapshot(application, None) if application.up.any() else None
+            self._felt.excesses = (0, 0) if state is None else measure_excess(application, state)
+        self._felt.look(application, self._agenda.now)
+
+    # ------------------------------------------------------------------------------------------------------ what happens
+
+    def _let_happen(self, event: Happening) -> None:
+        clients = self._find_clients(event)
+        if event.do == "rolling-restart":
+            for number, client in enumerate(clients):
+                named = {"do": "restart", "clients": (self._application.client_ids[client],), "zone": None}
+                self._agenda.plan_in(number * event.every_s, partial(self._let_happen, event.model_copy(update=named)))
+            return
+        self._tell(event.do, clients=self._name_clients(clients))
+        if event.do == "join":
+            self._join(clients)
+            return
+        for client in clients:
+            self._application.stop(client, self._agenda.now)
+            if not event.keeps_disk:
+                self._application.wipe(client)
+        if event.do == "leave":
+            self._rebalancer.trigger("leave")
+        else:
+            self._gone |= set(clients)
+            self._agenda.plan_in(self._scenario.group.session_timeout_s, partial(self._notice, clients))
+        down = _RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
+        if down is not None:
+            self._agenda.plan_in(down, partial(self._come_back, clients))
+
+    def _find_clients(self, event: Happening) -> list[int]:
+        application, tag = self._application, self._scenario.zone_tag
+        if event.zone is None:
+            return [application.client_ids.index(name) for name in event.clients]
+        return [c for c, kind in enumerate(application.clients) if kind.tags.get(tag) == event.zone and application.up[c]]
+
+    def _join(self, clients: list[int]) -> None:
+        self._application.up[clients] = True
+        self._rebalancer.trigger("join")
+
+    def _notice(self, clients: list[int]) -> None:
+        """The session time-out of clients that are still gone."""
+        missing = self._gone & set(clients)
+        self._gone -= missing
+        if missing:
+            self._rebalancer.trigger("session time-out")
+
+    def _come_back(self, clients: list[int]) -> None:
+        """The same processes, with what their disks have. Static members that nobody missed go on where they were."""
+        self._tell("back", clients=self._name_clients(clients))
+        missed = set(clients) - self._gone
+        self._gone -= set(clients)
+        remembered = self._rebalancer.remembered
+        if self._scenario.group.static and not missed and not self._rebalancer.is_rebalancing and remembered is not None:
+            self._application.up[clients] = True
+            apply_answer(self._application, remembered, self._agenda.now, cooperative=False)
+        else:
+            self._join(clients)
+
+    # ------------------------------------------------------------------------------------------------------------- told
+
+    def _name_clients(self, clients: list[int]) -> list[str]:
+        return [self._application.client_ids[c] for c in clients]
+
+    def _tell_restored(self, copies: list[int]) -> None:
+        application, C = self._application, len(self._application.clients)
+        for key in copies:
+            self._tell("restored", task=application.tasks[key // C].id, client=application.client_ids[key % C])
+
+    def _tell(self, what: str, **more: Any) -> None:
+        self._events.append({"at": round(self._agenda.now, 6), "event": what, **more})

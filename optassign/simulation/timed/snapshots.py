@@ -1,0 +1,100 @@
+"""What a rebalance sees of a simulated application, and what its members make of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import RUNNING as LAG_RUNNING
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.tasks import TaskInfo
+from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING, Application
+
+__all__ = ["apply_answer", "make_snapshot"]
+
+
+def make_snapshot(application: Application, remembered: TaskAssignment | None) -> ApplicationState:
+    """All tasks, and the clients that live, as Kafka shows them (kafka-facts: directories are previous standbys)."""
+    scenario = application.scenario
+    return ApplicationState(
+        format=1,
+        application=scenario.name,
+        configs=scenario.configs,
+        options=scenario.options,
+        tasks=tuple(_describe_task(application, t) for t in range(len(application.tasks))),
+        clients=tuple(_describe_client(application, c) for c in np.flatnonzero(application.up).tolist()),
+        remembered=remembered,
+    )
+
+
+def _describe_task(application: Application, t: int) -> TaskInfo:
+    task = application.tasks[t]
+    logged = task.kind == "logged"
+    return TaskInfo(
+        id=task.id,
+        stateful=task.kind != "stateless",
+        logged=logged,
+        changelog_end_offset=int(application.end[t]) if logged else None,
+    )
+
+
+def _describe_client(application: Application, c: int) -> KafkaStreamsState:
+    kind = application.clients[c]
+    active, directories, lags = [], [], {}
+    for t in np.flatnonzero((application.mode[:, c] != ABSENT) | (application.owner == c)).tolist():
+        task, mode = application.tasks[t], application.mode[t, c]
+        if application.owner[t] == c:
+            active.append(task.id)
+        else:
+            directories.append(task.id)
+        if task.kind == "logged":
+            lags[task.id] = LAG_RUNNING if application.owner[t] == c and mode == RUNNING else application.lag_of(t, c)
+    return KafkaStreamsState(
+        process_id=application.client_ids[c],
+        threads=kind.threads,
+        capacity=kind.capacity,
+        previous_active=tuple(active),
+        previous_standby=tuple(directories),
+        lags=lags,
+        tags=kind.tags,
+    )
+
+
+def apply_answer(application: Application, answer: TaskAssignment, now: float, *, cooperative: bool) -> list[int]:
+    """The members take what the answer gives them; the tasks that are given up first, and have to be given in a second pass.
+
+    Under cooperative rebalancing a task with a living owner is first revoked there (KIP-429).
+    """
+    of_task = {task.id: t for t, task in enumerate(application.tasks)}
+    of_client = {name: c for c, name in enumerate(application.client_ids)}
+    target: dict[int, int] = {}
+    wanted: set[tuple[int, int]] = set()
+    for given in answer.clients:
+        c = of_client[given.process_id]
+        if not application.up[c]:  # it crashed while the assignor thought
+            continue
+        target |= {of_task[task]: c for task in given.active}
+        wanted |= {(of_task[task], c) for task in (*given.standby, *given.warmup)}
+    owner = application.owner
+    revoked = {t for t, c in target.items() if cooperative and owner[t] not in (NOBODY, c) and application.up[owner[t]]}
+    for t, c in _list_roles(application):
+        if (t, c) not in wanted and target.get(t) != c:
+            application.take_role(t, c, now)
+    for t in sorted(revoked):
+        if owner[t] != NOBODY:
+            application.take_role(t, int(owner[t]), now)
+    for t, c in sorted(wanted):
+        application.give_role(t, c, active=False)
+    for t, c in sorted(target.items()):
+        if t not in revoked:
+            application.give_role(t, c, active=True)
+    application.change_done()
+    return sorted(revoked)
+
+
+def _list_roles(application: Application) -> Iterable[tuple[int, int]]:
+    """Task and client of every copy with a role."""
+    task, client = np.nonzero(application.mode > KEPT)
+    return zip(task.tolist(), client.tolist(), strict=True)

@@ -1,0 +1,42 @@
+"""The figures of a run, by name, as JSON and tables have them."""
+
+from __future__ import annotations
+
+import json
+import math
+from hashlib import sha256
+from typing import Any
+
+from optassign.simulation.timed.simulator import Played
+
+__all__ = ["FIGURES", "digest", "summarise"]
+
+FIGURES = {
+    "down_task_s": "task-seconds in which a task was not processed",
+    "longest_down_s": "the longest that one task was not processed, seconds",
+    "unbalanced_s": "seconds in which the actives were outside of a window",
+    "active_excess_s": "excess of the actives' windows x seconds",
+    "balanced_at_s": "when the actives came into their windows for good, seconds from the start; null: they did not",
+    "without_standby_task_s": "missing copies in sync of logged tasks x seconds",
+    "backlog_s": "records that waited x seconds",
+    "most_backlog": "records that waited at most",
+    "restored": "offsets restored",
+    "rebalances": "passes of rebalances",
+    "followups": "rebalances that a timer asked for",
+    "moves": "active tasks that went from a living client to another",
+    "moves_logged": "of them, logged ones",
+}
+"""Name -> what it is."""
+
+
+def summarise(played: Played) -> dict[str, float | int | None]:
+    """Figure -> value; seconds to the millisecond."""
+    since = played.felt.balanced_since()
+    values = {**vars(played.felt), "balanced_at_s": None if math.isinf(since) else since}
+    return {name: round(value, 3) if isinstance(value := values[name], float) else value for name in FIGURES}
+
+
+def digest(played: Played) -> str:
+    """Of the whole timeline: every event, and every point of the curves."""
+    curve: list[Any] = [list(vars(point).values()) for point in played.felt.curve]
+    return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]

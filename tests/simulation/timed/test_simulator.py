@@ -1,0 +1,148 @@
+"""What a simulated application does, against what can be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from optassign.simulation.timed.reading import list_library, read_scenario
+from optassign.simulation.timed.rebalancing import model_seconds
+from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.summary import digest, summarise
+
+PASS_S = 1.0
+
+
+def make_scenario(
+    clients: list[dict[str, Any]], tasks: list[dict[str, Any]], events: list[dict[str, Any]], **more: Any
+) -> Scenario:
+    configs = {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 60_000} | more.pop("configs", {})
+    given = {"name": "made", "duration_s": 1_000, "configs": configs, **more}
+    return Scenario.model_validate({**given, "clients": clients, "subtopologies": tasks, "events": events})
+
+
+def find_times(played: Played, event: str) -> list[float]:
+    return [each["at"] for each in played.events if each["event"] == event]
+
+
+JOIN = {"at": 10, "do": "join", "clients": ["new1"]}
+ONE = {"partitions": 1, "state": 10_000}
+
+
+def test_a_new_standby_is_in_sync_when_its_disk_is_done() -> None:
+    scenario = make_scenario([{"restore_per_s": 1_000}, {"name": "new", "joins": True, "restore_per_s": 1_000}], [ONE], [JOIN])
+    begins = 10 + PASS_S + model_seconds(1, 2)
+    assert find_times(simulate(scenario, "cp-sat"), "restored")[0] == pytest.approx(begins + 10, abs=1e-3)
+
+
+def test_a_changelog_that_grows_is_caught_up_with_later() -> None:
+    growing = {**ONE, "input_per_s": 500}
+    scenario = make_scenario([{}, {"name": "new", "joins": True, "restore_per_s": 1_000}], [growing], [JOIN])
+    begins = 10 + PASS_S + model_seconds(1, 2)
+    written = 10_000 + 500 * begins
+    assert find_times(simulate(scenario, "cp-sat"), "restored")[0] == pytest.approx(begins + written / 500, abs=1e-3)
+
+
+def test_copies_on_one_disk_share_its_rate_and_the_brokers_limit_all() -> None:
+    clients = [{"count": 2}, {"name": "new", "joins": True, "restore_per_s": 1_000}]
+    configs = {"num_standby_replicas": 2, "max_warmup_replicas": 10}
+    begins = 10 + PASS_S + model_seconds(2, 3)
+    for limit, seconds in ((None, 20), (500, 40)):
+        scenario = make_scenario(clients, [{**ONE, "partitions": 2}], [JOIN], configs=configs, group={"restore_per_s": limit})
+        times = find_times(simulate(scenario, "cp-sat"), "restored")
+        assert times[:2] == pytest.approx([begins + seconds] * 2, abs=1e-3), limit
+
+
+def test_after_a_crash_the_standby_leads_once_the_group_has_noticed() -> None:
+    task = {"partitions": 2, "state": 10_000, "input_per_s": 100}
+    scenario = make_scenario([{"count": 2}], [task], [{"at": 100, "do": "crash", "clients": ["c1"]}])
+    played = simulate(scenario, "cp-sat")
+    down = 45 + PASS_S + model_seconds(2, 1)
+    assert played.felt.down_task_s == pytest.approx(down, abs=1e-3)
+    assert played.felt.longest_down_s == pytest.approx(down, abs=1e-3)
+    assert played.felt.most_backlog == pytest.approx(100 * down, abs=1e-2)
+    drains = 100 * down / (10_000 - 200)  # the survivor processes 10,000 a second, 200 of which come in anew
+    assert played.felt.backlog_s == pytest.approx(100 * down * (down + drains) / 2, rel=1e-3)
+
+
+def test_without_a_standby_the_task_is_down_until_it_is_restored() -> None:
+    task = {"partitions": 2, "state": 30_000}
+    clients = [{"count": 2, "restore_per_s": 1_000}]
+    event = {"at": 100, "do": "crash", "clients": ["c1"]}
+    played = simulate(make_scenario(clients, [task], [event], configs={"num_standby_replicas": 0}), "cp-sat")
+    assert played.felt.longest_down_s == pytest.approx(45 + PASS_S + model_seconds(2, 1) + 30, abs=1e-3)
+
+
+def test_eager_rebalancing_stops_every_task_cooperative_those_that_move() -> None:
+    clients = [{"count": 2}, {"name": "new", "joins": True}]
+    felt = {
+        how: simulate(
+            make_scenario(clients, [{"partitions": 6, "kind": "stateless"}], [JOIN], group={"rebalancing": how}), "cp-sat"
+        ).felt
+        for how in ("eager", "cooperative")
+    }
+    took = PASS_S + model_seconds(6, 3)
+    assert felt["eager"].down_task_s == pytest.approx(6 * took, abs=1e-3)
+    assert felt["cooperative"].down_task_s == pytest.approx(2 * took, abs=1e-3)
+    assert [felt[how].rebalances for how in ("eager", "cooperative")] == [1, 2]
+    assert [felt[how].moves for how in ("eager", "cooperative")] == [2, 2]
+
+
+def test_who_comes_back_finds_its_state_unless_it_was_cleaned_up() -> None:
+    for down, restored in ((30.0, 0), (30.0, 20_000)):
+        clients = [{"count": 2}]
+        keeps = restored == 0
+        event = {"at": 100, "do": "crash", "clients": ["c1"], "down_s": down, "keeps_disk": keeps}
+        played = simulate(make_scenario(clients, [{**ONE, "partitions": 2}], [event]), "cp-sat")
+        assert played.felt.restored == pytest.approx(restored, abs=1e-3), keeps
+
+
+def test_state_without_a_role_is_deleted_after_the_delay() -> None:
+    """c1 leaves for longer than it takes to restore its copies elsewhere: what it had there is gone when it leaves again."""
+    clients = [{"count": 3, "restore_per_s": 1_000}]
+    events = [{"at": 100, "do": "crash", "clients": ["c1"], "down_s": 200}]
+    scenario = make_scenario(clients, [{**ONE, "partitions": 6}], events, group={"state_cleanup_delay_s": 50.0})
+    kept = simulate(scenario, "cp-sat").felt.restored
+    assert kept > 0
+    forever = scenario.model_copy(update={"group": scenario.group.model_copy(update={"state_cleanup_delay_s": 1e6})})
+    assert simulate(forever, "cp-sat").felt.restored <= kept
+
+
+def test_a_static_member_that_is_back_in_time_is_not_missed() -> None:
+    event = {"at": 100, "do": "restart", "clients": ["c1"], "down_s": 20}
+    scenario = make_scenario([{"count": 2}], [{**ONE, "partitions": 4}], [event], warm_start=False, group={"static": True})
+    played = simulate(scenario, "cp-sat")
+    after = [each for each in played.events if each["event"] == "rebalance" and each["at"] > 100]
+    assert after == []
+    dynamic = scenario.model_copy(update={"group": scenario.group.model_copy(update={"static": False})})
+    assert [each["reason"] for each in simulate(dynamic, "cp-sat").events if each["event"] == "rebalance" and each["at"] > 100]
+
+
+def test_a_zone_fails_as_a_whole() -> None:
+    clients = [{"name": zone, "count": 2, "tags": {"zone": zone}} for zone in "ab"]
+    event = {"at": 100, "do": "zone-fails", "zone": "b"}
+    played = simulate(make_scenario(clients, [{**ONE, "partitions": 8}], [event]), "cp-sat")
+    assert [each["clients"] for each in played.events if each["event"] == "zone-fails"] == [["b1", "b2"]]
+
+
+@pytest.mark.parametrize("name", [name for name in list_library() if name != "day"])
+def test_a_run_repeats_to_the_byte(name: str) -> None:
+    scenario = read_scenario(name)
+    first, second = (simulate(scenario, "greedy") for _ in range(2))
+    assert digest(first) == digest(second)
+    assert summarise(first) == summarise(second)
+
+
+@pytest.mark.parametrize("name", [name for name in list_library() if name != "day"])
+def test_every_task_is_processed_again_in_the_end(name: str) -> None:
+    for assignor in ("cp-sat", "greedy", "high-availability"):
+        last = simulate(read_scenario(name), assignor).felt.curve[-1]
+        assert (last.down, last.backlog, last.standbys_missing) == (0, 0, 0), f"{name}, {assignor}"
+
+
+def test_in_a_scale_out_ours_is_balanced_before_kafkas_default_and_stops_fewer_tasks() -> None:
+    ours, theirs = (simulate(read_scenario("scale-out"), name).felt for name in ("cp-sat", "high-availability"))
+    assert ours.balanced_since() < theirs.balanced_since()
+    assert ours.down_task_s < theirs.down_task_s
