@@ -41,6 +41,10 @@ class Application:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.tasks = tuple(_list_tasks(scenario))
+        self.names = _name_for_assignors(scenario, self.tasks)
+        """(T,) what assignors know the tasks as."""
+        self.number_of = {name: t for t, name in enumerate(self.names)}
+        """Such a name → the task."""
         kinds = dict(scenario.list_clients())
         self.client_ids = tuple(sorted(kinds))
         self.clients = tuple(kinds[name] for name in self.client_ids)
@@ -61,6 +65,8 @@ class Application:
         """(T,) of the input, by its profile."""
         self.up = np.zeros(C, dtype=np.bool_)
         """(C,) the process lives."""
+        self.draining = np.zeros(C, dtype=np.bool_)
+        """(C,) it is about to leave, and gives its tasks away first."""
         self.owner = np.full(T, NOBODY, dtype=np.int64)
         """(T,) client that the active copy is assigned to."""
         self.mode = np.full((T, C), ABSENT, dtype=np.int8)
@@ -219,3 +225,17 @@ def _list_tasks(scenario: Scenario) -> list[SimulatedTask]:
             tasks += [SimulatedTask(f"{number}_{partition}", group.kind, group) for partition in range(group.partitions)]
             number += 1
     return sorted(tasks, key=lambda task: TaskId.parse(task.id))
+
+
+def _name_for_assignors(scenario: Scenario, tasks: tuple[SimulatedTask, ...]) -> tuple[str, ...]:
+    """The ids; protocol `learner` numbers the partitions of each subtopology backwards.
+
+    Assignors break their last ties by letting clients keep their smallest tasks (as KIP-441's tables have it); members of
+    KIP-415 give away the smallest.
+    """
+    if scenario.group.protocol != "learner":
+        return tuple(task.id for task in tasks)
+    parsed = [TaskId.parse(task.id) for task in tasks]
+    return tuple(
+        f"{each.subtopology}_{task.group.partitions - 1 - each.partition}" for each, task in zip(parsed, tasks, strict=True)
+    )

@@ -139,15 +139,15 @@ def measure_excess(application: Application, state: ApplicationState) -> tuple[i
     """Excess of the active windows, and of all: of the copies with a role on the living clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
-    for t, task in enumerate(application.tasks):
+    for t, name in enumerate(application.names):
         owner = int(application.owner[t])
-        active[task.id] = (application.client_ids[owner],) if owner >= 0 and application.up[owner] else ()
+        active[name] = (application.client_ids[owner],) if owner >= 0 and application.up[owner] else ()
         has_role = (application.mode[t] > KEPT) & application.up
         if owner >= 0:
             has_role[owner] = False
         in_sync = [c for c in np.flatnonzero(has_role).tolist() if application.mode[t, c] in (FOLLOWING, RUNNING)]
         behind = [c for c in np.flatnonzero(has_role).tolist() if c not in in_sync]
         wanted = state.configs.num_standby_replicas
-        standby[task.id] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
+        standby[name] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
     found = excess(state, Placement(active, standby, dict.fromkeys(active, ())))
     return sum(found[name] for name in ("active", "stateful_active", "subtopology_active")), sum(found.values())

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from optassign.assignor import TaskAssignor
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, Application
 from optassign.simulation.timed.events import Agenda
+from optassign.simulation.timed.followups import find_followup_s, make_followups
 from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
 
@@ -19,6 +20,9 @@ __all__ = ["Rebalancer", "ask", "model_seconds"]
 
 _MOST_PASSES = 50
 """Of one rebalance: an assignor that never comes to an end is stopped, and the run says so."""
+
+
+_FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat"}
 
 
 def model_seconds(tasks: int, clients: int) -> float:
@@ -37,10 +41,11 @@ def ask(assignor: TaskAssignor, state: ApplicationState) -> TaskAssignment:
 
 
 class Rebalancer:
-    """Protocol `probing` (KIP-441), over cooperative (KIP-429) or eager rebalancing.
+    """The group as its members see it, by the scenario's protocol.
 
-    Cooperative: tasks with a living owner are revoked in a first pass, and given in a second; all others go on. Eager: no task
-    is processed from the trigger until the answer is applied. A timer asks for the follow-up; a rebalance in between erases it.
+    Cooperative (KIP-429): tasks with a living owner are revoked in a first pass, and given in a second; all others go on.
+    Eager: no task is processed from the trigger until the answer is applied. `streams` (KIP-1071): the assignor is asked once
+    for a target, without warm-ups; a task that moves is given to its new owner a heartbeat after it was revoked.
     """
 
     def __init__(
@@ -49,8 +54,9 @@ class Rebalancer:
         self._application, self._assignor = application, assignor
         self._agenda, self._felt, self._tell = agenda, felt, tell
         self._group = application.scenario.group
-        self._is_cooperative = self._group.rebalancing == "cooperative"
-        self._followup: int | None = None
+        self._has_targets = self._group.protocol == "streams"
+        self._is_cooperative = self._has_targets or self._group.rebalancing == "cooperative"
+        self.followups = make_followups(application, agenda, self.trigger)
         self._is_asked_again = False
         self._passes = 0
         self.is_rebalancing = False
@@ -62,9 +68,7 @@ class Rebalancer:
         if self.is_rebalancing:
             self._is_asked_again = True
             return
-        if self._followup is not None:
-            self._agenda.cancel(self._followup)
-            self._followup = None
+        self.followups.disarm()
         self.is_rebalancing, self._passes = True, 0
         self._application.is_paused = not self._is_cooperative
         self._begin_pass(reason)
@@ -80,7 +84,8 @@ class Rebalancer:
             self.is_rebalancing = self._application.is_paused = False
             return
         state = make_snapshot(self._application, self.remembered)
-        self.remembered = answer = ask(self._assignor, state)
+        answer = ask(self._assignor, state)
+        self.remembered = answer = without_warmups(answer) if self._has_targets else answer
         seconds = model_seconds(len(state.tasks), len(state.clients))
         self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))
 
@@ -89,34 +94,60 @@ class Rebalancer:
         before = np.where(application.up[application.owner], application.owner, NOBODY)
         revoked = apply_answer(application, answer, now, cooperative=self._is_cooperative)
         moved = revoked if self._is_cooperative else _list_moved(before, application)
-        followup = min((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), default=None)
         self._count(reason, moved)
         self._plan_cleanup()
         self._tell(
             "rebalance",
             reason=reason,
-            clients=len(state.clients),
+            clients={each.process_id: self._describe(each) for each in answer.clients},
             moved=[application.tasks[t].id for t in moved],
-            warmups=sum(len(c.warmup) for c in answer.clients),
-            followup_s=None if followup is None else followup / 1000,
+            followup_s=find_followup_s(answer),
             why=answer.report.termination.reason,
         )
-        if revoked or self._is_asked_again:
-            if self._passes < _MOST_PASSES:
-                self._begin_pass("second pass" if revoked else "asked again")
-                return
-            self._tell("endless", passes=self._passes)
-        self.is_rebalancing = application.is_paused = False
-        if followup is not None:
-            self._followup = self._agenda.plan_in(followup / 1000, self._follow_up)
+        if revoked and self._has_targets:
+            self._agenda.plan_in(self._group.heartbeat_s, lambda: self._give(answer))
+        elif (revoked or self._is_asked_again) and self._passes < _MOST_PASSES:
+            self._begin_pass("second pass" if revoked else "asked again")
+        else:
+            self._end(answer)
 
-    def _follow_up(self) -> None:
-        self._followup = None
-        self.trigger("follow-up")
+    def _give(self, answer: TaskAssignment) -> None:
+        """Protocol `streams`: what was revoked, to its new owners."""
+        apply_answer(self._application, answer, self._agenda.now, cooperative=False)
+        if self._is_asked_again:
+            self._begin_pass("asked again")
+        else:
+            self._end(answer)
+
+    def _end(self, answer: TaskAssignment) -> None:
+        if self._passes >= _MOST_PASSES:
+            self._tell("endless", passes=self._passes)
+        self.is_rebalancing = self._application.is_paused = False
+        self.let_drained_leave()
+        if not self.is_rebalancing:
+            self.followups.arm(answer)
+
+    def let_drained_leave(self) -> None:
+        """Protocol `learner`: a member that is leaving goes once it has no active task any more (KIP-415)."""
+        application = self._application
+        active = set(application.owner.tolist())
+        for client in np.flatnonzero(application.draining & application.up).tolist():
+            if client not in active:
+                application.draining[client] = False
+                application.stop(client, self._agenda.now)
+                self._tell("left", clients=[application.client_ids[client]])
+                self.trigger("left")
+
+    def _describe(self, client: KafkaStreamsAssignment) -> dict[str, list[str]]:
+        """Role → tasks."""
+        application = self._application
+        roles = {"active": client.active, "standby": client.standby, "warmup": client.warmup}
+        ids = {role: sorted(application.number_of[name] for name in names) for role, names in roles.items() if names}
+        return {role: [application.tasks[t].id for t in tasks] for role, tasks in ids.items()}
 
     def _count(self, reason: str, moved: list[int]) -> None:
         self._felt.rebalances += 1
-        self._felt.followups += reason == "follow-up"
+        self._felt.followups += reason in _FOLLOW_UPS
         self._felt.moves += len(moved)
         self._felt.moves_logged += int(self._application.logged[moved].sum())
 
@@ -132,6 +163,12 @@ class Rebalancer:
         for t, c in copies.tolist():
             if application.mode[t, c] == KEPT and application.left_at[t, c] <= before and application.up[c]:
                 application.mode[t, c] = ABSENT
+
+
+def without_warmups(answer: TaskAssignment) -> TaskAssignment:
+    """As the broker of Kafka 4.4 would have it: active and standby tasks only."""
+    clients = tuple(client.model_copy(update={"warmup": (), "followup_rebalance_ms": None}) for client in answer.clients)
+    return answer.model_copy(update={"clients": clients})
 
 
 def _list_moved(before: np.ndarray[Any, Any], application: Application) -> list[int]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from optassign.formats.base import Frozen, NotEmpty, cross_check_error, quote
+from optassign.formats.base import Frozen, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
 
-__all__ = ["Clients", "Group", "Happening", "Scenario", "Subtopologies"]
+__all__ = ["Clients", "Group", "Happening", "Scenario", "Start", "Subtopologies"]
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
 Number = Annotated[int, Field(ge=1, le=100_000)]
-Protocol = Literal["probing"]
+Protocol = Literal["probing", "learner", "heartbeat", "streams"]
 Rebalancing = Literal["cooperative", "eager"]
 Deed = Literal["join", "leave", "crash", "restart", "rolling-restart", "zone-fails"]
 
@@ -31,6 +32,7 @@ class Group(Frozen):
     state_cleanup_delay_s: Seconds = Field(
         default=600.0, description="seconds that state stays on a disk without being assigned"
     )
+    heartbeat_s: Seconds = Field(default=3.0, description="seconds between the heartbeats of a member")
     follow_s: Seconds = Field(default=0.1, description="seconds by which restored standbys are behind")
     restore_per_s: Rate | None = Field(default=None, description="offsets per second that the brokers send in all")
 
@@ -66,6 +68,14 @@ class Clients(Frozen):
     joins: bool = Field(default=False, description="not there at the start: an event lets them join")
 
 
+class Start(Frozen):
+    """What one client has at the start."""
+
+    client: NotEmpty
+    active: SortedTaskIds = ()
+    standby: SortedTaskIds = ()
+
+
 class Happening(Frozen):
     """Something that happens to clients."""
 
@@ -92,6 +102,9 @@ class Scenario(Frozen):
     group: Group = Group()
     subtopologies: Annotated[tuple[Subtopologies, ...], Field(strict=False, min_length=1)]
     clients: Annotated[tuple[Clients, ...], Field(strict=False, min_length=1)]
+    start: Annotated[tuple[Start, ...], Field(strict=False)] = Field(
+        default=(), description="who has what at the start, in sync; empty: a balanced assignment"
+    )
     events: Annotated[tuple[Happening, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
@@ -103,6 +116,12 @@ class Scenario(Frozen):
         if all(kind.joins for _, kind in self.list_clients()):
             raise cross_check_error("joins for all", "some client that is there at the start", ".clients")
         known = set(names)
+        for number, given in enumerate(self.start):
+            if given.client not in known:
+                raise cross_check_error(quote(given.client), "the id of a client", f".start[{number}].client")
+            strange = next((task for task in (*given.active, *given.standby) if task not in self.task_ids), None)
+            if strange is not None:
+                raise cross_check_error(quote(strange), "a task of the scenario", f".start[{number}]")
         for number, event in enumerate(self.events):
             unknown = next((client for client in event.clients if client not in known), None)
             if unknown is not None:
@@ -110,6 +129,12 @@ class Scenario(Frozen):
             if bool(event.clients) == (event.zone is not None):
                 raise cross_check_error("both or none", "either clients or a zone", f".events[{number}]")
         return self
+
+    @cached_property
+    def task_ids(self) -> frozenset[str]:
+        """Subtopologies are numbered in their order."""
+        partitions = [group.partitions for group in self.subtopologies for _ in range(group.count)]
+        return frozenset(f"{number}_{partition}" for number, most in enumerate(partitions) for partition in range(most))
 
     def list_clients(self) -> Iterator[tuple[str, Clients]]:
         """Id and kind of every client that is there at some time."""

@@ -86,7 +86,10 @@ class _Simulator:
         application, scenario = self._application, self._scenario
         application.up[:] = [not kind.joins for kind in application.clients]
         self._change_inputs()
-        if scenario.warm_start:
+        if scenario.start:
+            self._give_start()
+            application.sync_all()
+        elif scenario.warm_start:
             # As the group rests: balanced, all copies in sync. The same for every assignor.
             answer = ask(create("cp-sat"), make_snapshot(application, None))
             apply_answer(application, answer, 0.0, cooperative=False)
@@ -96,6 +99,15 @@ class _Simulator:
         for event in scenario.events:
             self._agenda.plan(event.at, partial(self._let_happen, event))
         self._look()
+
+    def _give_start(self) -> None:
+        number = {task.id: t for t, task in enumerate(self._application.tasks)}
+        for given in self._scenario.start:
+            client = self._application.client_ids.index(given.client)
+            for task in given.standby:
+                self._application.give_role(number[task], client, active=False)
+            for task in given.active:
+                self._application.give_role(number[task], client, active=True)
 
     def _change_inputs(self) -> None:
         """Inputs by their profiles; again where one changes with time."""
@@ -123,6 +135,10 @@ class _Simulator:
         self._tell(event.do, clients=self._name_clients(clients))
         if event.do == "join":
             self._join(clients)
+            return
+        if event.do == "leave" and self._scenario.group.protocol == "learner":
+            self._application.draining[clients] = True
+            self._rebalancer.trigger("leaving")
             return
         for client in clients:
             self._application.stop(client, self._agenda.now)
@@ -173,6 +189,7 @@ class _Simulator:
 
     def _tell_restored(self, copies: list[int]) -> None:
         application, C = self._application, len(self._application.clients)
+        self._rebalancer.followups.tell_in_sync([(key // C, key % C) for key in copies])
         for key in copies:
             self._tell("restored", task=application.tasks[key // C].id, client=application.client_ids[key % C])
 

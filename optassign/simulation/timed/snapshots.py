@@ -33,7 +33,7 @@ def _describe_task(application: Application, t: int) -> TaskInfo:
     task = application.tasks[t]
     logged = task.kind == "logged"
     return TaskInfo(
-        id=task.id,
+        id=application.names[t],
         stateful=task.kind != "stateless",
         logged=logged,
         changelog_end_offset=int(application.end[t]) if logged else None,
@@ -44,13 +44,13 @@ def _describe_client(application: Application, c: int) -> KafkaStreamsState:
     kind = application.clients[c]
     active, directories, lags = [], [], {}
     for t in np.flatnonzero((application.mode[:, c] != ABSENT) | (application.owner == c)).tolist():
-        task, mode = application.tasks[t], application.mode[t, c]
+        name, mode = application.names[t], application.mode[t, c]
         if application.owner[t] == c:
-            active.append(task.id)
+            active.append(name)
         else:
-            directories.append(task.id)
-        if task.kind == "logged":
-            lags[task.id] = LAG_RUNNING if application.owner[t] == c and mode == RUNNING else application.lag_of(t, c)
+            directories.append(name)
+        if application.logged[t]:
+            lags[name] = LAG_RUNNING if application.owner[t] == c and mode == RUNNING else application.lag_of(t, c)
     return KafkaStreamsState(
         process_id=application.client_ids[c],
         threads=kind.threads,
@@ -59,6 +59,7 @@ def _describe_client(application: Application, c: int) -> KafkaStreamsState:
         previous_standby=tuple(directories),
         lags=lags,
         tags=kind.tags,
+        draining=bool(application.draining[c]),
     )
 
 
@@ -67,7 +68,7 @@ def apply_answer(application: Application, answer: TaskAssignment, now: float, *
 
     Under cooperative rebalancing a task with a living owner is first revoked there (KIP-429).
     """
-    of_task = {task.id: t for t, task in enumerate(application.tasks)}
+    of_task = application.number_of
     of_client = {name: c for c, name in enumerate(application.client_ids)}
     target: dict[int, int] = {}
     wanted: set[tuple[int, int]] = set()

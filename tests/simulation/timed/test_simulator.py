@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from optassign.simulation.timed.summary import digest, summarise
 PASS_S = 1.0
 
 
-def make_scenario(
-    clients: list[dict[str, Any]], tasks: list[dict[str, Any]], events: list[dict[str, Any]], **more: Any
-) -> Scenario:
+Objects = Sequence[Mapping[str, Any]]
+
+
+def make_scenario(clients: Objects, tasks: Objects, events: Objects, **more: Any) -> Scenario:
     configs = {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 60_000} | more.pop("configs", {})
     given = {"name": "made", "duration_s": 1_000, "configs": configs, **more}
     return Scenario.model_validate({**given, "clients": clients, "subtopologies": tasks, "events": events})
@@ -46,7 +48,7 @@ def test_a_changelog_that_grows_is_caught_up_with_later() -> None:
 
 
 def test_copies_on_one_disk_share_its_rate_and_the_brokers_limit_all() -> None:
-    clients = [{"count": 2}, {"name": "new", "joins": True, "restore_per_s": 1_000}]
+    clients: Objects = [{"count": 2}, {"name": "new", "joins": True, "restore_per_s": 1_000}]
     configs = {"num_standby_replicas": 2, "max_warmup_replicas": 10}
     begins = 10 + PASS_S + model_seconds(2, 3)
     for limit, seconds in ((None, 20), (500, 40)):
@@ -76,11 +78,10 @@ def test_without_a_standby_the_task_is_down_until_it_is_restored() -> None:
 
 
 def test_eager_rebalancing_stops_every_task_cooperative_those_that_move() -> None:
-    clients = [{"count": 2}, {"name": "new", "joins": True}]
+    clients: Objects = [{"count": 2}, {"name": "new", "joins": True}]
+    stateless = {"partitions": 6, "kind": "stateless"}
     felt = {
-        how: simulate(
-            make_scenario(clients, [{"partitions": 6, "kind": "stateless"}], [JOIN], group={"rebalancing": how}), "cp-sat"
-        ).felt
+        how: simulate(make_scenario(clients, [stateless], [JOIN], group={"rebalancing": how}), "cp-sat").felt
         for how in ("eager", "cooperative")
     }
     took = PASS_S + model_seconds(6, 3)
