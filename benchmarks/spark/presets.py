@@ -16,7 +16,7 @@ from optassign.formats.input_errors import InputError, show_value
 from optassign.formats.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 
-__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate_effort", "read_sweep"]
+__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]
 
 Row = tuple[Spec, str]
 """A benchmark instance and an assignor."""
@@ -41,7 +41,7 @@ _ALLOWED = {
     "limits.memory_limit": "MiB from 0, which is no limit",
 }
 _SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0}
-"""Seconds of an answer relative to those of the other assignors, roughly: the slowest start first."""
+"""Seconds of an answer relative to those of the other assignors, roughly."""
 
 
 def _refuse_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -89,7 +89,8 @@ class Sweep(Frozen):
     threads: _list_of(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
     seeds: _list_of(Count) = (1,)  # type: ignore[valid-type]
     assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
-    converge_up_to: Count = 0
+    converge_up_to: Count = 1_000
+    """Snapshots of so many tasks at the most are also played on until the group rests; larger ones are answered once."""
     stateless: _Share = 0.2
     unlogged: _Share = 0.0
     tiny: _Share = 0.0
@@ -126,11 +127,15 @@ class Sweep(Frozen):
             )
         ]
 
+    def count_unplayed(self) -> int:
+        """How many benchmark instances are too large to be played on."""
+        return len({spec.name for spec in self.specs() if spec.tasks > self.converge_up_to})
+
     def rows(self, assignors: tuple[str, ...]) -> list[Row]:
         """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
         unique = {spec.name: spec for spec in self.specs()}
         rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
-        return sorted(rows, key=lambda row: (-estimate_effort(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
+        return sorted(rows, key=lambda row: (-estimate_seconds(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
 
 
 def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> InputError:
@@ -155,10 +160,11 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> I
     return InputError(source, place.removeprefix("."), found, allowed)
 
 
-def estimate_effort(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
-    """How long a row takes relative to others, roughly: it decides which rows start first."""
+def estimate_seconds(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
+    """How long a row takes, roughly and rather too long: it decides which rows start first, and how many share a task."""
     rounds = 20 if spec.tasks <= converge_up_to and spec.shape in ("scale-out", "partial") else 1
-    return spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200) * _SLOWNESS.get(assignor, 1.0) * rounds
+    copies = spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200)
+    return 0.02 + 2e-5 * copies * _SLOWNESS.get(assignor, 1.0) * rounds
 
 
 _PAPER: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")

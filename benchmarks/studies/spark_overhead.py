@@ -30,11 +30,21 @@ _SWEEPS = (
         sizes=((100, 10),),
         seeds=tuple(range(200)),
         assignors=("greedy",),
+        converge_up_to=0,
     ),
-    Sweep(name="1000x100", shapes=("scale-out",), sizes=((1_000, 100),), seeds=tuple(range(200)), assignors=("cp-sat",)),
+    Sweep(
+        name="1000x100",
+        shapes=("scale-out",),
+        sizes=((1_000, 100),),
+        seeds=tuple(range(200)),
+        assignors=("cp-sat",),
+        converge_up_to=0,
+    ),
     Sweep(name="4000x400", shapes=("scale-out",), sizes=((4_000, 400),), seeds=tuple(range(60)), assignors=("cp-sat",)),
 )
-_WARM = Sweep(name="warm", shapes=("cold",), sizes=((20, 4),), seeds=tuple(range(8)), assignors=("cp-sat", "greedy"))
+_WARM = Sweep(
+    name="warm", shapes=("cold",), sizes=((20, 4),), seeds=tuple(range(8)), assignors=("cp-sat", "greedy"), converge_up_to=0
+)
 _HEAD = (
     "instances, assignor",
     "rows",
