@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from optassign.benchmarks.spark.tables.columns import Column, to_record_batch
 
-__all__ = ["count_row", "executor_columns", "to_record_batch_or_failures"]
+__all__ = ["count_rows", "executor_columns", "to_record_batch_or_failures"]
 
 
 def executor_columns() -> dict[str, Any]:
@@ -23,10 +23,10 @@ def executor_columns() -> dict[str, Any]:
     return {"host": socket.gethostname(), "solver_threads": context.cpus() if context is not None else 1}
 
 
-def count_row(finished: Any) -> None:
-    """Add a row to Spark's accumulator `finished`, from which the driver reads the progress."""
+def count_rows(finished: Any, number: int = 1) -> None:
+    """Add so many rows to Spark's accumulator `finished`, from which the driver reads the progress, when the task has ended."""
     global _frozen_modules
-    finished.add(1)
+    finished.add(number)
     # Spark's Python worker collects garbage after each task, which takes 50 ms for all the objects that modules consist of.
     # Those live as long as the worker: freezing keeps the collector away from them.
     if len(sys.modules) > _frozen_modules:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.executors import count_row, executor_columns, to_record_batch_or_failures
+from optassign.benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
 from optassign.benchmarks.spark.progress import ProgressListener, report_progress
 from optassign.benchmarks.spark.recordings.decoder import RECORDED
 from optassign.benchmarks.spark.runs import Run
@@ -33,6 +33,7 @@ from optassign.benchmarks.spark.tables.parquet import (
     append_rows_by_table,
     read_rows,
 )
+from optassign.benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,10 +47,9 @@ _SETTINGS = {
     "spark.sql.files.openCostInBytes": str(16 << 10),
     # Few at a time: what is in a batch is in memory twice.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
-    # A file that cannot be read is missed below, instead of ending the job.
-    "spark.sql.files.ignoreCorruptFiles": "true",
-    "spark.sql.files.ignoreMissingFiles": "true",
 }
+_FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
+"""Of recordings, not of our own tables: a file that cannot be read is missed below, instead of ending the job."""
 _GLOB = "*.json.gz"
 _TABLE = Column("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
@@ -74,6 +74,7 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
 
     for name, value in _SETTINGS.items():
         spark.conf.set(name, value)
+    finish_rewriting(storage, run.id)
     files = _read_files(spark, storage, run)
     seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
     known = not seen.isEmpty()
@@ -85,6 +86,7 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
         begins = read_episodes(spark, storage, run).where("begins").select("path")
         begins = begins.join(_known_paths(spark, storage, CONVERGED, run), "path", "left_anti")
         convergences = _answer_files(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, listener)
+    merge_small_files(spark, storage, run.id)
     return Replayed(recordings, convergences)
 
 
@@ -108,7 +110,8 @@ FROM (
 
 
 def _list_files(spark: SparkSession, recordings: Storage) -> DataFrame:
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", _GLOB)
+    options = {"recursiveFileLookup": "true", "pathGlobFilter": _GLOB, **_FORGIVING}
+    reader = spark.read.format("binaryFile").options(**options)
     # Spark skips folders whose names begin with an underscore, as names of applications may, unless they are asked for.
     named = [recordings.under(name) for name in recordings.names() if name.startswith("_")]
     return reader.load([recordings.folder, *named])
@@ -146,8 +149,8 @@ def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
     seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
     missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
     if missed:
-        rows = [(row.path, "failed", "the file cannot be read") for row in missed]
-        append_rows(storage, spark.createDataFrame(rows, "path string, status string, error string"), FAILED, run.id)
+        rows = [{"path": row.path, "status": "failed", "error": "the file cannot be read"} for row in missed]
+        append_rows(storage, spark.createDataFrame(rows, spark_schema(TABLES[FAILED][0])), FAILED, run.id)
 
 
 def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -173,7 +176,7 @@ def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.
                 job = replace(asked, source=recording["content"], threads=here["solver_threads"])
                 rows = _answer_recording(job, {**here, "path": recording["path"], "table": name})
                 yield to_record_batch_or_failures(rows, columns, _IDENTITY)
-                count_row(finished)
+                count_rows(finished)
 
     return answer
 

@@ -126,8 +126,8 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
 
 
 def _local_settings(master: str) -> dict[str, str]:
-    """Settings for a master on this machine: everything over loopback, whatever the host is called."""
-    if not master.startswith("local"):
+    """Settings for a master that only this machine can reach: everything over loopback, whatever the host is called."""
+    if not re.match(r"local\b|spark://(localhost|127\.0\.0\.1)\b", master):
         return {}
     return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 

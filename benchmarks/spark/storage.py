@@ -1,7 +1,8 @@
-"""Text files on any file system that Spark knows: the file of a run, and its report."""
+"""Files on any file system that Spark knows: the text of a run and of its report; what lies in the folders of its tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +39,22 @@ class Storage:
         if not self.exists(*names):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._path(self.under(*names))))
+
+    def sizes(self, *names: str) -> dict[str, int]:
+        """Name -> bytes of the files in a folder below the folder, sorted by name; none if there is no such folder."""
+        if not self.exists(*names):
+            return {}
+        found = [status for status in self._system.listStatus(self._path(self.under(*names))) if status.isFile()]
+        return dict(sorted((status.getPath().getName(), int(status.getLen())) for status in found))
+
+    def move(self, source: Sequence[str], target: Sequence[str]) -> None:
+        """Give a file another path, where nothing is yet. OSError if that fails."""
+        if not self._system.rename(self._path(self.under(*source)), self._path(self.under(*target))):
+            raise OSError(f"{self.under(*target)}: cannot be written")
+
+    def delete(self, *names: str) -> None:
+        """Delete a file, or a folder with all that is in it, if it is there."""
+        self._system.delete(self._path(self.under(*names)), True)
 
     def read(self, *names: str) -> str:
         """The text of a file."""

@@ -1,12 +1,15 @@
-"""A sweep: every benchmark instance under every assignor, one Spark task for each row.
+"""A sweep: every benchmark instance under every assignor, rows of some seconds together in one Spark task.
 
 Why no row is lost or doubled:
 
 - Each task writes one Parquet file, whose name is made of the job and the number of the task. Spark's committer moves it into
-  place when the task ends (algorithm version 2), so a killed driver loses only what was being solved. A task that runs again,
-  because its executor died, writes the same name again.
+  place when the task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no row
+  that was reported; what its tasks had solved until then, half a minute of each core at the most besides the row at hand, is
+  solved again. A task that runs again, because its executor died, writes the same name again.
 - Whatever happens to a solve becomes a row: it runs in a process of its own (solving/solver_process.py).
-- Rows that are in the results are not solved again: `run` continues where it stopped.
+- Rows that are in the results are not solved again: `run_sweep` continues where it stopped. Rows that a task has no time
+  left for are such rows, too: it goes on until there are none.
+- When all rows are there their files become one (tables/rewriting.py).
 
 Files are written by Spark alone, so any of Hadoop's file systems will do.
 """
@@ -14,6 +17,7 @@ Files are written by Spark alone, so any of Hadoop's file systems will do.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -21,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.executors import count_row, executor_columns, to_record_batch_or_failures
+from optassign.benchmarks.spark.batches import make_batches
+from optassign.benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
 from optassign.benchmarks.spark.presets import Row
 from optassign.benchmarks.spark.progress import ProgressListener, report_progress
 from optassign.benchmarks.spark.runs import Run
@@ -30,25 +35,38 @@ from optassign.benchmarks.spark.solving.solver_process import shared_process
 from optassign.benchmarks.spark.storage import Storage
 from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
 from optassign.benchmarks.spark.tables.parquet import RESULT, append_rows, read_rows
+from optassign.benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["list_rows", "row_key", "run_sweep"]
 
+_MOST_SECONDS = 30.0
+"""Seconds after which a task begins no further row."""
 _IDENTITY = [column.name for column in RESULTS[: [column.name for column in RESULTS].index("status")]]
 
 
 def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> int:
     """Solve the rows of the run that its results do not have yet; returns how many those were."""
-    solved = {row.key for row in read_rows(spark, storage, RESULT, run.id).select("key").collect()}
-    rows = [row for row in list_rows(run) if row_key(*row) not in solved]
-    if not rows:
-        return 0
+    finish_rewriting(storage, run.id)
+    rows = _missing_rows(spark, storage, run)
+    total, slowness = len(rows), 1.0
     finished = spark.sparkContext.accumulator(0)
-    with report_progress(lambda: finished.value, len(rows), "rows", listener):
-        append_rows(storage, _solve_rows(spark, run, rows, finished), RESULT, run.id)
-    return len(rows)
+    with report_progress(lambda: finished.value, total, "rows", listener):
+        while rows:
+            append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), RESULT, run.id)
+            if finished.value >= total:
+                break
+            # What is left took longer than was believed: fewer rows in a task next time.
+            rows, slowness = _missing_rows(spark, storage, run), 4 * slowness
+    merge_small_files(spark, storage, run.id)
+    return total
+
+
+def _missing_rows(spark: SparkSession, storage: Storage, run: Run) -> list[Row]:
+    solved = {row.key for row in read_rows(spark, storage, RESULT, run.id).select("key").collect()}
+    return [row for row in list_rows(run) if row_key(*row) not in solved]
 
 
 def list_rows(run: Run) -> list[Row]:
@@ -62,33 +80,34 @@ def row_key(spec: Spec, assignor: str) -> str:
     return f"{spec.name}/{assignor}"
 
 
-def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any) -> DataFrame:
+def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, slowness: float) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     assert run.sweep is not None
     converge_up_to, limits, registered = run.sweep.converge_up_to, run.limits, run.registered
     shared_columns = run.shared_columns()
-    schema = "id bigint, spec string, assignor string"
-    grid = spark.createDataFrame([(i, json.dumps(asdict(spec)), name) for i, (spec, name) in enumerate(rows)], schema)
-    # One partition for each row, in their order: a range has them, and joining it with something broadcast keeps them.
-    placed = spark.range(0, len(rows), 1, len(rows)).join(F.broadcast(grid), "id")
+    batches = make_batches(rows, converge_up_to, spark.sparkContext.defaultParallelism, slowness)
+    texts = [json.dumps([(asdict(spec), name) for spec, name in batch]) for batch in batches]
+    grid = spark.createDataFrame(list(enumerate(texts)), "id bigint, rows string")
+    # One partition for each batch, in their order: a range has them, and joining it with something broadcast keeps them.
+    placed = spark.range(0, len(batches), 1, len(batches)).join(F.broadcast(grid), "id").select("rows")
 
-    def solve(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for asked in batch.to_pylist():
-                spec = _parse_spec(asked["spec"])
-                job = Job(
-                    spec,
-                    (asked["assignor"],),
-                    limits,
-                    converge=spec.tasks <= converge_up_to,
-                    registered=registered,
-                    threads=executor_columns()["solver_threads"],
-                )
-                yield to_record_batch_or_failures(
-                    [{**shared_columns, **executor_columns(), **_solve_row(job)}], RESULTS, _IDENTITY
-                )
-                count_row(finished)
+    def solve(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        end = time.monotonic() + _MOST_SECONDS
+        here = {**shared_columns, **executor_columns()}
+        for batch in given:
+            for text in batch.column(0).to_pylist():
+                solved: list[dict[str, Any]] = []
+                for spec, assignor in _parse_rows(text):
+                    if solved and time.monotonic() > end:
+                        break
+                    converge = spec.tasks <= converge_up_to
+                    job = Job(
+                        spec, (assignor,), limits, converge=converge, registered=registered, threads=here["solver_threads"]
+                    )
+                    solved.append({**here, **_solve_row(job)})
+                yield to_record_batch_or_failures(solved, RESULTS, _IDENTITY)
+                count_rows(finished, len(solved))
 
     return placed.mapInArrow(solve, spark_schema(RESULTS))
 
@@ -119,8 +138,8 @@ def _identity_columns(spec: Spec, assignor: str) -> dict[str, Any]:
     }
 
 
-def _parse_spec(text: str) -> Spec:
-    arguments = json.loads(text)
-    if isinstance(arguments["threads"], list):
-        arguments["threads"] = tuple(arguments["threads"])
-    return Spec(**arguments)
+def _parse_rows(text: str) -> Iterator[Row]:
+    for arguments, assignor in json.loads(text):
+        if isinstance(arguments["threads"], list):
+            arguments["threads"] = tuple(arguments["threads"])
+        yield Spec(**arguments), assignor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from optassign.benchmarks.spark.storage import Storage
@@ -10,7 +11,18 @@ from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPL
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CONVERGED", "FAILED", "REPLAYED", "RESULT", "TABLES", "append_rows", "append_rows_by_table", "read_rows"]
+__all__ = [
+    "CONVERGED",
+    "FAILED",
+    "REPLAYED",
+    "RESULT",
+    "TABLES",
+    "append_rows",
+    "append_rows_by_table",
+    "list_parts",
+    "read_parts",
+    "read_rows",
+]
 
 RESULT, REPLAYED, CONVERGED, FAILED = "results", "replays", "convergences", "errors"
 TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
@@ -28,11 +40,28 @@ def read_rows(spark: SparkSession, storage: Storage, name: str, run: str) -> Dat
     Each row comes once, even if two drivers have worked at the same run.
     """
     columns, key = TABLES[name]
+    parts = list(list_parts(storage, name, run))
+    if not parts:
+        return spark.createDataFrame([], spark_schema(columns).add("run", "string"))
+    # One file is that of one task, or it has been merged: no row is in it twice.
+    rows = read_parts(spark, storage, name, run)
+    return rows if len(parts) == 1 else rows.dropDuplicates(key)
+
+
+def list_parts(storage: Storage, name: str, run: str) -> dict[str, int]:
+    """Name -> bytes of the Parquet files of a run in one of the tables."""
+    found = storage.sizes(f"table={name}", f"run={run}")
+    return {part: size for part, size in found.items() if part.endswith(".parquet") and part[0] not in "._"}
+
+
+def read_parts(spark: SparkSession, storage: Storage, name: str, run: str, parts: Sequence[str] = ()) -> DataFrame:
+    """The rows in some files of a run, by default in all, with the column `run`; a row that is there twice comes twice."""
+    columns, _ = TABLES[name]
     schema = spark_schema(columns).add("run", "string")
-    if not any(part.endswith(".parquet") for part in storage.names(f"table={name}", f"run={run}")):
-        return spark.createDataFrame([], schema)
-    base, folder = storage.under(f"table={name}"), storage.under(f"table={name}", f"run={run}")
-    return spark.read.option("basePath", base).schema(schema).parquet(folder).dropDuplicates(key)
+    base, folder = storage.under(f"table={name}"), (f"table={name}", f"run={run}")
+    # Spark looks at a folder at once, but at thousands of paths in as many tasks.
+    paths = [storage.under(*folder, part) for part in parts] or [storage.under(*folder)]
+    return spark.read.option("basePath", base).schema(schema).parquet(*paths)
 
 
 def append_rows(storage: Storage, rows: DataFrame, name: str, run: str) -> None:
