@@ -93,14 +93,16 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
         raise UsageError(str(error)) from None
 
 
-def write_report(spark: Any, storage: "Storage", run: "Run") -> None:
+def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Write the report on a run as HTML and as Markdown, and print where they are."""
+    from optassign.benchmarks.spark.report.pages import to_html, to_markdown
     from optassign.benchmarks.spark.report.report import make_report
 
     report = make_report(spark, storage, run)
-    for suffix, text in (("html", report.as_html()), ("md", report.as_markdown())):
+    progress.clear()
+    for suffix, text in (("html", to_html(report)), ("md", to_markdown(report))):
         storage.write(text, f"report-{run.id}.{suffix}")
-        print(storage.under(f"report-{run.id}.{suffix}").removeprefix("file:"))
+        print(storage.under(f"report-{run.id}.{suffix}").removeprefix("file:"), flush=True)
 
 
 def _parse_settings(conf: list[str]) -> dict[str, str]:

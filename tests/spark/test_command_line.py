@@ -13,7 +13,7 @@ import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.benchmarks.spark.presets import Sweep
-from optassign.benchmarks.spark.report.report import format_value
+from optassign.benchmarks.spark.report.values import format_value
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
 from optassign.measuring.balance import WINDOW_NAMES
@@ -108,6 +108,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 
 
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
+    from optassign.benchmarks.spark.report.pages import to_html, to_markdown
     from optassign.benchmarks.spark.report.report import make_report
     from optassign.benchmarks.spark.runs import Run, find_run
     from optassign.benchmarks.spark.storage import Storage
@@ -164,8 +165,8 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
         excess = [sum(row[f"excess_{window}"] for window in WINDOW_NAMES) for row in mine]
         assert means["excess"] == pytest.approx(mean(100 * e / row["tasks"] for e, row in zip(excess, mine, strict=True)))
         assert means["subtopology balance"] == pytest.approx(mean(row["subtopology_balance"] for row in mine))
-    html, markdown = report.as_html(), report.as_markdown()
-    assert f"parquet.`{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown
+    html, markdown = to_html(report), to_markdown(report)
+    assert f"parquet.`file:{tmp_path}/table=results` WHERE run = '{run.id}'" in markdown
     for section in report.sections:
         for line in section.rows:
             assert f"| {' | '.join(format_value(value) for value in line)} |" in markdown

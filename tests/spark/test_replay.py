@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
+from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
 from optassign import assign
 from optassign.benchmarks.spark.recordings.generator import generate_recordings
-from optassign.benchmarks.spark.report.report import format_value
+from optassign.benchmarks.spark.report.values import format_value
 from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
@@ -94,13 +95,22 @@ def test_bad_files_are_rows_of_their_own(replayed: Path) -> None:
         assert reason in errors[path], path
 
 
-def test_episodes_are_played_from_their_beginning(replayed: Path, recordings: Path) -> None:
+def find_episodes(recordings: Path) -> tuple[dict[str, Recording], dict[str, bool]]:
+    """Path -> first recording of an episode, and whether its last one asks for no follow-up."""
     begins: dict[str, Recording] = {}
-    followup: dict[str | None, bool] = defaultdict(bool)
+    ends: dict[str, bool] = {}
+    current: dict[str | None, str] = {}
     for path, recording in sorted(read_good_recordings(recordings).items(), key=lambda pair: pair[1].recorded_at):
-        if not followup[recording.application]:
+        application = recording.application
+        if ends.get(current.get(application, ""), True):
+            current[application] = path
             begins[path] = recording
-        followup[recording.application] = any(c.followup_rebalance_ms is not None for c in recording.assignment.clients)
+        ends[current[application]] = all(c.followup_rebalance_ms is None for c in recording.assignment.clients)
+    return begins, ends
+
+
+def test_episodes_are_played_from_their_beginning(replayed: Path, recordings: Path) -> None:
+    begins, _ = find_episodes(recordings)
     rows = read_rows(replayed, "convergences")
     assert {(row["path"], row["assignor"]) for row in rows} == {(path, name) for path in begins for name in ASSIGNORS}
     assert 2 < len(begins) < 16
@@ -127,16 +137,17 @@ def test_the_report_has_the_numbers_of_the_files(replayed: Path) -> None:
     for row in rows:
         by_path[row["path"]][row["assignor"]] = row["restore_work"] + row["warmup_work"]
     (html,), (markdown,) = replayed.glob("report-*.html"), replayed.glob("report-*.md")
+    page = re.sub(r' class="[^"]*"', "", html.read_text())
     for application in ("application-1", "application-2"):
         paths = {row["path"] for row in rows if row["application"] == application}
         for name in ASSIGNORS:
             then, now = (sum(by_path[path][who] for path in paths) for who in ("recorded", name))
             numbers = [format_value(number) for number in (len(paths), then, now, then - now)]
             assert f"| {application} | {name} | {' | '.join(numbers)} |" in markdown.read_text()
-            cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
-            assert f"<td>{application}</td><td>{name}</td>{cells}" in html.read_text()
+            cells = "".join(f"<td>{number}</td>" for number in numbers)
+            assert f"<td>{application}</td><td>{name}</td>{cells}" in page
     for path in BAD:
-        assert path in html.read_text()
+        assert path in page
 
 
 def test_the_report_needs_nothing_else(replayed: Path) -> None:
@@ -145,6 +156,69 @@ def test_the_report_needs_nothing_else(replayed: Path) -> None:
     assert "<svg" in text
     assert not re.search(r"<(?:script|link|img|iframe)\b", text)
     assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
+
+
+def test_the_report_opens_with_what_was_saved(replayed: Path, recordings: Path) -> None:
+    (path,) = replayed.glob("report-*.md")
+    title, episodes, rebalances, failed = path.read_text().split("\n\n")[:4]
+    assert title == "# Replay of recorded rebalances: replay"
+    assert failed == "All 48 rows are ok."
+
+    begins, ends = find_episodes(recordings)
+    unended = sum(not ended for ended in ends.values())
+    assert unended >= 1
+    played = [row for row in read_rows(replayed, "convergences") if ends[row["path"]]]
+    work = {(row["path"], row["assignor"]): row["restore_work"] + row["warmup_work"] for row in read_rows(replayed, "replays")}
+    then = sum(work[path, "recorded"] for path in list_paths_of_ended_episodes(recordings))
+    now = {name: sum(row["converged_restored"] for row in played if row["assignor"] == name) for name in ASSIGNORS}
+    assert f"({format_value(then)} offsets then, {format_value(min(now.values()))} now;" in episodes
+    assert episodes.startswith("Over whole episodes: **`")
+    assert episodes.endswith(f"of {len(begins) - unended} episodes; left out: {unended} not ended, 0 cut short).")
+
+    sums = {name: sum(value for (_, who), value in work.items() if who == name) for name in (*ASSIGNORS, "recorded")}
+    best = min(ASSIGNORS, key=lambda name: sums[name])
+    assert rebalances.startswith("Rebalance by rebalance: **`")
+    assert f"({format_value(sums['recorded'])} offsets then, {format_value(sums[best])} now;" in rebalances
+    assert rebalances.endswith("of 16 rebalances).")
+
+
+def list_paths_of_ended_episodes(recordings: Path) -> list[str]:
+    begins, ends = find_episodes(recordings)
+    found, current = [], {}
+    for path, recording in sorted(read_good_recordings(recordings).items(), key=lambda pair: pair[1].recorded_at):
+        if path in begins:
+            current[recording.application] = path
+        if ends[current[recording.application]]:
+            found.append(path)
+    return found
+
+
+def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, recordings: Path) -> None:
+    _, ends = find_episodes(recordings)
+    (path,) = replayed.glob("report-*.md")
+    for title in ("What won, over whole episodes", "Saved over whole episodes"):
+        head, *lines = read_tables(path.read_text())[title][1]
+        for line in lines:
+            row = dict(zip(head, line, strict=True))
+            mine = [ended for path, ended in ends.items() if row.get("application", "") in path]
+            assert (int(row["episodes"]), int(row["not ended"])) == (sum(mine), len(mine) - sum(mine))
+
+
+def test_every_query_can_be_pasted_as_it_stands(replayed: Path, tmp_path: Path) -> None:
+    (path,) = replayed.glob("report-*.md")
+    tables = read_tables(path.read_text())
+    assert len(tables) >= 7
+    for rows, (title, (_, lines)) in zip(
+        paste_queries([sql for sql, _ in tables.values()], tmp_path), tables.items(), strict=True
+    ):
+        assert [row[0] for row in rows] == [line[0] for line in lines[1:]], title
+
+
+def test_all_tables_fit_the_page(replayed: Path) -> None:
+    (page,) = replayed.glob("report-*.html")
+    widths = measure_tables(page.read_text())
+    assert len(widths) >= 7
+    assert {title: width for title, width in widths.items() if width > PAGE} == {}
 
 
 def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:

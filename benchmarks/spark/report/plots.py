@@ -110,7 +110,7 @@ def _draw_savings(rows: Rows) -> str:
 
 
 def _draw_episodes(rows: Rows) -> str:
-    return _draw_bars(rows, "rebalances then", "rebalances now", "rebalances")
+    return _draw_bars([row for row in rows if row["episodes"]], "rebalances then", "rebalances now", "rebalances")
 
 
 def _draw_days(rows: Rows) -> str:

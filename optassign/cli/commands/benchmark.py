@@ -94,7 +94,7 @@ def _report(arguments: Namespace) -> int:
     with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         reported = find_run(storage, arguments.run)
         progress.say(f"reporting on {reported.id}")
-        write_report(spark, storage, reported)
+        write_report(spark, storage, reported, progress)
     return DONE
 
 

@@ -67,5 +67,5 @@ def run(arguments: Namespace) -> int:
         replayed.save(storage)
         done = run_replay(spark, storage, replayed, progress.show)
         progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there")
-        write_report(spark, storage, replayed)
+        write_report(spark, storage, replayed, progress)
     return DONE

@@ -80,6 +80,16 @@ class RowProgress:
         if self._shown is not None:
             self._line.wipe()
 
+    def clear(self) -> None:
+        """Leave no trace of the line on a terminal, so that something else can be printed there."""
+        self._line.wipe()
+        self._shown = None
+
+    def conclude(self, what: str) -> None:
+        """Write a last line, which stays on a terminal too."""
+        self.clear()
+        print(f"optassign {self._command}: {what}", file=sys.stderr, flush=True)
+
     def say(self, what: str) -> None:
         """Write a line that counts nothing."""
         self._line.write(f"optassign {self._command}: {what}")

@@ -1,40 +1,71 @@
-"""The queries of the report, in Spark SQL; `{results}`, `{replays}` and so on stand for the rows of one run.
-
-No number of the report is made by Python: whoever has the Parquet files can run the same queries.
-"""
+"""The queries of the report on a sweep."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
-from optassign.benchmarks.spark.recordings.decoder import RECORDED
-from optassign.benchmarks.spark.replay import EPISODES
+from optassign.benchmarks.spark.report.query import FAIR, Query, describe_statuses, statuses_sql
+from optassign.benchmarks.spark.report.values import format_value
 from optassign.measuring.balance import WINDOW_NAMES
 
-__all__ = ["REPLAY", "SWEEP", "Query"]
+__all__ = ["SWEEP"]
+
+_MARKED = """
+SELECT *, max(rebalances IS NOT NULL) OVER (PARTITION BY instance) AS played,
+  coalesce(converged AND converged_balanced AND converged_violations = 0, false) AS rests,
+  coalesce(status = 'ok' AND FAIR AND planned_work IS NOT NULL, false) AS fair
+FROM {results}""".replace("FAIR", FAIR)
+"""`played`: of an instance that any assignor has played on. Only rows that rest, or are fair, can win."""
+
+_WON = f"""
+SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
+  count_if(rests AND converged_restored = least_restored) AS `least restored`,
+  count_if(rests AND rebalances = fewest_rebalances) AS `fewest rebalances`,
+  count_if(rests AND converged_active_moves = fewest_moves) AS `fewest pauses`,
+  percentile(seconds, 0.5) AS `median s of an answer`
+FROM (
+  SELECT *, min(IF(rests, converged_restored, NULL)) OVER (PARTITION BY instance) AS least_restored,
+    min(IF(rests, rebalances, NULL)) OVER (PARTITION BY instance) AS fewest_rebalances,
+    min(IF(rests, converged_active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
+  FROM ({_MARKED}) WHERE played
+)
+GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest rebalances` DESC, assignor"""
+
+_WON_AT_ONCE = f"""
+SELECT assignor, count(*) AS instances, count_if(fair) AS `in balance or on the way`,
+  count_if(fair AND planned_work = least_planned) AS `least restore work planned`,
+  count_if(fair AND active_moves = fewest_moves) AS `fewest pauses`,
+  percentile(seconds, 0.5) AS `median s of an answer`
+FROM (
+  SELECT *, min(IF(fair, planned_work, NULL)) OVER (PARTITION BY instance) AS least_planned,
+    min(IF(fair, active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
+  FROM ({_MARKED}) WHERE NOT played
+)
+GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest pauses` DESC, assignor"""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One table of the report."""
-
-    title: str
-    about: str
-    """What the numbers mean, in a sentence or two."""
-    sql: str
-    picture: str = ""
-    """The name of the picture above the table, in plots.py; empty: none."""
-    optional: bool = False
-    """Whether the report leaves the table out where it has no rows."""
+def _tell_what_won(rows: Sequence[dict[str, Any]]) -> str:
+    return _tell_winners(rows, "Played on until the group rests", ("least restored", "fewest rebalances", "fewest pauses"))
 
 
-def _statuses_sql(table: str) -> str:
-    return f"""
-SELECT assignor, count(*) AS rows,
-  count_if(status = 'ok') AS ok, count_if(status = 'failed') AS failed, count_if(status = 'timeout') AS timeout,
-  count_if(status = 'out-of-memory') AS `out of memory`,
-  count_if(balanced) AS balanced, count_if(size(violations) > 0) AS `breaks rules`
-FROM {table} GROUP BY assignor ORDER BY assignor"""
+def _tell_what_won_at_once(rows: Sequence[dict[str, Any]]) -> str:
+    return _tell_winners(rows, "Answered once", ("least restore work planned", "fewest pauses"))
+
+
+def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
+    """Which assignors are the best, measure by measure, and on how many instances; who shares the lead is named as well."""
+    instances = max(row["instances"] for row in rows)
+    told = []
+    for measure in measures:
+        most = max(row[measure] for row in rows)
+        names = ", ".join(f"`{row['assignor']}`" for row in rows if row[measure] == most) if most else "nobody"
+        told.append(f"{measure} by **{names}**" + (f" ({most:,} of {instances:,} instances)" if most else ""))
+    timed = [row for row in rows if row["median s of an answer"] is not None]
+    if timed:
+        fastest = min(timed, key=lambda row: (row["median s of an answer"], row["assignor"]))
+        told.append(f"fastest answers by **`{fastest['assignor']}`** ({format_value(fastest['median s of an answer'])} s)")
+    return f"{what}: {'; '.join(told)}."
 
 
 _BOUNDED = """
@@ -133,7 +164,23 @@ _NOT_OK = """
 SELECT key, status, error, host FROM {results} WHERE status <> 'ok' ORDER BY key LIMIT 100"""
 
 SWEEP = (
-    Query("Rows", "One row for each benchmark instance and assignor.", _statuses_sql("{results}")),
+    Query(
+        "What won",
+        "Instances that were played on until the group rests. Only who comes to rest in balance and within the rules can win;"
+        " who is as good as the best wins too. A pause is a move of an active task.",
+        _WON,
+        optional=True,
+        headline=_tell_what_won,
+    ),
+    Query(
+        "What won, of one answer",
+        "Instances that were answered once and not played on: those with more tasks than `converge_up_to`. Only answers within"
+        " the rules can win, which are in balance or say where their follow-ups lead.",
+        _WON_AT_ONCE,
+        optional=True,
+        headline=_tell_what_won_at_once,
+    ),
+    Query("Rows", "One row for each benchmark instance and assignor.", statuses_sql("{results}"), headline=describe_statuses),
     Query(
         "Restored until the group rests, against the proven minimum",
         "Offsets replayed over the whole convergence ÷ the least that any convergence restores. 1 cannot be beaten by answers"
@@ -199,85 +246,3 @@ SWEEP = (
     Query("Rows that are not ok", "The first hundred.", _NOT_OK, optional=True),
 )
 """Tables of the report on a sweep."""
-
-_THEN = f"""
-SELECT r.path, r.application, r.day, r.recorded_at, r.assignor, r.balanced, r.seconds,
-  r.restore_work + r.warmup_work AS restored, r.active_moves + r.standby_moves AS moves,
-  t.restore_work + t.warmup_work AS restored_then, t.active_moves + t.standby_moves AS moves_then
-FROM {{replays}} AS r JOIN {{replays}} AS t ON r.path = t.path AND t.assignor = '{RECORDED}'
-WHERE r.status = 'ok' AND t.status = 'ok'"""
-
-
-def _savings_sql(*group: str, limit: str = "") -> str:
-    columns = ", ".join(group)
-    return f"""
-SELECT {columns}, count(*) AS rebalances,
-  sum(restored_then) AS `restored then`, sum(restored) AS `restored now`,
-  sum(restored_then) - sum(restored) AS `saved offsets`,
-  sum(moves_then) AS `moves then`, sum(moves) AS `moves now`, sum(moves_then) - sum(moves) AS `saved moves`,
-  count_if(balanced) AS balanced
-FROM ({_THEN}) WHERE assignor <> '{RECORDED}'
-GROUP BY {columns} ORDER BY {columns}{limit}"""
-
-
-_EPISODES = f"""
-WITH steps AS ({EPISODES}),
-then AS (
-  SELECT s.application, s.episode, min(s.day) AS day, count(*) AS rebalances, max_by(s.followup, s.recorded_at) AS open,
-    sum(r.restore_work + r.warmup_work) AS restored, sum(r.active_moves + r.standby_moves) AS moves
-  FROM steps AS s JOIN {{replays}} AS r ON r.path = s.path AND r.assignor = '{RECORDED}'
-  GROUP BY s.application, s.episode
-),
-first AS (SELECT application, episode, path FROM steps WHERE begins)
-SELECT c.application, c.assignor, count(*) AS episodes, count_if(c.converged) AS rest,
-  sum(t.rebalances) AS `rebalances then`, sum(c.rebalances) AS `rebalances now`,
-  sum(t.restored) AS `restored then`, sum(c.converged_restored) AS `restored now`,
-  sum(t.moves) AS `moves then`, sum(c.converged_active_moves + c.converged_standby_moves) AS `moves now`,
-  sum(c.converged_moved_more_than_once) AS `actives moved more than once now`
-FROM {{convergences}} AS c
-JOIN first AS f ON c.path = f.path
-JOIN then AS t ON t.application = f.application AND t.episode = f.episode
-WHERE c.rebalances IS NOT NULL AND NOT t.open
-GROUP BY c.application, c.assignor ORDER BY c.application, c.assignor"""
-
-_ANSWERED = f"""
-SELECT assignor, count(*) AS answers, percentile(seconds, 0.5) AS median, percentile(seconds, 0.9) AS `9 of 10`,
-  percentile(seconds, 0.99) AS `99 of 100`, max(seconds) AS most
-FROM {{replays}} WHERE seconds IS NOT NULL AND assignor <> '{RECORDED}' GROUP BY assignor ORDER BY assignor"""
-
-_UNREADABLE = """
-SELECT path, status, error AS reason FROM {errors} ORDER BY path LIMIT 100"""
-_FAILED_REPLAYS = """
-SELECT path, assignor, status, error FROM {replays} WHERE status <> 'ok' ORDER BY path, assignor LIMIT 100"""
-
-REPLAY = (
-    Query(
-        "Rows", f"One row for each recording and assignor; `{RECORDED}` is what was answered then.", _statuses_sql("{replays}")
-    ),
-    Query(
-        "Saved, rebalance by rebalance",
-        "Each recorded rebalance answered anew, from the state that it was recorded in. Restored: offsets that the copies and"
-        " warm-ups of the answer have to replay until the next rebalance. Moves: of actives and standbys.",
-        _savings_sql("application", "assignor"),
-        "savings",
-    ),
-    Query(
-        "Saved over whole episodes",
-        "An episode is a rebalance that no follow-up led to, and its follow-ups. *Then*: all that was recorded of it. *Now*:"
-        " its first snapshot played on until the group rests. Episodes whose end is not recorded, and convergences that were"
-        " cut short, are left out.",
-        _EPISODES,
-        "episodes",
-        optional=True,
-    ),
-    Query(
-        "Saved, day by day",
-        "As above; the first three hundred rows.",
-        _savings_sql("application", "day", "assignor", limit=" LIMIT 300"),
-        "days",
-    ),
-    Query("Seconds of one answer", "Of the call alone, on one core; the solver was loaded before.", _ANSWERED),
-    Query("Answers that failed", "The first hundred.", _FAILED_REPLAYS, optional=True),
-    Query("Files that are no recordings", "The first hundred.", _UNREADABLE, optional=True),
-)
-"""Tables of the report on a replay."""

@@ -1,0 +1,90 @@
+"""A query of the report, in Spark SQL; `{results}`, `{replays}` and so on stand for the rows of one run.
+
+No number of the report is made by Python: whoever has the Parquet files can run the same queries, which are shown with the
+files' paths in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "FAIR",
+    "Headline",
+    "Query",
+    "describe_statuses",
+    "list_tables",
+    "name_tables",
+    "select_run",
+    "statuses_sql",
+    "to_pasteable",
+]
+
+Headline = Callable[[Sequence[dict[str, Any]]], str]
+"""Makes a sentence of the rows of a table; backquotes and double asterisks mean what they mean in Markdown."""
+_NAMES = ("results", "replays", "convergences", "errors")
+
+FAIR = "size(violations) = 0 AND (balanced OR followup)"
+"""What an answer must be to be compared: within the rules, and in balance or on its way there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One table of the report."""
+
+    title: str
+    about: str
+    """What the numbers mean, in a sentence or two."""
+    sql: str
+    picture: str = ""
+    """The name of the picture above the table, in plots.py; empty: none."""
+    optional: bool = False
+    """Whether the report leaves the table out where it has no rows."""
+    headline: Headline | None = None
+    """What stands at the top of the report about it."""
+
+
+def list_tables(sql: str) -> list[str]:
+    """The names in braces."""
+    return [name for name in _NAMES if f"{{{name}}}" in sql]
+
+
+def name_tables(sql: str) -> str:
+    """The query with the names themselves for those in braces: of views, or of what stands before it."""
+    for name in _NAMES:
+        sql = sql.replace(f"{{{name}}}", name)
+    return sql
+
+
+def select_run(folder: str, table: str, run: str) -> str:
+    """SQL for the rows that a run has in a table. `folder`: that of all tables, with the scheme of its file system."""
+    path = f"{folder}/table={table}".replace("`", "``")
+    return f"SELECT * FROM parquet.`{path}` WHERE run = '{run}'"
+
+
+def to_pasteable(sql: str, selected: Mapping[str, str]) -> str:
+    """The query as it can be pasted anywhere. `selected`: name -> SQL of its rows."""
+    with_rows = ",\n".join(f"{name} AS (\n  {selected[name]}\n)" for name in list_tables(sql))
+    body = name_tables(sql.strip())
+    joined = f",\n{body.removeprefix('WITH ')}" if body.startswith("WITH ") else f"\n{body}"
+    return f"WITH {with_rows}{joined};"
+
+
+def statuses_sql(table: str) -> str:
+    """How many rows of each assignor came out how."""
+    return f"""
+SELECT assignor, count(*) AS rows,
+  count_if(status = 'ok') AS ok, count_if(status = 'failed') AS failed, count_if(status = 'timeout') AS timeout,
+  count_if(status = 'out-of-memory') AS `out of memory`,
+  count_if(balanced) AS balanced, count_if(size(violations) > 0) AS `breaks rules`
+FROM {table} GROUP BY assignor ORDER BY assignor"""
+
+
+def describe_statuses(rows: Sequence[dict[str, Any]]) -> str:
+    """What `statuses_sql` has found, in a sentence."""
+    total = sum(row["rows"] for row in rows)
+    wrong = {name: sum(row[name] for row in rows) for name in ("failed", "timeout", "out of memory")}
+    each = ", ".join(f"{number:,} {name}" for name, number in wrong.items() if number)
+    return f"{sum(wrong.values()):,} of {total:,} rows are not ok: {each}." if each else f"All {total:,} rows are ok."
