@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_assignors",
+    "add_failed",
     "add_limits",
     "add_spark",
     "choose_assignors",
+    "forget_all_failures",
     "override_limits",
     "start_spark",
     "write_report",
@@ -52,6 +54,11 @@ def add_limits(parser: ArgumentParser) -> None:
         help="until a convergence is given up (default: 60)",
     )
     add("--memory-limit", type=accept_integers(0), metavar="MIB", help="of address space, 0 for none (default: 4096)")
+
+
+def add_failed(parser: ArgumentParser, what: str) -> None:
+    """Add --failed, about rows or recordings."""
+    parser.add_argument("--failed", action="store_true", help=f"also solve those {what} again that failed (any status but ok)")
 
 
 def add_spark(parser: ArgumentParser) -> None:
@@ -91,6 +98,17 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
                 yield spark, Storage(spark, folder), progress
     except (SparkMissingError, SparkFailedError) as error:
         raise UsageError(str(error)) from None
+
+
+def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
+    """Take what failed out of all tables of the run, so that it is missing, and say how much it was."""
+    from optassign.benchmarks.spark.tables.parquet import TABLES
+    from optassign.benchmarks.spark.tables.rewriting import finish_rewriting, forget_failures
+    from optassign.judging.explanation_text import pluralize
+
+    finish_rewriting(storage, run.id)
+    number = sum(forget_failures(spark, storage, name, run.id) for name in TABLES)
+    progress.say(f"{pluralize(number, 'row')} failed before and will be solved again")
 
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:

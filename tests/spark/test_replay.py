@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import struct
 from collections import defaultdict
 from pathlib import Path
@@ -65,7 +66,14 @@ def replayed(cluster: Cluster, recordings: Path, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("replayed")
     options = ("--output", str(folder), "--assignors", ",".join(ASSIGNORS), "--converge")
     out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *master_options(cluster.master)))
-    assert "22 recordings replayed, 23 are there" in err
+    said = re.fullmatch(
+        r"optassign replay: 22 recordings replayed, 23 are there, all ok, 7 files are no recordings,"
+        r" (\d) of (\d) episodes not ended; again: the same command with --failed",
+        err.splitlines()[-1],
+    )
+    assert said is not None, err
+    begins, ends = find_episodes(recordings)
+    assert [int(number) for number in said.groups()] == [sum(not ended for ended in ends.values()), len(begins)]
     assert [Path(line).suffix for line in out.split()] == [".html", ".md"]
     return folder
 
@@ -219,6 +227,27 @@ def test_all_tables_fit_the_page(replayed: Path) -> None:
     widths = measure_tables(page.read_text())
     assert len(widths) >= 7
     assert {title: width for title, width in widths.items() if width > PAGE} == {}
+
+
+def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path: Path) -> None:
+    """A recording that was half written is whole now."""
+    folder, out = tmp_path / "recordings", tmp_path / "out"
+    shutil.copytree(recordings / "application-1", folder)
+    path = sorted(folder.rglob("*.json.gz"))[-1]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    command = ("replay", str(folder), "--output", str(out), "--assignors", "sticky", *master_options("local[1]"))
+    _, err = wait_for_end(start_optassign(*command))
+    assert err.splitlines()[-1].endswith(
+        "8 recordings replayed, 8 are there, all ok, 1 file is no recording; again: the same command with --failed"
+    )
+    path.write_bytes(whole)
+    _, err = wait_for_end(start_optassign(*command))
+    assert "0 recordings replayed, 8 are there, all ok, 1 file is no recording" in err.splitlines()[-1]
+    _, err = wait_for_end(start_optassign(*command, "--failed"))
+    assert err.splitlines()[-1].endswith("1 recording replayed, 8 are there, all ok")
+    assert read_rows(out, "errors") == []
+    assert len({(row["path"], row["assignor"]) for row in read_rows(out, "replays")}) == len(read_rows(out, "replays")) == 16
 
 
 def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:

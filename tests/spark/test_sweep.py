@@ -48,7 +48,7 @@ def register_options(*names: str) -> list[str]:
 def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
     path = folder / "grid.toml"
     path.write_text(grid)
-    poisons = [name for name in assignors if name in (*POISONS, "waits")]
+    poisons = [name for name in assignors if name in (*POISONS, "waits", "mends")]
     environment = dict(env or os.environ, PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
     return start_optassign(
         "benchmark",
@@ -65,7 +65,9 @@ def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[
 def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("swept")
     out, err = wait_for_end(run(folder, cluster.master, *SWEEP.list_assignors()))
-    assert "7 rows solved, 7 are there" in err
+    last = err.splitlines()[-1]
+    assert "7 rows solved, 7 are there, 4 not ok (2 failed, 1 out-of-memory, 1 timeout)" in last
+    assert f"again: `optassign benchmark resume {folder / 'out'} --run {out.strip()} --failed`" in last
     assert out.startswith("tiny-")
     return folder / "out"
 
@@ -141,13 +143,27 @@ def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     before = {row["assignor"]: row["seconds"] for row in read_rows(tmp_path / "out", "results")}
     assert set(before) == {"cp-sat", "greedy"}
     (tmp_path / "go").touch()
-    assert "1 row solved, 3 are there" in resume(tmp_path)
+    assert "1 row solved, 3 are there, all ok" in resume(tmp_path)
     rows = read_rows(tmp_path / "out", "results")
     assert Counter(row["assignor"] for row in rows) == {"cp-sat": 1, "greedy": 1, "waits": 1}
     assert len(parts) == 2  # a row that was done when the driver was killed keeps its measures
     assert before == {row["assignor"]: row["seconds"] for row in rows if row["assignor"] != "waits"}
     assert len(list(tmp_path.glob("out/table=results/run=*/*.parquet"))) == 1
     assert not list(tmp_path.glob("out/table=results/run=*/_*"))
+
+
+def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:
+    _, err = wait_for_end(run(tmp_path, "local[1]", "mends", "sticky", env=waiting_environment(tmp_path)))
+    assert "2 rows solved, 2 are there, 1 not ok (1 failed)" in err.splitlines()[-1]
+    assert "0 rows solved, 2 are there, 1 not ok (1 failed)" in resume(tmp_path)
+    before = {row["assignor"]: row for row in read_rows(tmp_path / "out", "results")}
+    assert before["mends"]["error"] == "answering: RuntimeError: not yet"
+    (tmp_path / "go").touch()
+    assert "1 row solved, 2 are there, all ok" in resume(tmp_path, "--failed")
+    after = {row["assignor"]: row for row in read_rows(tmp_path / "out", "results")}
+    assert after["sticky"] == before["sticky"]
+    assert (after["mends"]["status"], after["mends"]["error"]) == ("ok", None)
+    assert len(read_rows(tmp_path / "out", "results")) == 2
 
 
 def resume(folder: Path, *options: str) -> str:

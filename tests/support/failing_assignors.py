@@ -45,3 +45,12 @@ class Waits(GreedyAssignor):
         while not (folder / "go").exists():
             time.sleep(0.05)
         return super().assign(state)
+
+
+class Mends(GreedyAssignor):
+    """Fails until the file `go` is in $OPTASSIGN_TEST_FOLDER."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        if not Path(os.environ["OPTASSIGN_TEST_FOLDER"], "go").exists():
+            raise RuntimeError("not yet")
+        return super().assign(state)

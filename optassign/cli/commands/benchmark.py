@@ -8,9 +8,11 @@ from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_assignors, register_listed_assignors
 from optassign.cli.spark_runs import (
     add_assignors,
+    add_failed,
     add_limits,
     add_spark,
     choose_assignors,
+    forget_all_failures,
     override_limits,
     start_spark,
     write_report,
@@ -46,6 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action = add_command(actions, name, about)
         action.add_argument("folder", metavar="FOLDER", help="where its results are")
         action.add_argument("--run", metavar="ID", help="which run, where there are several; its beginning will do")
+        if name == "resume":
+            add_failed(action, "rows")
         add_spark(action)
 
 
@@ -84,6 +88,8 @@ def _resume(arguments: Namespace) -> int:
             raise UsageError(f"FOLDER: found replay {sweep_run.id}; allowed: a sweep (`optassign replay` goes on by itself)")
         register_assignors(sweep_run.registered)
         _check_kafka(sweep_run.assignors)
+        if arguments.failed:
+            forget_all_failures(spark, storage, sweep_run, progress)
         _solve_missing_rows(spark, storage, sweep_run, progress)
     return DONE
 
@@ -99,13 +105,24 @@ def _report(arguments: Namespace) -> int:
 
 
 def _solve_missing_rows(spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress") -> None:
-    """Solve every row of the sweep that has no result yet, and print the run's id."""
-    from optassign.benchmarks.spark.sweep import list_rows, run_sweep
+    """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
+    from optassign.benchmarks.spark.sweep import run_sweep
+    from optassign.benchmarks.spark.tally import count_outcomes
     from optassign.judging.explanation_text import pluralize
 
+    assert sweep_run.sweep is not None
+    unplayed = sweep_run.sweep.count_unplayed()
+    if unplayed:
+        most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
+        progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
     solved = run_sweep(spark, storage, sweep_run, progress.show)
-    progress.say(f"{pluralize(solved, 'row')} solved, {len(list_rows(sweep_run)):,} are there")
-    print(sweep_run.id)
+    tally = count_outcomes(spark, storage, sweep_run)
+    progress.clear()
+    print(sweep_run.id, flush=True)
+    again = f"; again: `optassign benchmark resume {storage.given} --run {sweep_run.id} --failed`" if tally.failures else ""
+    progress.conclude(
+        f"{pluralize(solved, 'row')} solved, {sum(tally.statuses.values()):,} are there, {tally.describe()}{again}"
+    )
 
 
 def _load_sweep(arguments: Namespace) -> "Sweep":

@@ -7,9 +7,11 @@ from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_listed_assignors
 from optassign.cli.spark_runs import (
     add_assignors,
+    add_failed,
     add_limits,
     add_spark,
     choose_assignors,
+    forget_all_failures,
     override_limits,
     start_spark,
     write_report,
@@ -29,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--scale", type=accept_integers(1), default=1, metavar="N", help="at N times the recorded size (default: 1)"
     )
     parser.add_argument("--converge", action="store_true", help="also play on from the beginning of each episode")
+    add_failed(parser, "recordings")
     add_limits(parser)
     add_spark(parser)
 
@@ -47,6 +50,7 @@ def run(arguments: Namespace) -> int:
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
         from optassign.benchmarks.spark.replay import count_recordings, run_replay
+        from optassign.benchmarks.spark.tally import count_outcomes
 
         recordings = Storage(spark, arguments.recordings)
         total = count_recordings(spark, recordings) if recordings.exists() else 0
@@ -65,7 +69,11 @@ def run(arguments: Namespace) -> int:
             registered=registered,
         )
         replayed.save(storage)
+        if arguments.failed:
+            forget_all_failures(spark, storage, replayed, progress)
         done = run_replay(spark, storage, replayed, progress.show)
-        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there")
+        tally = count_outcomes(spark, storage, replayed)
         write_report(spark, storage, replayed, progress)
+        again = "; again: the same command with --failed" if tally.failures or tally.unreadable else ""
+        progress.conclude(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there, {tally.describe()}{again}")
     return DONE
