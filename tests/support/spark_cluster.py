@@ -51,7 +51,7 @@ class Cluster:
 
         self._home = Path(pyspark.__file__).parent
         self._folder = folder
-        port, self._web = _free_port(), _free_port()
+        port, self._web = find_free_port(), find_free_port()
         self.master = f"spark://127.0.0.1:{port}"
         self._processes = [
             self._start("master.Master", "--port", str(port), "--webui-port", str(self._web), "--host", "127.0.0.1")
@@ -136,7 +136,8 @@ def master_options(master: str, *more: str) -> Sequence[str]:
     return [*options, *more]
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
+    """A port of loopback that nobody listens at."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
