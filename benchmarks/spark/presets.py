@@ -40,7 +40,7 @@ _ALLOWED = {
     **dict.fromkeys(("limits.answer_limit", "limits.convergence_limit"), "seconds above 0"),
     "limits.memory_limit": "MiB from 0, which is no limit",
 }
-_SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0}
+_SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0, "kafka-high-availability": 50.0, "sticky": 2.0}
 """Seconds of an answer relative to those of the other assignors, roughly."""
 
 
@@ -161,10 +161,12 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> I
 
 
 def estimate_seconds(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
-    """How long a row takes, roughly and rather too long: it decides which rows start first, and how many share a task."""
-    rounds = 20 if spec.tasks <= converge_up_to and spec.shape in ("scale-out", "partial") else 1
+    """How long a row takes, roughly: it decides which rows start first, and how many share a task."""
+    answers = 1
+    if spec.tasks <= converge_up_to:
+        answers += min(40, 1 + spec.tasks // 4) if spec.shape in ("scale-out", "partial") else 2
     copies = spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200)
-    return 0.02 + 2e-5 * copies * _SLOWNESS.get(assignor, 1.0) * rounds
+    return 0.01 + answers * (0.005 + 6e-6 * copies * _SLOWNESS.get(assignor, 1.0))
 
 
 _PAPER: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")

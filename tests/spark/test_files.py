@@ -31,7 +31,7 @@ def test_short_rows_share_a_task_and_long_ones_do_not() -> None:
     assert list(chain.from_iterable(batches)) == rows
     assert 8 <= len(batches) <= 30
     large = PRESETS["paper"].rows(("cp-sat",))[0]
-    assert make_batches([large] * 5, 0, cores=1) == [[large]] * 5
+    assert make_batches([large] * 5, 1_000, cores=1) == [[large]] * 5
 
 
 @pytest.mark.parametrize("cores", [1, 2, 100])

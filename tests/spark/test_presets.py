@@ -78,7 +78,7 @@ def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> Non
 
 def test_the_longest_begin_first() -> None:
     rows = PRESETS["paper"].rows(PRESETS["paper"].list_assignors())
-    assert rows[0][0].tasks == 10_000
+    assert {(spec.tasks, name) for spec, name in rows[:15]} <= {(10_000, "goal-chain"), (1_000, "goal-chain")}
     assert rows[-1][0].tasks == 100
     assert len(rows) == 5 * 4 * 3 * len(PRESETS["paper"].list_assignors())
 
