@@ -6,9 +6,11 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,6 +97,8 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
     from pyspark.sql import SparkSession
 
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # its errors are raised as well
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     with _open_log() as (log, quiet):
@@ -112,6 +116,9 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
         except Exception as error:  # py4j, PySpark and the JVM each have their own
             _end_jvm(gateway)
             raise SparkMissingError(f"Spark does not start with master {master!r}: {_start_failure(error, log)}") from None
+        if threading.current_thread() is threading.main_thread():
+            # PySpark's own handler asks the JVM to cancel its jobs, over a connection that is in use; stopping does the same.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield spark
         except Exception as error:
@@ -123,6 +130,11 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
         finally:
             spark.stop()
             _end_jvm(gateway)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not of py4j, which also logs at the root: an interruption with its traceback before it raises it."""
+    return record.module != "java_gateway"
 
 
 def _local_settings(master: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Sweeps on a real cluster: the same results as on one core; no row lost or doubled when a worker or the driver is killed."""
 
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,6 +151,15 @@ def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     assert before == {row["assignor"]: row["seconds"] for row in rows if row["assignor"] != "waits"}
     assert len(list(tmp_path.glob("out/table=results/run=*/*.parquet"))) == 1
     assert not list(tmp_path.glob("out/table=results/run=*/_*"))
+
+
+def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
+    process = run(tmp_path, "local[1]", "waits", env=waiting_environment(tmp_path), grid=PATIENT)
+    wait_for(lambda: list_begun(tmp_path), "the row is being solved", process)
+    process.send_signal(signal.SIGINT)  # to the command alone: a terminal sends it to all, and the JVM ends too
+    out, err = wait_for_end(process, code=130)
+    assert (out, "Traceback" in err) == ("", False), err
+    assert f"benchmark: interrupted; on with it: `optassign benchmark resume {tmp_path / 'out'}" in err.splitlines()[-1]
 
 
 def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:

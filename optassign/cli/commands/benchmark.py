@@ -115,11 +115,16 @@ def _solve_missing_rows(spark: Any, storage: "Storage", sweep_run: "Run", progre
     if unplayed:
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
         progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
-    solved = run_sweep(spark, storage, sweep_run, progress.show)
+    resume = f"optassign benchmark resume {storage.given} --run {sweep_run.id}"
+    try:
+        solved = run_sweep(spark, storage, sweep_run, progress.show)
+    except KeyboardInterrupt:
+        progress.conclude(f"interrupted; on with it: `{resume}`")
+        raise
     tally = count_outcomes(spark, storage, sweep_run)
     progress.clear()
     print(sweep_run.id, flush=True)
-    again = f"; again: `optassign benchmark resume {storage.given} --run {sweep_run.id} --failed`" if tally.failures else ""
+    again = f"; again: `{resume} --failed`" if tally.failures else ""
     progress.conclude(
         f"{pluralize(solved, 'row')} solved, {sum(tally.statuses.values()):,} are there, {tally.describe()}{again}"
     )

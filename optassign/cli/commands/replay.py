@@ -71,7 +71,11 @@ def run(arguments: Namespace) -> int:
         replayed.save(storage)
         if arguments.failed:
             forget_all_failures(spark, storage, replayed, progress)
-        done = run_replay(spark, storage, replayed, progress.show)
+        try:
+            done = run_replay(spark, storage, replayed, progress.show)
+        except KeyboardInterrupt:
+            progress.conclude("interrupted; on with it: the same command")
+            raise
         tally = count_outcomes(spark, storage, replayed)
         write_report(spark, storage, replayed, progress)
         again = "; again: the same command with --failed" if tally.failures or tally.unreadable else ""
