@@ -109,6 +109,11 @@ def test_every_query_can_be_pasted_as_it_stands(reported: Path, markdown: str, t
         assert {len(row) for row in rows} == {len(lines[0])}, title
 
 
+def test_a_notebook_takes_a_query_as_it_stands(markdown: str, spark: "SparkSession") -> None:
+    for sql, lines in list(read_tables(markdown).values())[:2]:
+        assert [str(row[0]) for row in spark.sql(sql).collect()] == [line[0] for line in lines[1:]]
+
+
 def test_the_views_can_be_pasted_too(markdown: str, tmp_path: Path) -> None:
     views = re.findall(r"```sql\n(.*?)\n```", markdown, re.DOTALL)[-1]
     (rows,) = paste_queries([f"{views}\nSELECT count(*) FROM results;"], tmp_path)
