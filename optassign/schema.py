@@ -14,35 +14,38 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import Recording
 from optassign.schema_tables import list_objects, make_tables
+from optassign.simulation.timed.scenario import Scenario
 
 _TYPES: dict[str, type[BaseModel]] = {
     "state": ApplicationState,
     "assignment": TaskAssignment,
     "recording": Recording,
+    "scenario": Scenario,
 }
-Which = Literal["state", "assignment", "recording"]
+Which = Literal["state", "assignment", "recording", "scenario"]
 _PAGES: tuple[tuple[str, Which, str | None], ...] = (
     ("options", "state", "Options"),
     ("assignment", "assignment", None),
     ("state", "state", None),
     ("recording", "recording", None),
+    ("scenario", "scenario", None),
 )
 """Page, the schema that it is about, and which of its definitions if not all."""
 _MARK = "<!-- tables -->"
 
 
 def json_schema(which: Which) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a snapshot, an answer or a recording.
+    """The JSON Schema (draft 2020-12) of a snapshot, an answer, a recording or a scenario.
 
     What it cannot say, and reading checks all the same: ids are unique, a client does not list a task twice, a
     subtopology is of one kind, 2.0 is no integer. KeyError for any other name.
     """
     schema = _TYPES[which].model_json_schema()
-    schema["$defs"].pop("JsonValue")  # of x_ fields: anything
+    schema["$defs"].pop("JsonValue", None)  # of x_ fields: anything
     for node in (schema, *schema["$defs"].values()):
         if "properties" in node:
             _as_it_is_read(node)
-    if "format" not in schema["required"]:
+    if "format" in schema["properties"] and "format" not in schema["required"]:
         schema["required"].insert(0, "format")  # may be left out in Python, not in JSON
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from hashlib import sha256
-from typing import Any
 
 from optassign.simulation.timed.simulator import Played
 
@@ -37,6 +36,6 @@ def summarise(played: Played) -> dict[str, float | int | None]:
 
 
 def digest(played: Played) -> str:
-    """Of the whole timeline: every event, and every point of the curves."""
-    curve: list[Any] = [list(vars(point).values()) for point in played.felt.curve]
+    """Of the whole timeline: every event, and every point of the curves, to the thousandth."""
+    curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.felt.curve]
     return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]
