@@ -1,4 +1,7 @@
-"""A third instance joins two, on a real broker: the plug-in and Kafka's default assignor, side by side at the same time."""
+"""A third instance joins two, on a real broker: the plug-in and Kafka's default assignor, side by side at the same time.
+
+Then the same by the simulator (scenario `broker-scale-out`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.benchmarks.tables import to_markdown
+from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.simulator import simulate
 
 _RECORDS = 20_000
 """Per partition of the logged subtopology, before the third instance comes; afterwards nothing is written."""
@@ -53,6 +58,7 @@ def run() -> tuple[str, list[str]]:
             rows = list(pool.map(_play, groups, groups.values()))
         for name, group in groups.items():
             wrong += [f"{name}: {death}" for death in group.deaths]
+    rows += [_simulate(name, assignor) for name, assignor in (("plug-in", "cp-sat"), ("Kafka's default", "high-availability"))]
     return to_markdown(_HEAD, rows), wrong
 
 
@@ -76,6 +82,22 @@ def _play(name: str, group: Group) -> tuple[object, ...]:
         group.count_restored() - restored,
         round(seconds),
         " / ".join(str(len(tasks)) for tasks in active.values()),
+    )
+
+
+def _simulate(name: str, assignor: str) -> tuple[object, ...]:
+    """The row of the same, simulated."""
+    scenario = read_scenario("broker-scale-out")
+    played = simulate(scenario, assignor)
+    clients = next(event["clients"] for event in reversed(played.events) if event["event"] == "rebalance")
+    return (
+        f"simulated: {name}",
+        played.felt.rebalances,
+        played.felt.moves,
+        played.felt.moves_logged,
+        round(played.felt.restored),
+        round(played.felt.last_change_at - scenario.events[0].at),
+        " / ".join(str(len(roles.get("active", ()))) for _, roles in sorted(clients.items())),
     )
 
 

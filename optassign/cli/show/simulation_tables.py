@@ -18,6 +18,7 @@ _LABELS = {
     "unbalanced_s": "out of balance, s",
     "active_excess_s": "excess of actives × s",
     "balanced_at_s": "balanced for good at, s",
+    "last_change_at": "at rest and restored at, s",
     "without_standby_task_s": "without standby, task-seconds",
     "backlog_s": "backlog, records × s",
     "most_backlog": "greatest backlog, records",

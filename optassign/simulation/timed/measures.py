@@ -58,6 +58,8 @@ class Felt:
     """Offsets."""
     rebalances: int = 0
     """Passes of two-pass rebalances count one each."""
+    last_change_at: float = 0.0
+    """When a rebalance or a restoration came to its end last."""
     followups: int = 0
     """Rebalances that only a timer asked for."""
     moves: int = 0

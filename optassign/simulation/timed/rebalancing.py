@@ -147,6 +147,7 @@ class Rebalancer:
 
     def _count(self, reason: str, moved: list[int]) -> None:
         self._felt.rebalances += 1
+        self._felt.last_change_at = self._agenda.now
         self._felt.followups += reason in _FOLLOW_UPS
         self._felt.moves += len(moved)
         self._felt.moves_logged += int(self._application.logged[moved].sum())

@@ -191,6 +191,7 @@ class _Simulator:
         application, C = self._application, len(self._application.clients)
         self._rebalancer.followups.tell_in_sync([(key // C, key % C) for key in copies])
         for key in copies:
+            self._felt.last_change_at = self._agenda.now
             self._tell("restored", task=application.tasks[key // C].id, client=application.client_ids[key % C])
 
     def _tell(self, what: str, **more: Any) -> None:

@@ -16,6 +16,7 @@ FIGURES = {
     "unbalanced_s": "seconds in which the actives were outside of a window",
     "active_excess_s": "excess of the actives' windows x seconds",
     "balanced_at_s": "when the actives came into their windows for good, seconds from the start; null: they did not",
+    "last_change_at": "when the last rebalance or restoration came to its end, seconds from the start",
     "without_standby_task_s": "missing copies in sync of logged tasks x seconds",
     "backlog_s": "records that waited x seconds",
     "most_backlog": "records that waited at most",
