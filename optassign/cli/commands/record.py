@@ -29,14 +29,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     ls.add_argument("--application", metavar="NAME", help="only of this application")
     ls.add_argument("--since", metavar="TIME", help="such as 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d")
     add_output(ls)
-    show = add_command(actions, "show", "the snapshot's answer as it was given")
+    show = add_command(actions, "show", "what was applied, and what would have been instead")
     _add_folder(show)
     _add_recording(show)
     add_output(show)
     export = add_command(actions, "export", "the snapshot, for every other command")
     _add_folder(export)
     _add_recording(export)
-    export.add_argument("--answer", action="store_true", help="the answer in place of the snapshot")
+    which = export.add_mutually_exclusive_group()
+    which.add_argument("--answer", action="store_true", help="the recorded answer in place of the snapshot")
+    which.add_argument("--beside", action="store_true", help="the service's answer, where another one was applied")
     add_output_file(export)
 
 
@@ -105,6 +107,11 @@ def _export(arguments: Namespace) -> int:
     path = _find_recording(arguments)
     if arguments.answer:
         text = read_recording(path).assignment.model_dump_json() + "\n"
+    elif arguments.beside:
+        beside = read_recording(path).beside_assignment
+        if beside is None:
+            raise UsageError(f"--beside: found no other answer in {path} than the recorded one; allowed: --answer")
+        text = beside.model_dump_json() + "\n"
     else:
         text = read_recorded_snapshot(path)
     write_text(text, arguments.output)
