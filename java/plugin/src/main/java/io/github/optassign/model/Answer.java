@@ -6,7 +6,7 @@ import java.util.List;
  * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
  * clients than those of the snapshot at hand.
  *
- * @param assignor which assignor of the service decided, or {@link #FALLBACK}
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK}, or who runs the group in shadow mode
  * @param clients what each client gets
  * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)

@@ -6,14 +6,22 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.github.optassign.OptassignTaskAssignor;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
 /** Collects what the plug-in logs while this is open. */
 public final class LogLines implements AutoCloseable {
-    private final Logger logger = (Logger) LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    private final Logger logger;
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
 
     public LogLines() {
+        this(OptassignTaskAssignor.class);
+    }
+
+    /** Those of a class that logs by itself. */
+    public LogLines(Class<?> logging) {
+        logger = (Logger) LoggerFactory.getLogger(logging);
+        lines.list = new CopyOnWriteArrayList<>(); // other threads log too
         lines.start();
         logger.addAppender(lines);
     }

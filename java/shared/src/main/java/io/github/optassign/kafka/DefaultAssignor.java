@@ -3,12 +3,15 @@ package io.github.optassign.kafka;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.UUID;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
@@ -119,6 +122,26 @@ public final class DefaultAssignor {
         TreeSet<Long> lags = new TreeSet<>();
         clients.values().forEach(client -> lags.addAll(client.lags().values()));
         return lags.isEmpty() || lags.last() >= 0 || lags.first() > -3;
+    }
+
+    /**
+     * Calls Kafka's classes for a group of one client and one task.
+     *
+     * @throws LinkageError or a RuntimeException, if they are not those that this was built for
+     */
+    public static void checkReachable() {
+        AssignmentConfigs configs = new AssignmentConfigs(
+                0, 1, 0, 60_000, List.of(), OptionalInt.empty(), OptionalInt.empty(), "none");
+        TaskId task = new TaskId(0, 0);
+        SortedSet<TaskId> none = new TreeSet<>();
+        Client client = new Client(1, none, none, Map.of(task, 0L), Map.of(), Optional.empty());
+        ProcessId id = new ProcessId(new UUID(0, 0));
+        DefaultAssignor assignor =
+                choose(configs, Map.of(id, client), Map.of(task, List.<Partition>of()), Set.of(task));
+        boolean followup = assignor.assign();
+        if (followup || !assignor.copies().get(id).active().contains(task)) {
+            throw new IllegalStateException("found another answer than Kafka's to one client and one task");
+        }
     }
 
     /** Asks Kafka's class, and nothing else. Returns whether it wants a follow-up. */
