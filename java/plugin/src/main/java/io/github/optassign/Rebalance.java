@@ -66,6 +66,8 @@ final class Rebalance {
     private final Snapshot snapshot;
     /** Why there is no answer of whom there should be one; null: there is one. */
     private String failure;
+    /** Per task its partitions; an empty list: racks do not matter, or are not known. */
+    private List<List<Racks.Partition>> partitions = List.of();
     /** What the service gets as JSON; null: not yet written. */
     private byte[] body;
 
@@ -160,8 +162,8 @@ final class Rebalance {
 
     private Decision askService() throws IOException, ServiceFailure {
         long deadline = start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
-        List<List<Racks.Partition>> partitions = Racks.find(group, deadline);
-        writeBody(partitions);
+        partitions = Racks.find(group, deadline);
+        writeBody();
         long sent = System.nanoTime();
         ServiceClient.Reply reply = new ServiceClient(config).ask(id, body, rememberedAt(), deadline);
         roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
@@ -173,8 +175,7 @@ final class Rebalance {
 
     /** Has the group run as it would be without us; null: the fallback is to run it. */
     private Decision askShadow() throws IOException, ServiceFailure {
-        List<List<Racks.Partition>> partitions = findRacks();
-        writeBody(partitions);
+        findRacks();
         if (shadow == null) {
             return null;
         }
@@ -191,19 +192,18 @@ final class Rebalance {
     }
 
     /** Without racks Kafka's own assignors do without them, so that is no failure here. */
-    private List<List<Racks.Partition>> findRacks() {
+    private void findRacks() {
         try {
-            return Racks.find(group, start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
+            partitions = Racks.find(group, start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
         } catch (ServiceFailure e) {
             LOG.warn(
                     "optassign: application={} shadow: racks are not taken into account: {}",
                     application,
                     e.getMessage());
-            return List.of();
         }
     }
 
-    private void writeBody(List<List<Racks.Partition>> partitions) throws IOException {
+    private void writeBody() throws IOException {
         String remembered = before == null ? null : before.json();
         body = SnapshotWriter.write(group, application, Instant.now(), remembered, partitions);
     }
@@ -217,22 +217,23 @@ final class Rebalance {
         return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot);
     }
 
-    /** Writes down what is to be reported; null: there is no memory for it. */
+    /** Writes down what is to be reported; null: that failed, which is no reason not to assign. */
     private AppliedReport tryToReport() {
         try {
             return makeReport();
-        } catch (OutOfMemoryError | IOException e) {
-            LOG.warn(
-                    "optassign: application={} report: not made, so this is not recorded: {}",
-                    application,
-                    e.toString());
+        } catch (Throwable e) {
+            if (!(e instanceof OutOfMemoryError)) {
+                OptassignTaskAssignor.rethrowFatal(e);
+            }
+            String why = ServiceFailure.toOneLine(e.toString());
+            LOG.warn("optassign: application={} report: not made, so this is not recorded: {}", application, why);
             return null;
         }
     }
 
     private AppliedReport makeReport() throws IOException {
         if (body == null) {
-            writeBody(List.of()); // racks were what failed
+            writeBody(); // in shadow mode, or without racks where these were what failed
         }
         return new AppliedReport(
                 application,
