@@ -298,10 +298,11 @@ final class Rebalance {
     }
 
     private void logAnswer(Decision applied) {
+        String why = applied.toRemember().answer().detail();
         Measures measures = Measures.of(snapshot, applied.answer().placement());
         LOG.info(
                 "optassign: application={} {}tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
-                        + "total_ms={} round_trip_ms={}",
+                        + "total_ms={} round_trip_ms={}{}",
                 application,
                 isShadow() ? "shadow: " : "",
                 snapshot.taskCount(),
@@ -311,7 +312,8 @@ final class Rebalance {
                 measures.warmups(),
                 orNone(applied.answer().firstFollowupMs()),
                 elapsedMs(),
-                orNone(roundTripMs));
+                orNone(roundTripMs),
+                why.isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(why));
     }
 
     private long elapsedMs() {

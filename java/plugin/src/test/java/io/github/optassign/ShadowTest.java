@@ -15,11 +15,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -28,8 +30,10 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment.AssignedTask;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
+import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
 import org.apache.kafka.streams.processor.internals.assignment.ClientState;
+import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicPartition;
 import org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityTaskAssignor;
 import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 import org.junit.jupiter.api.Test;
@@ -108,6 +112,34 @@ class ShadowTest extends AgainstAService {
         assertEquals(List.of(), log.warnings());
         assertEquals(0, service.bodies.size(), "nobody waits for the service");
         assertTrue(checked > 200 && followups > 20 && followups < checked - 20, followups + " of " + checked);
+    }
+
+    /** Kafka's class wants a broker's answers about racks; what Kafka has told the plug-in already stands for them. */
+    @Test
+    void racksAreTakenIntoAccount() throws IOException {
+        TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, 100);
+        group.client(0).rack = Optional.of("a");
+        group.client(1).rack = Optional.of("b");
+        group.standbys = 1;
+        group.tasks.keySet().forEach(task -> {
+            Set<TaskTopicPartition> partitions = new HashSet<>();
+            for (String topic : List.of("in", "changelog")) {
+                DefaultTaskTopicPartition partition = new DefaultTaskTopicPartition(
+                        new TopicPartition(topic, task.partition()), topic.equals("in"), !topic.equals("in"), () -> {});
+                partition.annotateWithRackIds(Set.of(task.partition() % 2 == 0 ? "b" : "a"));
+                partitions.add(partition);
+            }
+            group.partitions.put(task, partitions);
+        });
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 1, "0_3", 2), Assignments.owners(rebalance(group, Map.of())));
+        group.rackStrategy = "min_traffic";
+        assertEquals(Map.of("0_0", 2, "0_1", 1, "0_2", 2, "0_3", 1), Assignments.owners(rebalance(group, Map.of())));
+        group.partitions.values().forEach(partitions -> partitions.clear());
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 1, "0_3", 2), Assignments.owners(rebalance(group, Map.of())));
+        assertEquals(
+                2,
+                report(1).get("snapshot").get("tasks").get(0).get("partitions").size());
+        assertEquals(List.of(), log.warnings());
     }
 
     /** As Kafka does: without end offsets it leaves tasks where they are and tries again. */

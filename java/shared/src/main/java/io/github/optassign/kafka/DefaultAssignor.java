@@ -125,19 +125,20 @@ public final class DefaultAssignor {
     }
 
     /**
-     * Calls Kafka's classes for a group of one client and one task.
+     * Calls Kafka's classes for a group of one client and one task, with racks.
      *
      * @throws LinkageError or a RuntimeException, if they are not those that this was built for
      */
     public static void checkReachable() {
         AssignmentConfigs configs = new AssignmentConfigs(
-                0, 1, 0, 60_000, List.of(), OptionalInt.empty(), OptionalInt.empty(), "none");
+                0, 1, 0, 60_000, List.of(), OptionalInt.empty(), OptionalInt.empty(), "min_traffic");
         TaskId task = new TaskId(0, 0);
         SortedSet<TaskId> none = new TreeSet<>();
-        Client client = new Client(1, none, none, Map.of(task, 0L), Map.of(), Optional.empty());
+        Client client = new Client(1, none, none, Map.of(task, 0L), Map.of(), Optional.of("rack"));
         ProcessId id = new ProcessId(new UUID(0, 0));
+        Partition partition = new Partition(new TopicPartition("topic", 0), true, false, Set.of("rack"));
         DefaultAssignor assignor =
-                choose(configs, Map.of(id, client), Map.of(task, List.<Partition>of()), Set.of(task));
+                choose(configs, Map.of(id, client), Map.of(task, List.of(partition)), Set.of(task));
         boolean followup = assignor.assign();
         if (followup || !assignor.copies().get(id).active().contains(task)) {
             throw new IllegalStateException("found another answer than Kafka's to one client and one task");
