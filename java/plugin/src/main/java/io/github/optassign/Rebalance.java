@@ -122,7 +122,7 @@ final class Rebalance {
         Decision asked = failure == null ? tryToAsk(isShadow() ? this::askShadow : this::askService) : null;
         askedMs = elapsedMs();
         Decision applied = asked == null ? fallBack() : asked;
-        log(applied);
+        log(applied.answer(), applied.toRemember().answer());
         decided = applied.toRemember();
         if (config != null && (isShadow() || asked == null)) {
             report = tryToReport();
@@ -275,31 +275,21 @@ final class Rebalance {
         return new Decision(checked, toRemember(answer, result.stalled()), null);
     }
 
-    private void log(Decision applied) {
+    private void log(CheckedAnswer answer, Answer told) {
+        Measures measures = Measures.of(snapshot, answer.placement());
         if (failure != null) {
-            logFailure(applied);
+            String whom = config == null ? "" : isShadow() ? "shadow: " : config.assignUri() + " ";
+            LOG.warn(
+                    "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
+                            + "warmups={} followup_ms={}",
+                    application,
+                    whom,
+                    failure,
+                    askedMs,
+                    measures.activeMoved(),
+                    measures.warmups(),
+                    orNone(answer.firstFollowupMs()));
         }
-        logAnswer(applied);
-    }
-
-    private void logFailure(Decision applied) {
-        String service = config == null ? "" : isShadow() ? "shadow: " : config.assignUri() + " ";
-        Measures measures = Measures.of(snapshot, applied.answer().placement());
-        LOG.warn(
-                "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
-                        + "warmups={} followup_ms={}",
-                application,
-                service,
-                failure,
-                askedMs,
-                measures.activeMoved(),
-                measures.warmups(),
-                orNone(applied.answer().firstFollowupMs()));
-    }
-
-    private void logAnswer(Decision applied) {
-        String why = applied.toRemember().answer().detail();
-        Measures measures = Measures.of(snapshot, applied.answer().placement());
         LOG.info(
                 "optassign: application={} {}tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
                         + "total_ms={} round_trip_ms={}{}",
@@ -307,13 +297,13 @@ final class Rebalance {
                 isShadow() ? "shadow: " : "",
                 snapshot.taskCount(),
                 snapshot.clientCount(),
-                ServiceFailure.toOneLine(applied.toRemember().answer().assignor()),
+                ServiceFailure.toOneLine(told.assignor()),
                 measures.activeMoved(),
                 measures.warmups(),
-                orNone(applied.answer().firstFollowupMs()),
+                orNone(answer.firstFollowupMs()),
                 elapsedMs(),
                 orNone(roundTripMs),
-                why.isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(why));
+                told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
     }
 
     private long elapsedMs() {

@@ -10,6 +10,7 @@ import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
 import java.io.IOException;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,7 +18,8 @@ import org.junit.jupiter.api.Test;
 
 /** What waits is bounded, the oldest goes first, and the newest token counts. */
 class ReporterTest {
-    private final LogLines log = new LogLines(Reporter.class);
+    private final String own = "reporter-" + UUID.randomUUID();
+    private final LogLines log = new LogLines(Reporter.class, "application=" + own);
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch released = new CountDownLatch(1);
     private FakeService service;
@@ -53,9 +55,9 @@ class ReporterTest {
                 Map.of("application.id", "orders", "optassign.url", service.url(), "optassign.token", token));
     }
 
-    private static AppliedReport report(int number, int bytes) {
+    private AppliedReport report(int number, int bytes) {
         return new AppliedReport(
-                "orders",
+                own,
                 PluginConfig.Mode.ACTIVE,
                 "r-" + number,
                 number,
@@ -90,7 +92,7 @@ class ReporterTest {
         assertEquals("Bearer new", service.reportHeaders.get(1).getFirst("Authorization"));
         assertTrue(service.reports
                 .get(1)
-                .startsWith("{\"application\":\"orders\",\"why\":\"why \\\"it\\\"\",\"applied\":{}"));
+                .startsWith("{\"application\":\"" + own + "\",\"why\":\"why \\\"it\\\"\",\"applied\":{}"));
     }
 
     @Test
