@@ -20,6 +20,8 @@ from serving import (
 )
 
 from optassign import ApplicationState, TaskAssignment, assign
+from optassign.formats.assignment import Report
+from optassign.generate import generate
 from optassign.judging.metrics import measure
 from optassign.recordings.files import find_newest_answers, name_folder
 from optassign.recordings.recording import (
@@ -37,8 +39,8 @@ from optassign.service.recorder import Recorder
 
 
 def apply_other(state: ApplicationState) -> TaskAssignment:
-    """What a plug-in may have applied: another answer than the service's."""
-    return assign(state, "sticky").model_copy(update={"assignor": "fallback"})
+    """What a plug-in may have applied: another answer than the service's, whose report says next to nothing."""
+    return assign(state, "sticky").model_copy(update={"assignor": "fallback", "report": Report(found_by="fallback")})
 
 
 def read_only_recording(recordings: Path, application: str) -> Recording:
@@ -85,9 +87,17 @@ def test_what_was_applied_without_the_service_is_recorded_with_its_answer_beside
     for name, answer in (("applied", applied), ("beside", ours)):
         measures = measure(state, answer)
         assert told[name]["moved_active"] == measures.active_moves
+        assert told[name]["balanced"] is measures.balanced
         assert told[name]["restored"] == measures.restore_work + measures.warmup_work
     line = service.wait_for("report", application="reported")
     assert (line["assignor"], line["beside"]["assignor"], line["answered_before"]) == ("fallback", "cp-sat", False)
+
+
+def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
+    for shape, balanced in (("steady", True), ("scale-out", False)):
+        state = generate(shape, 24, 4, 1, seed=3)
+        answer = assign(state).model_copy(update={"report": Report(balanced=not balanced)})
+        assert summarise(state, answer).balanced is measure(state, answer).balanced is balanced
 
 
 def test_what_was_applied_is_remembered(service: Service, recordings: Path) -> None:
