@@ -21,7 +21,7 @@ from serving import (
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.assignment import Report
-from optassign.generate import generate
+from optassign.generate import Shape, generate
 from optassign.judging.metrics import measure
 from optassign.recordings.files import find_newest_answers, name_folder
 from optassign.recordings.recording import (
@@ -94,7 +94,8 @@ def test_what_was_applied_without_the_service_is_recorded_with_its_answer_beside
 
 
 def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
-    for shape, balanced in (("steady", True), ("scale-out", False)):
+    shapes: dict[Shape, bool] = {"steady": True, "scale-out": False}
+    for shape, balanced in shapes.items():
         state = generate(shape, 24, 4, 1, seed=3)
         answer = assign(state).model_copy(update={"report": Report(balanced=not balanced)})
         assert summarise(state, answer).balanced is measure(state, answer).balanced is balanced
