@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from optassign.models.flows.face import CopiesFace
 from optassign.models.problem import IntArray, Placement
 
 
@@ -43,10 +42,10 @@ class Found:
     """Goal → a number that its value cannot be below, given the goals before it."""
     face: IntArray | None = None
     """Keys of the pairs outside of which no plan reaches the bounds of restore work and cold copies."""
-    copies_face: CopiesFace | None = None
-    """All copies that are optimal in restore work and cold copies, if a flow proved them."""
     proved: frozenset[str] = frozenset()
     """Goals that CP-SAT proved, given the values of the goals before them."""
+    by_lp: frozenset[str] = frozenset()
+    """Goals whose bounds are the linear program's."""
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""

@@ -1,10 +1,19 @@
-"""The `TaskAssignor` protocol of KIP-924, the assignors by name, and `assign`."""
+"""The `TaskAssignor` protocol of KIP-924, the assignors by name, and `assign`.
 
+Besides our own, those are known that `register` is told of, and those of installed packages: entry points of the group
+`optassign.assignors`, whose names are the assignors'.
+"""
+
+import logging
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from inspect import Parameter, signature
+from pathlib import Path
 from threading import Lock
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
@@ -18,7 +27,11 @@ __all__ = [
     "TaskAssignor",
     "Traits",
     "assign",
+    "check_type",
     "create",
+    "describe_failure",
+    "is_own",
+    "load_factory",
     "names",
     "names_without_jdk",
     "register",
@@ -45,11 +58,16 @@ class TaskAssignor(Protocol):
 
 
 AssignorFactory = Callable[..., TaskAssignor]
-"""Makes an assignor; called as `factory(time_limit=seconds)`. A class with that parameter is one."""
+"""Makes an assignor; called as `factory(time_limit=seconds)`, or without where it has no such parameter. A class is one.
+
+Its attribute `TRAITS`, if it has one, says what the assignor promises; `VARIANTS` in which forms it can be asked for.
+"""
+ENTRY_POINTS = "optassign.assignors"
+"""The group of entry points by which an installed package makes its assignors known."""
 
 
 class AssignorError(RuntimeError):
-    """An assignor gave an answer that Kafka would refuse."""
+    """An assignor cannot be loaded, or gave an answer that Kafka would refuse."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +86,16 @@ class Traits:
 class _Entry:
     factory: AssignorFactory | str
     """"module:attribute" is imported when first created: `import optassign` must not import a solver."""
-    traits: Traits
+    traits: Traits | None
+    """None: what the factory says in `TRAITS`."""
 
 
 _BASELINE = Traits(keeps_rules=False)
 _IN_A_JVM = Traits(keeps_rules=False, needs_jdk=True)
 _FOLDER = "optassign.assignors.baselines"
+_PACKAGE = Path(__file__).parent
+_PYTHON = Path(traceback.__file__).parent
+_log = logging.getLogger(__name__)
 _lock = Lock()
 _entries: dict[str, _Entry] = {
     "cp-sat": _Entry("optassign.assignors.cp_sat:CpSatAssignor", Traits(optimises=True)),
@@ -91,11 +113,13 @@ _entries: dict[str, _Entry] = {
     "kafka-sticky": _Entry(f"{_FOLDER}.kafka:KafkaSticky", _IN_A_JVM),
 }
 
+_OWN = frozenset(_entries)
 
-def register(name: str, factory: AssignorFactory | str, *, replace: bool = False, traits: Traits = Traits()) -> None:
+
+def register(name: str, factory: AssignorFactory | str, *, replace: bool = False, traits: Traits | None = None) -> None:
     """Make an assignor known under `name`; `factory` may be "module:attribute", imported when first needed.
 
-    `traits`: what it promises; by default R3 to R8, as our own do.
+    `traits`: what it promises; by default what the factory says in `TRAITS`, or else R3 to R8, as our own do.
 
     ValueError if the name is empty, has a colon, or is taken and `replace` is false.
     """
@@ -110,7 +134,7 @@ def register(name: str, factory: AssignorFactory | str, *, replace: bool = False
 def names() -> tuple[str, ...]:
     """The names of all assignors, sorted."""
     with _lock:
-        return tuple(sorted(_entries))
+        return tuple(sorted({**_find_installed(), **_entries}))
 
 
 def names_without_jdk() -> tuple[str, ...]:
@@ -121,12 +145,24 @@ def names_without_jdk() -> tuple[str, ...]:
 
 def traits(name: str) -> Traits:
     """What is known of an assignor; `name` may be followed by a colon and a variant. ValueError for an unknown name."""
-    return _find_entry(name.partition(":")[0]).traits
+    entry = _find_entry(name.partition(":")[0])
+    if entry.traits is not None:
+        return entry.traits
+    try:
+        said = getattr(load_factory(entry.factory), "TRAITS", None)
+    except AssignorError:  # who asks it hears why
+        said = None
+    return said if isinstance(said, Traits) else Traits()
+
+
+def is_own(name: str) -> bool:
+    """Whether the assignor of that name is one of optassign's own."""
+    return name.partition(":")[0] in _OWN
 
 
 def variants(name: str) -> tuple[str, ...]:
     """The variants that an assignor can be asked for as `name:variant`, its default first; none for most."""
-    found: tuple[str, ...] = getattr(_load_factory(name), "VARIANTS", ())
+    found: tuple[str, ...] = getattr(load_factory(_find_entry(name).factory), "VARIANTS", ())
     return found
 
 
@@ -134,50 +170,113 @@ def create(name: str, *, time_limit: float = 10.0) -> TaskAssignor:
     """A new assignor. `time_limit`: seconds of solving.
 
     `name` may be followed by a colon and one of `variants(name)`, which goes to the factory as `variant=`. ValueError, with
-    what is allowed, for an unknown name, an unknown variant or a bad limit.
+    what is allowed, for an unknown name, an unknown variant or a bad limit; AssignorError if it cannot be loaded.
     """
     base, colon, variant = name.partition(":")
-    factory = _load_factory(base)
+    factory = load_factory(_find_entry(base).factory)
     if not 0 <= time_limit < float("inf"):
         raise ValueError(f"time limit {time_limit!r}; allowed: seconds, 0 or more and finite")
+    limit = {"time_limit": time_limit} if _takes_time_limit(factory) else {}
     if not colon:
-        return factory(time_limit=time_limit)
+        return _check_protocol(factory(**limit), base)
     allowed = variants(base)
     if variant not in allowed:
         raise ValueError(
             f"unknown variant {variant!r} of {base!r}; allowed: {', '.join(allowed) or 'none, it has only one form'}"
         )
-    return factory(time_limit=time_limit, variant=variant)
+    return _check_protocol(factory(**limit, variant=variant), base)
+
+
+def _check_protocol(made: TaskAssignor, name: str) -> TaskAssignor:
+    """What a factory made, if it is an assignor; else AssignorError."""
+    if not isinstance(made, TaskAssignor):
+        raise AssignorError(f"assignor {name!r} has not the methods of TaskAssignor: found {type(made).__name__}")
+    return made
 
 
 def _find_entry(name: str) -> _Entry:
     with _lock:
-        entry = _entries.get(name)
+        entry = _entries.get(name) or _find_installed().get(name)
     if entry is None:
         raise ValueError(f"unknown assignor {name!r}; allowed: {', '.join(names())}")
     return entry
 
 
-def _load_factory(name: str) -> AssignorFactory:
-    factory = _find_entry(name).factory
-    if isinstance(factory, str):
-        module, _, attribute = factory.partition(":")
-        made: AssignorFactory = getattr(import_module(module), attribute)
-        return made
-    return factory
+@cache
+def _find_installed() -> dict[str, _Entry]:
+    """The assignors of installed packages. One that has the name of another is passed by, with a warning: ours come first."""
+    from importlib.metadata import entry_points  # a hundredth of a second, which asking for our own need not pay
+
+    found: dict[str, _Entry] = {}
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
+        if ":" in point.name or (point.name in _entries and _entries[point.name].factory != point.value):
+            _log.warning("assignor %r of %s is passed by: its name has a colon, or is taken", point.name, point.value)
+        else:
+            found.setdefault(point.name, _Entry(point.value, None))
+    return found
+
+
+def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
+    """The factory itself, or what "module:attribute" names. AssignorError if that cannot be imported, or makes no assignor."""
+    if not isinstance(factory, str):
+        return factory
+    module, _, attribute = factory.partition(":")
+    try:
+        made: Any = import_module(module)
+        for name in attribute.split("."):
+            made = getattr(made, name)
+    except Exception as error:  # a module may raise anything while it is imported
+        raise AssignorError(f"{factory} cannot be loaded: {describe_failure(error)}") from error
+    if not callable(made) or (isinstance(made, type) and not hasattr(made, "assign")):
+        raise AssignorError(f"{factory} is no assignor: it has to be a class with the methods of TaskAssignor")
+    loaded: AssignorFactory = made
+    return loaded
+
+
+def _takes_time_limit(factory: AssignorFactory) -> bool:
+    made: Any = factory.__init__ if isinstance(factory, type) else factory  # type: ignore[misc]
+    if made is object.__init__ or getattr(made, "__module__", "") == "typing":  # a class without one, or a Protocol's own
+        return False
+    parameters = signature(made).parameters
+    return "time_limit" in parameters or any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
 
 
 def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = 10.0) -> TaskAssignment:
     """Answer one rebalance with the assignor of that name (or with one you made yourself, which knows its own limit).
 
-    `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if the answer is one
-    that Kafka would refuse, which is a bug of the assignor.
+    `time_limit`: seconds of solving. ValueError for an unknown name or a bad limit; AssignorError if it cannot be loaded, or
+    if the answer is none, or one that Kafka would refuse, which is a bug of the assignor. What it raises itself goes through.
     """
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     chosen.configure(state.configs)
-    answer = chosen.assign(state)
+    answer = check_type(chosen.assign(state), chosen)
     error = validate_task_assignment(state, answer)
     chosen.on_assignment_computed(state, answer, error)
     if error is not AssignmentError.NONE:
         raise AssignorError(f"assignor {answer.assignor!r} gave an answer that Kafka would refuse: {error.name}")
     return answer
+
+
+def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
+    """`answer`, if it is one. AssignorError, which names the assignor, for anything else that it returned."""
+    if not isinstance(answer, TaskAssignment):
+        name = getattr(assignor, "name", type(assignor).__name__)
+        raise AssignorError(f"assignor {name!r} gave no TaskAssignment: found {type(answer).__name__}")
+    return answer
+
+
+def describe_failure(error: Exception) -> str:
+    """What an assignor raised, in one line: type, message, and where: the last line outside of libraries."""
+    text = " ".join(str(error).split())
+    if isinstance(error, AssignorError):
+        return text
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    frames = [(file, line) for file, line in frames if file != Path(__file__) and not _is_of_python(file)]
+    outside = [(file, line) for file, line in frames if "site-packages" not in file.parts and _PACKAGE not in file.parents]
+    where = [f" ({file.name}, line {line})" for file, line in outside or frames]
+    return f"{type(error).__name__}: {text or 'no message'}{where[-1] if where else ''}"
+
+
+def _is_of_python(file: Path) -> bool:
+    """Whether it is of the standard library, or no file at all but `<frozen importlib>` and the like."""
+    return file.name.startswith("<") or (_PYTHON in file.parents and "site-packages" not in file.parts)

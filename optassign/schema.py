@@ -1,4 +1,7 @@
-"""JSON Schemas of the formats, made from the types. `python -m optassign.schema FOLDER` writes them there."""
+"""JSON Schemas of the formats, made from the types. `python -m optassign.schema FOLDER` writes them there.
+
+Pages in the folder get the schemas' objects as tables, below the line `<!-- tables -->`.
+"""
 
 import json
 import sys
@@ -10,6 +13,7 @@ from pydantic import BaseModel
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import Recording
+from optassign.schema_tables import list_objects, make_tables
 
 _TYPES: dict[str, type[BaseModel]] = {
     "state": ApplicationState,
@@ -17,6 +21,14 @@ _TYPES: dict[str, type[BaseModel]] = {
     "recording": Recording,
 }
 Which = Literal["state", "assignment", "recording"]
+_PAGES: tuple[tuple[str, Which, str | None], ...] = (
+    ("options", "state", "Options"),
+    ("assignment", "assignment", None),
+    ("state", "state", None),
+    ("recording", "recording", None),
+)
+"""Page, the schema that it is about, and which of its definitions if not all."""
+_MARK = "<!-- tables -->"
 
 
 def json_schema(which: Which) -> dict[str, Any]:
@@ -52,11 +64,34 @@ def text(which: Which) -> str:
     return json.dumps(json_schema(which), indent=1, ensure_ascii=False) + "\n"
 
 
+def tables() -> dict[str, str]:
+    """Name of a page -> the tables on it. An object is on the first page that it is part of; the others link to it."""
+    found: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    for page, which, root in _PAGES:
+        objects = list_objects(json_schema(which), root)
+        found[page] = make_tables(objects, homes)
+        homes |= {name: f"{page}.md" for name in objects if name not in homes}
+    return found
+
+
+def add_tables(page: str, made: str) -> str:
+    """The text of a page with these tables in place of those that it had. ValueError if it has no line for them."""
+    head, mark, _ = page.partition(_MARK)
+    if not mark:
+        raise ValueError(f"found no line {_MARK!r}; allowed: a page that has it where its tables begin")
+    return f"{head}{mark}\n\n{made}"
+
+
 def write(folder: Path) -> None:
-    """Write one file for each format."""
+    """Write one file for each format, and renew the tables of those pages that are there."""
     folder.mkdir(parents=True, exist_ok=True)
     for which in get_args(Which):
         (folder / f"{which}.json").write_text(text(which), encoding="utf-8")
+    for name, made in tables().items():
+        page = folder / f"{name}.md"
+        if page.exists():
+            page.write_text(add_tables(page.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 if __name__ == "__main__":

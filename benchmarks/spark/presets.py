@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -14,6 +13,7 @@ from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError, show_value
+from optassign.formats.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 
 __all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate_effort", "read_sweep"]
@@ -196,12 +196,7 @@ PRESETS = {
 
 def read_sweep(path: Path) -> Sweep:
     """A sweep from a TOML file. InputError for everything wrong with it."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(str(path), "", f"that it cannot be read ({error.strerror or error})", "a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", f"no TOML ({error})", "a TOML file") from None
+    data = read_toml(path)
     try:
         sweep = Sweep.model_validate(data)
     except ValidationError as error:

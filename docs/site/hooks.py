@@ -1,4 +1,4 @@
-"""What the site has beside the pages of docs/: the README as its home, the tables of the JSON formats, the API reference.
+"""What the site has beside the pages of docs/: the README as its home, the API reference.
 
 MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is written into docs/.
 """
@@ -7,7 +7,6 @@ import ast
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -16,8 +15,6 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 """Pages at the top of the repository. MkDocs makes a folder's README its home."""
-FORMATS = ("state", "assignment", "recording")
-"""JSON Schemas of docs/schema whose objects are shown as tables, on the page of the same name."""
 API = {
     "optassign": ("optassign", ()),
     "assignor": ("Assignors", ("optassign/assignor.py", "optassign/utilities.py")),
@@ -50,8 +47,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", markdown)
         # Paths say where a page is in the repository; in the site its name is enough.
         markdown = re.sub(r"\[docs/([\w/-]+?)(?:\.md|/)\]", r"[\1]", markdown)
-    folder, _, name = uri.removesuffix(".md").rpartition("/")
-    return f"{markdown}\n{show_format(name)}" if folder == "schema" else markdown
+    return markdown
 
 
 def _one_picture_per_scheme(markdown: str) -> str:
@@ -70,7 +66,8 @@ def api_page(name: str) -> str:
     head = f"# {title}\n"
     if name == "formats":
         head += (
-            "\nFields, with types, defaults and limits: [snapshot](../schema/state.md), [answer](../schema/assignment.md).\n"
+            "\nFields, with types, defaults and limits: [snapshot](../schema/state.md), [options](../schema/options.md),\n"
+            "[answer](../schema/assignment.md).\n"
         )
     return "\n".join([head, *(_module_section(file) for place in places for file in _modules(ROOT / place))])
 
@@ -121,104 +118,3 @@ def _defining_module(name: str, module: str) -> str:
 def _modules(place: Path) -> list[Path]:
     files = [place] if place.suffix == ".py" else sorted(place.glob("*.py"))
     return [file for file in files if file.stem not in NOT_FOR_USERS]
-
-
-def show_format(name: str) -> str:
-    """A JSON Schema's objects, each as a table: fields with type, default and meaning."""
-    objects, elsewhere = _schema_objects(name), {}
-    for other in FORMATS:
-        if other != name and (other == "assignment" or name == "recording"):
-            elsewhere |= dict.fromkeys(_schema_objects(other), f"{other}.md")
-    parts = []
-    for heading, node in objects.items():
-        if heading not in elsewhere:
-            parts.append(f"## {heading}\n\n{_plain(node.get('description', ''))}\n\n{_table(node)}\n")
-    page = "\n".join(parts)
-    return re.sub(r"\]\(#(\w+):(\w+)\)", lambda found: f"]({elsewhere.get(found[1], '')}#{found[2]})", page)
-
-
-def _schema_objects(name: str) -> dict[str, dict[str, Any]]:
-    """The objects of a schema by name, each before those that it is made of."""
-    schema = json.loads((ROOT / "docs" / "schema" / f"{name}.json").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, Any]] = {}
-
-    def visit(title: str, node: dict[str, Any]) -> None:
-        if title not in found and "properties" in node:
-            found[title] = node
-            for inner in re.findall(r'"#/\$defs/(\w+)"', json.dumps(node["properties"])):
-                visit(inner, schema["$defs"].get(inner, {}))
-
-    visit(schema["title"], schema)
-    return found
-
-
-def _table(node: dict[str, Any]) -> str:
-    rows = ["| field | type | default | |", "|---|---|---|---|"]
-    for name, field in node["properties"].items():
-        default = "required" if name in node.get("required", ()) else _default(field.get("default"))
-        shown = name.replace("_", "_<wbr>")  # on a phone it may go on in the next line there
-        rows.append(f"| <code>{shown}</code> | {_type(field)} | {default} | {_meaning(field)} |")
-    return "\n".join(rows)
-
-
-def _default(value: Any) -> str:
-    if value is None or value in ({}, []):
-        return "" if value is None else "empty"
-    return "its fields' defaults" if isinstance(value, dict) else f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def _options(field: dict[str, Any]) -> list[dict[str, Any]]:
-    return [option for option in field.get("anyOf", [field]) if option.get("type") != "null"]
-
-
-def _type(field: dict[str, Any]) -> str:
-    return " or ".join(dict.fromkeys(_type_of_one(option) for option in _options(field)))
-
-
-def _type_of_one(node: dict[str, Any]) -> str:
-    if "anyOf" in node:
-        return _type(node)
-    if "$ref" in node:
-        name = node["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name}:{name.lower()})" if name != "JsonValue" else "anything"
-    if "enum" in node:
-        return ", ".join(f"`{value}`" for value in node["enum"])
-    if "const" in node:
-        return f"`{node['const']}`"
-    if node.get("type") == "array":
-        return f"list of {_type(node['items'])}" if "items" in node else "list"
-    if node.get("type") == "object":
-        inner = node.get("additionalProperties")
-        return f"name → {_type(inner)}" if isinstance(inner, dict) else "object"
-    return f"{node.get('type', 'anything')}{_limits(node)}"
-
-
-def _limits(node: dict[str, Any]) -> str:
-    low, high = node.get("minimum"), node.get("maximum")
-    if node.get("exclusiveMinimum") is not None:
-        return f" > {node['exclusiveMinimum']}" + (f", ≤ {_number(high)}" if high is not None else "")
-    if low is not None and high is not None:
-        return f", {_number(low)} to {_number(high)}"
-    return f" ≥ {_number(low)}" if low is not None else ""
-
-
-def _number(value: float) -> str:
-    powers = {2**63 - 1: "2⁶³ − 1", 2**31 - 1: "2³¹ − 1"}
-    return powers.get(int(value), f"{value:g}").replace("-", "−", 1)
-
-
-def _meaning(field: dict[str, Any]) -> str:
-    """The field's own description, or that of what it lists."""
-    return _plain(field.get("description") or next((o["description"] for o in _options(field) if "description" in o), ""))
-
-
-def _plain(text: str) -> str:
-    """Text for a cell of a table; a cited page becomes a link."""
-
-    def link(found: re.Match[str]) -> str:
-        page, heading = found.groups()
-        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        return f"[{heading}](../{page}.md#{anchor})"
-
-    text = re.sub(r'docs/([\w/-]+)\.md, "([^"]+)"', link, text)
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import optassign
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.reading import read_state
 from optassign.generate import generate
 from optassign.simulation.convergence import Convergence, converge
@@ -129,7 +130,7 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
         _text(
             LEFT - 40,
             26,
-            f"{TASKS:,} tasks on {CLIENTS} clients, a quarter of them new: every rebalance until the group is at rest",
+            f"{TASKS:,} tasks on {CLIENTS} clients, a quarter of them new, {WARMUPS} warm-ups at a time, until all is at rest",
             colours.text,
             size=15,
             weight=600,
@@ -165,7 +166,8 @@ def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
 
 
 def _describe(played: Convergence) -> str:
-    return f"{played.rebalances} rebalances, {played.moved_more_than_once:,} tasks moved more than once"
+    hours = (played.rebalances - 1) * AssignmentConfigs().probing_rebalance_interval_ms / 3_600_000
+    return f"{played.rebalances} rebalances, {hours:.1f} hours; {played.moved_more_than_once:,} tasks moved more than once"
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from optassign.models.cp_sat.solver import Deadline, run
+from optassign.models.cp_sat.solver import run
+from optassign.models.deadline import Deadline
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from optassign.models.cp_sat.constraints import (
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.lexicographic import Objective, optimise
 from optassign.models.cp_sat.resolution import coarsen_costs
-from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.variables import Variables, total
+from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced
 from optassign.models.goals import GoalModel, restore_work
 from optassign.models.problem import IntArray, Placement, Problem

@@ -20,8 +20,8 @@ from optassign.models.cp_sat.constraints import (
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.lexicographic import Objective, optimise
 from optassign.models.cp_sat.resolution import coarsen_costs
-from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.variables import Expression, Variables, total, weighted
+from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS

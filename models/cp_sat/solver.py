@@ -8,30 +8,14 @@ the status; below 8 workers the portfolio drops the worker that solves the full 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Literal
 
 from ortools.sat.python import cp_model
 
+from optassign.models.deadline import Deadline
+
 Reason = Literal["optimal", "feasible", "infeasible", "none"]
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A point in time by the monotonic clock, in seconds; infinite if there is none."""
-
-    at: float
-
-    @classmethod
-    def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now."""
-        return cls(math.inf if seconds is None else time.monotonic() + seconds)
-
-    @property
-    def left(self) -> float:
-        """Seconds left, not below 0."""
-        return max(0.0, self.at - time.monotonic())
 
 
 @dataclass(frozen=True)

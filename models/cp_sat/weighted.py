@@ -6,8 +6,8 @@ from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.lexicographic import Objective
 from optassign.models.cp_sat.plan import Planned, make_placement_model, minimise
 from optassign.models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
-from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.variables import total
+from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, restore_work, standby_moves
 from optassign.models.problem import Placement, Problem

@@ -10,14 +10,17 @@ An answer for this rebalance (`find_balanced_now`):
 2. Copies around these actives.
 3. Where there are none: copies first, then actives inside them.
 
-A plan (`find_balanced_plan`):
+A plan: copies first (`find_optimal_copies`). All plans that have their restore work and cold copies are a linear program, which
+finds the best of them (lp/improve.py). Where it finds none or leaves something open, these flows do (`find_balanced_plan`):
 
-1. Copies first, then actives inside them.
+1. Actives inside the copies.
 2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
 3. The better of the two plans.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +39,22 @@ _SECOND_TRY = 10_000
 """Up to so many columns actives first are tried beside copies first."""
 _UNPOOL_ROUNDS = 5
 """How often a flow is solved again after pools that broke R2 were written out as columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesFirst:
+    """Copies, and the problem that they were found for: it may have more columns than the one that was asked about."""
+
+    problem: Problem
+    forced: Forced
+    chosen: BalancedCopies
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """Of restore work and cold copies, with what this answer forces: the goals count it and the flow leaves it out."""
+        work, cold = self.chosen.bounds
+        names = (goal.name for goal in COPY_GOALS)
+        return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
@@ -63,25 +82,30 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Fou
     copies = _find_copies_first(problem, forced, windows, now=True)
     if copies is None:
         return Found(None, impossible=True)
-    problem, forced, chosen = copies
-    if chosen.keys is None:
+    if copies.chosen.keys is None:
         return Found(None, bounds=bounds)
-    return Found(_find_actives_inside(problem, windows, chosen.keys, now=True), bounds=bounds)
+    return Found(_find_actives_inside(copies.problem, windows, copies.chosen.keys, now=True), bounds=bounds)
 
 
-def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
+def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows) -> CopiesFirst | None:
+    """Copies of least restore work, and among these of fewest cold copies; None where none keep the windows.
+
+    Where actives fit into one of the optima, this is what a plan has at least.
+    """
+    return _find_copies_first(problem, forced, windows, now=False)
+
+
+def find_balanced_plan(copies: CopiesFirst, windows: Windows, largest_face: int = 0) -> Found:
     """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
 
     `largest_face`: up to so many pairs the face comes back with it.
     """
-    copies = _find_copies_first(problem, forced, windows, now=False)
+    problem, forced, chosen = copies.problem, copies.forced, copies.chosen
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
     relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
-    if copies is None or relaxed is None:
+    if relaxed is None:
         return Found(None, impossible=True)
-    problem, forced, chosen = copies
-    names = [goal.name for goal in (*COPY_GOALS, *ACTIVE_GOALS)]
-    bounds = dict(zip(names, [*_add_forced(forced, chosen.bounds), *relaxed.bounds], strict=True))
+    bounds = copies.bounds | dict(zip((goal.name for goal in ACTIVE_GOALS), relaxed.bounds, strict=True))
     found: list[Placement] = []
     if chosen.keys is not None:
         inside = _find_actives_inside(problem, windows, chosen.keys, now=False)
@@ -94,7 +118,7 @@ def find_balanced_plan(problem: Problem, forced: Forced, windows: Windows, large
         if around is not None:
             found.append(around)
     best = min(found, key=lambda plan: (*plan_values(problem, forced, plan).values(), _break_tie(problem, plan)), default=None)
-    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face), copies_face=chosen.face)
+    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face))
 
 
 def _break_tie(problem: Problem, plan: Placement) -> int:
@@ -103,14 +127,7 @@ def _break_tie(problem: Problem, plan: Placement) -> int:
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _add_forced(forced: Forced, bounds: list[int]) -> list[int]:
-    """Bounds of restore work and cold copies with what this answer forces, which the goals count and the flow leaves out."""
-    return [bounds[0] + forced.forced_work, bounds[1] + forced.forced_cold]
-
-
-def _find_copies_first(
-    problem: Problem, forced: Forced, windows: Windows, *, now: bool
-) -> tuple[Problem, Forced, BalancedCopies] | None:
+def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> CopiesFirst | None:
     """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
 
     A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the windows.
@@ -120,11 +137,11 @@ def _find_copies_first(
         copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards)
         if copies is None:
             return None
+        found = CopiesFirst(problem, forced, copies)
         if copies.keys is not None:
-            return problem, forced, copies
-        stuck = problem, forced, copies
+            return found
         problem, forced = prepare(problem.with_all_columns(copies.stuck))
-    return stuck
+    return found
 
 
 def _find_actives_first(problem: Problem, windows: Windows, chosen: BalancedCopies) -> Placement | None:

@@ -1,20 +1,27 @@
 """The plans on the optimal face of the copies' flow as a linear program: copies, and which of them are active.
 
+Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* where a least number
+of copies or actives is asked for; the others are *merged*: the program says how many pooled copies of a subtopology are on
+merged places, and how many such copies a client has, but not which of whom. `places.py` deals them afterwards.
+
 | variables | |
 |---|---|
-| y(column), p(t), q(g, c) | copies on columns, in the task's pool, pooled copies of the subtopology on the client |
-| a(column), f(t), b(g, c) | the same for active copies; of tasks without changelog they are the only ones |
+| y(column), p(t) | copies on columns, and in the task's pool |
+| q(g, c) | pooled copies of the subtopology on the client, where that is told apart |
+| r(g), r(c) | pooled copies on merged places, by subtopology and by client |
+| a(column), f(t), b(g, c), m(g), m(c) | the same for active copies; of tasks without changelog they are the only ones |
 
 | rows | |
 |---|---|
 | Σ y + p = standbys + 1; Σ a + f = 1 | for each task (R1, R4) |
-| Σ p = Σ q; Σ f = Σ b | for each subtopology: pools add up |
-| a ≤ y; f ≤ p; b ≤ q | an active copy is a copy |
+| Σ p = Σ q + r(g); Σ f = Σ b + m(g) | for each subtopology: pools add up |
+| Σ r(g) = Σ r(c); Σ m(g) = Σ m(c) | merged places add up: those of copies, and of each kind of actives |
+| a ≤ y; f ≤ p; b ≤ q; m ≤ r | an active copy is a copy |
 | tied copies, cells, clients | within the bounds of the face |
 | actives per cell, stateful and all actives per client | within their windows |
 
-Only R2 between pooled copies is left out, so its optimum is a bound; where the vertex is whole and places can be dealt, it is
-a plan.
+Left out are R2 between pooled copies and the upper bounds of merged places, so its optimum is a bound; where the vertex is
+whole and places can be dealt, it is a plan.
 """
 
 from __future__ import annotations
@@ -26,8 +33,22 @@ import numpy as np
 from optassign.models.flows.face import CopiesFace
 from optassign.models.goals import GoalModel
 from optassign.models.lp.program import Matrix, Program
-from optassign.models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
-from optassign.models.windows import Window, Windows
+from optassign.models.problem import STATELESS, IntArray
+from optassign.models.windows import Windows
+
+
+@dataclass(frozen=True, eq=False)
+class MergedPlaces:
+    """Places of one kind that the program does not tell apart: pooled copies, or pooled actives of one kind of tasks."""
+
+    cell: IntArray
+    """(k,) subtopology × C + client of each."""
+    group: IntArray
+    """(n,) subtopologies that have such places."""
+    of_group: IntArray
+    """(n,) variables: copies of each of these subtopologies."""
+    of_client: IntArray
+    """(C,) variables: copies on each client."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +56,18 @@ class FaceProgram:
     """The program, and where its variables are."""
 
     face: CopiesFace
+    windows: Windows
     matrix: Matrix
     y: IntArray
     """(n,) of `face.column`."""
     p: IntArray
     """(k,) of `face.pooled`."""
+    q_cell: IntArray
+    """(q,) subtopology × C + client of the places for pooled copies that are told apart."""
     q: IntArray
-    """(q,) of the face's places."""
+    """(q,)"""
+    r: MergedPlaces
+    """Of pooled copies."""
     a_column: IntArray
     """(n + N,) columns that may be active: the face's, then those of tasks without changelog."""
     a: IntArray
@@ -50,12 +76,12 @@ class FaceProgram:
     """(k + K,) tasks whose active may be in their pool: the face's, then those without changelog."""
     f: IntArray
     """(k + K,)"""
-    b_group: IntArray
-    """(q + Q,) subtopology and"""
-    b_client: IntArray
-    """(q + Q,) client of the places for pooled actives: the face's, then those of tasks without changelog."""
+    b_cell: IntArray
+    """(b,) subtopology × C + client of the places for pooled actives that are told apart: first those of `q_cell`."""
     b: IntArray
-    """(q + Q,)"""
+    """(b,)"""
+    m: tuple[MergedPlaces, ...]
+    """Of pooled actives: of logged tasks, in the places of `r`, then of each other kind."""
 
     def price(self, goal: GoalModel) -> IntArray:
         """(variables,) what the goal costs: per active, and per standby (a copy that is not active)."""
@@ -84,45 +110,17 @@ class FaceProgram:
         cost[self.y] = np.where(held[self.face.column], task - T, 0)
         return cost
 
-    def encode(self, plan: Placement) -> IntArray | None:
-        """(variables,) the values that are this plan; None where it is not on the face, or outside the windows."""
-        face, problem, matrix = self.face, self.face.problem, self.matrix
-        C = problem.C
-        values = np.zeros(len(matrix.low), dtype=np.int64)
-        copies, actives = plan.copy_keys(C, problem.logged), np.arange(problem.T) * C + plan.active
-        on_column = np.isin(problem.col_keys[face.column], copies)
-        values[self.y] = on_column
-        pooled = copies[~np.isin(copies, problem.col_keys[face.column])]
-        values[self.p] = np.bincount(pooled // C, minlength=problem.T)[face.pooled]
-        cell = np.bincount(problem.group[pooled // C] * C + pooled % C, minlength=problem.G * C)
-        values[self.q] = cell[face.place_group * C + face.place_client]
-        values[self.a] = np.isin(problem.col_keys[self.a_column], actives)
-        pooled = actives[~np.isin(actives, problem.col_keys[self.a_column])]
-        values[self.f] = np.bincount(pooled // C, minlength=problem.T)[self.f_task]
-        cell = np.bincount(problem.group[pooled // C] * C + pooled % C, minlength=problem.G * C)
-        values[self.b] = cell[self.b_group * C + self.b_client]
-        sums = np.zeros(len(matrix.row_low), dtype=np.int64)
-        np.add.at(sums, matrix.row, matrix.coefficient * values[matrix.variable])
-        keeps_rows = np.all(sums >= matrix.row_low) and np.all(sums <= matrix.row_high)
-        return values if keeps_rows and np.all(values >= matrix.low) and np.all(values <= matrix.high) else None
 
-    def choose_columns(self, plan: Placement | None) -> BoolArray:
-        """(variables,) those to begin with: all but the places of pools, of which only the plan's."""
-        used = self.matrix.low < self.matrix.high
-        values = None if plan is None else self.encode(plan)
-        if values is not None:
-            for places in (self.q, self.b):
-                used[places] &= values[places] > 0
-            used |= values > self.matrix.low
-        return used
+def build_face_program(face: CopiesFace, windows: Windows, *, merge: bool = True) -> FaceProgram:
+    """The program for the given windows of actives; the windows of copies are in the face already.
 
-
-def build_face_program(face: CopiesFace, windows: Windows) -> FaceProgram:
-    """The program for the given windows of actives; the windows of copies are in the face already."""
-    builder = _Builder(face, windows)
+    `merge`: whether places are merged at all.
+    """
+    builder = _Builder(face, windows, merge=merge)
     builder.add_copies()
     builder.add_actives()
     builder.tie_actives_to_copies()
+    builder.add_windows_of_copies()
     builder.add_windows_of_actives()
     return builder.finish()
 
@@ -130,121 +128,173 @@ def build_face_program(face: CopiesFace, windows: Windows) -> FaceProgram:
 class _Builder:
     """Adds the blocks of the program, in the order of the table above."""
 
-    def __init__(self, face: CopiesFace, windows: Windows) -> None:
+    def __init__(self, face: CopiesFace, windows: Windows, *, merge: bool) -> None:
         self._face, self._windows, self._program = face, windows, Program()
-
-    @property
-    def _problem(self) -> Problem:
-        return self._face.problem
+        self._problem = problem = face.problem
+        cells = problem.G * problem.C
+        self._column_cell = problem.group[problem.col_task] * problem.C + problem.col_client
+        self._copies_low, self._copies_high = _spread(cells, face.cell, face.in_cell.low, face.in_cell.high)
+        self._actives_low = windows.group_active.low.ravel()
+        self._actives_high = np.minimum(windows.group_active.high.ravel(), problem.T)
+        place = face.place_group * problem.C + face.place_client
+        self._place_low, self._place_high = _spread(cells, place, face.places.low, face.places.high)
+        is_wanted = (self._copies_low > 0) | (self._place_low > 0) | (self._actives_low > 0)
+        is_apart = is_wanted if merge else np.ones(cells, dtype=np.bool_)
+        self._is_apart = is_apart
+        self._q_cell = place[is_apart[place]]
+        self._r_cell = place[~is_apart[place] & (self._place_high[place] > 0)]
 
     def add_copies(self) -> None:
-        """y, p and q, with R4, pools that add up, and the bounds of the face."""
+        """y, p, q and r, with R4, and pools that add up."""
         face, problem, program = self._face, self._problem, self._program
-        C = problem.C
         self._y = program.add_variables(face.on_column.low, face.on_column.high)
         self._p = program.add_variables(face.in_pool.low, face.in_pool.high)
-        self._q = program.add_variables(face.places.low, face.places.high)
-        task, client = problem.col_task[face.column], problem.col_client[face.column]
-
+        self._q = program.add_variables(self._place_low[self._q_cell], self._place_high[self._q_cell])
         copies = np.where(problem.logged, problem.standbys + 1, 0)
         rows = program.add_rows(copies, copies)
-        program.add_entries(rows[task], self._y, 1)
+        program.add_entries(rows[problem.col_task[face.column]], self._y, 1)
         program.add_entries(rows[face.pooled], self._p, 1)
+        rows = self._add_pools(face.pooled, self._p, self._q_cell, self._q)
+        self._r = self._merge(self._r_cell, self._place_high[self._r_cell], rows)
 
-        nothing = np.zeros(problem.G, dtype=np.int64)
-        rows = program.add_rows(nothing, nothing)
-        program.add_entries(rows[problem.group[face.pooled]], self._p, 1)
-        program.add_entries(rows[face.place_group], self._q, -1)
+    def _add_pools(self, task: IntArray, in_pool: IntArray, cell: IntArray, places: IntArray) -> IntArray:
+        """(G,) rows in which what tasks have in their pools is what the places have."""
+        rows = self._add_equations(self._problem.G)
+        self._program.add_entries(rows[self._problem.group[task]], in_pool, 1)
+        self._program.add_entries(rows[cell // self._problem.C], places, -1)
+        return rows
 
-        rows = program.add_rows(face.on_tied.low, face.on_tied.high)
-        row_of = np.full(problem.T, -1, dtype=np.int64)
-        row_of[face.tied_task] = rows
-        program.add_entries(row_of[task[face.column_is_tied]], self._y[face.column_is_tied], 1)
-        program.add_entries(row_of[face.pooled[face.pool_is_tied]], self._p[face.pool_is_tied], 1)
+    def _merge(self, cell: IntArray, most: IntArray, rows: IntArray) -> MergedPlaces:
+        """Variables for merged places of at `most` so many copies, which add up; `rows` (G,): the pools they are part of."""
+        C = self._problem.C
+        group, place = np.unique(cell // C, return_inverse=True)
+        by_group = np.bincount(place, weights=most, minlength=len(group)).astype(np.int64)
+        by_client = np.bincount(cell % C, weights=most, minlength=C).astype(np.int64)
+        of_group = self._program.add_variables(np.zeros_like(by_group), by_group)
+        of_client = self._program.add_variables(np.zeros_like(by_client), by_client)
+        self._program.add_entries(rows[group], of_group, -1)
+        together = self._add_equations(1)
+        self._program.add_entries(np.repeat(together, len(of_group)), of_group, 1)
+        self._program.add_entries(np.repeat(together, C), of_client, -1)
+        return MergedPlaces(cell, group, of_group, of_client)
 
-        rows = program.add_rows(face.in_cell.low, face.in_cell.high)
-        row_of = np.full(problem.G * C, -1, dtype=np.int64)
-        row_of[face.cell] = rows
-        program.add_entries(row_of[problem.group[task] * C + client], self._y, 1)
-        program.add_entries(row_of[face.place_group * C + face.place_client], self._q, 1)
-
-        rows = program.add_rows(face.on_client.low, face.on_client.high)
-        program.add_entries(rows[client], self._y, 1)
-        program.add_entries(rows[face.place_client], self._q, 1)
+    def _add_equations(self, number: int) -> IntArray:
+        """Rows that are zero."""
+        nothing = np.zeros(number, dtype=np.int64)
+        return self._program.add_rows(nothing, nothing)
 
     def add_actives(self) -> None:
-        """a, f and b, with R1 and pools that add up."""
+        """a, f, b and m, with R1 and pools that add up."""
         face, problem, program = self._face, self._problem, self._program
         free = np.flatnonzero(~problem.logged[problem.col_task])
         free_tasks = np.flatnonzero(~problem.logged & (problem.pool_size > 0))
         in_pool = np.bincount(problem.group[free_tasks], minlength=problem.G)
         groups = np.flatnonzero(in_pool)
+        free_cells = (groups[:, None] * problem.C + np.arange(problem.C)).ravel()
+        most = self._place_high.copy()
+        most[free_cells] = np.repeat(in_pool[groups], problem.C)
+        most = np.minimum(most, self._actives_high)
         self._a_column = np.concatenate([face.column, free])
         self._f_task = np.concatenate([face.pooled, free_tasks])
-        self._b_group = np.concatenate([face.place_group, np.repeat(groups, problem.C)])
-        self._b_client = np.concatenate([face.place_client, np.tile(np.arange(problem.C), len(groups))])
-        of_pool = np.concatenate([face.places.high, np.repeat(in_pool[groups], problem.C)])
+        self._b_cell = np.concatenate([self._q_cell, free_cells[self._is_apart[free_cells]]])
 
         def up_to(high: IntArray) -> IntArray:
             return program.add_variables(np.zeros_like(high), high)
 
         self._a = up_to(np.concatenate([face.on_column.high, np.ones_like(free)]))
         self._f = up_to(np.concatenate([np.minimum(face.in_pool.high, 1), np.ones_like(free_tasks)]))
-        self._b = up_to(of_pool)
-
+        self._b = up_to(most[self._b_cell])
         one = np.ones(problem.T, dtype=np.int64)
         rows = program.add_rows(one, one)
         program.add_entries(rows[problem.col_task[self._a_column]], self._a, 1)
         program.add_entries(rows[self._f_task], self._f, 1)
-        nothing = np.zeros(problem.G, dtype=np.int64)
-        rows = program.add_rows(nothing, nothing)
-        program.add_entries(rows[problem.group[self._f_task]], self._f, 1)
-        program.add_entries(rows[self._b_group], self._b, -1)
+        rows = self._add_pools(self._f_task, self._f, self._b_cell, self._b)
+        merged = [self._r_cell]
+        for kind in np.unique(problem.kind[groups]).tolist():
+            of_kind = free_cells[problem.kind[free_cells // problem.C] == kind]
+            merged.append(of_kind[~self._is_apart[of_kind]])
+        self._m = tuple(self._merge(cell, most[cell], rows) for cell in merged)
 
     def tie_actives_to_copies(self) -> None:
-        """A ≤ y, f ≤ p, b ≤ q."""
-        for active, copies in ((self._a, self._y), (self._f, self._p), (self._b, self._q)):
+        """A ≤ y, f ≤ p, b ≤ q, m ≤ r."""
+        r, m = self._r, self._m[0]
+        pairs = (
+            (self._a, self._y),
+            (self._f, self._p),
+            (self._b, self._q),
+            (m.of_group, r.of_group),
+            (m.of_client, r.of_client),
+        )
+        for active, copies in pairs:
             number = len(copies)
             nothing = np.zeros(number, dtype=np.int64)
             rows = self._program.add_rows(nothing, np.full(number, self._problem.T * (self._problem.standbys + 1)))
             self._program.add_entries(rows, copies, 1)
             self._program.add_entries(rows, active[:number], -1)
 
+    def add_windows_of_copies(self) -> None:
+        """Tied copies, cells and clients."""
+        face, problem, program = self._face, self._problem, self._program
+        task, client = problem.col_task[face.column], problem.col_client[face.column]
+        rows = program.add_rows(face.on_tied.low, face.on_tied.high)
+        row_of = np.full(problem.T, -1, dtype=np.int64)
+        row_of[face.tied_task] = rows
+        program.add_entries(row_of[task[face.column_is_tied]], self._y[face.column_is_tied], 1)
+        program.add_entries(row_of[face.pooled[face.pool_is_tied]], self._p[face.pool_is_tied], 1)
+
+        in_cells = [(self._y, self._column_cell[face.column]), (self._q, self._q_cell)]
+        self._add_cells(self._copies_low, self._copies_high, in_cells)
+        rows = program.add_rows(face.on_client.low, face.on_client.high)
+        program.add_entries(rows[client], self._y, 1)
+        program.add_entries(rows[self._q_cell % problem.C], self._q, 1)
+        program.add_entries(rows, self._r.of_client, 1)
+
     def add_windows_of_actives(self) -> None:
         """Cells, then stateful and all actives of each client."""
-        problem, windows = self._problem, self._windows
+        problem, windows, program = self._problem, self._windows, self._program
         C = problem.C
-        group, client = problem.group[problem.col_task[self._a_column]], problem.col_client[self._a_column]
-        in_cells = Window(windows.group_active.low.ravel(), windows.group_active.high.ravel())
-        self._add_window(in_cells, self._a, group * C + client)
-        self._add_window_entries(self._b, self._b_group * C + self._b_client)
-        stateful, pool_stateful = (problem.kind != STATELESS)[group], (problem.kind != STATELESS)[self._b_group]
-        self._add_window(windows.stateful, self._a[stateful], client[stateful])
-        self._add_window_entries(self._b[pool_stateful], self._b_client[pool_stateful])
-        self._add_window(windows.active, self._a, client)
-        self._add_window_entries(self._b, self._b_client)
+        cell = self._column_cell[self._a_column]
+        self._add_cells(self._actives_low, self._actives_high, [(self._a, cell), (self._b, self._b_cell)])
+        is_stateful = problem.kind != STATELESS
+        for window, counts in ((windows.stateful, is_stateful), (windows.active, np.ones(problem.G, dtype=np.bool_))):
+            rows = program.add_rows(window.low, np.minimum(window.high, problem.T))
+            for variables, cells in ((self._a, cell), (self._b, self._b_cell)):
+                some = counts[cells // C]
+                program.add_entries(rows[cells[some] % C], variables[some], 1)
+            for merged in self._m:
+                if len(merged.group) and counts[merged.group[0]]:
+                    program.add_entries(rows, merged.of_client, 1)
 
-    def _add_window(self, window: Window, variables: IntArray, place: IntArray) -> None:
-        """One row for each count of a window; `place`: the count that each variable is part of."""
-        self._rows = self._program.add_rows(window.low, np.minimum(window.high, self._problem.T))
-        self._add_window_entries(variables, place)
-
-    def _add_window_entries(self, variables: IntArray, place: IntArray) -> None:
-        self._program.add_entries(self._rows[place], variables, 1)
+    def _add_cells(self, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> None:
+        """A row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
+        cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
+        rows = self._program.add_rows(low[cells], high[cells])
+        for variables, cell in parts:
+            self._program.add_entries(rows[np.searchsorted(cells, cell)], variables, 1)
 
     def finish(self) -> FaceProgram:
         """The program in arrays."""
         return FaceProgram(
             face=self._face,
+            windows=self._windows,
             matrix=self._program.finish(),
             y=self._y,
             p=self._p,
+            q_cell=self._q_cell,
             q=self._q,
+            r=self._r,
             a_column=self._a_column,
             a=self._a,
             f_task=self._f_task,
             f=self._f,
-            b_group=self._b_group,
-            b_client=self._b_client,
+            b_cell=self._b_cell,
             b=self._b,
+            m=self._m,
         )
+
+
+def _spread(cells: int, cell: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Bounds of all cells, zero where none are given."""
+    lows, highs = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    lows[cell], highs[cell] = low, high
+    return lows, highs

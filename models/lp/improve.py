@@ -1,33 +1,34 @@
 """The best plan on the optimal face of the copies' flow, goal after goal, and a proof of each value.
 
-For each goal:
-
-1. The linear program is minimised, and its duals prove a bound in whole numbers.
-2. Where the bound is reached, the face shrinks to the optima (complementary slackness); else whole numbers are asked for.
-
-At the end the vertex is whole, or made so on the last face; places in pools are dealt to tasks.
+1. One linear program with all goals, each weighing more than what the next can usually gain, is minimised. Its duals are taken
+   apart into duals of each goal. In their order, each proves a bound in whole numbers; where the solution is there, the face
+   shrinks to the goal's optima (complementary slackness), and it is the next one's turn.
+2. From the first goal on of which that is not so, each goal has a program of its own; where this leaves a gap, too, whole
+   numbers are asked for.
+3. The vertex is whole, or made so on the last face, and read as a plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from optassign.models.deadline import Deadline
 from optassign.models.flows.copies import find_balanced_copies
 from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import prepare
 from optassign.models.goals import GoalModel
 from optassign.models.lp.face_program import FaceProgram, build_face_program
+from optassign.models.lp.places import Reading, read_plan
 from optassign.models.lp.program import Matrix, Solved
-from optassign.models.lp.proof import fix_to_optima, is_whole, prove_bound
-from optassign.models.pooling import deal_pool
-from optassign.models.problem import BoolArray, IntArray, Placement, make_placement
+from optassign.models.lp.proof import fix_to_optima, is_whole, prove_bound, split_duals
+from optassign.models.problem import BoolArray, IntArray, Placement
 from optassign.models.windows import Windows
 
-_GREATEST_WEIGHT = 10_000_000
-"""Of a goal over the one after it, in one cost: more would be lost in the solver's tolerance."""
+_WEIGHT = 1_000
+"""Of a goal over the one after it. Less is often not enough, and with much more HiGHS takes twenty times as long."""
 _SAME = 1e-3
 """Costs are whole, so a value so near to a whole number is that number."""
 _MOST_TIED = 10_000
@@ -36,6 +37,8 @@ _MOST_ROUNDS = 4
 """How often a face is looked at again after pools that could not be dealt were written out as columns."""
 _MOST_WHOLE = 30_000
 """Variables that are still free: up to so many, whole numbers are asked for where the program's vertex has fractions."""
+_SHORT_ROW = 200
+"""Entries up to which a row says that its variables are near to each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,132 +51,135 @@ class Improved:
     """Goal → what no plan on the face costs less than, given that the goals before it are at their bounds."""
     ties_broken: bool = False
     """Of all plans that are equal in the goals, it is the one in which clients keep their smallest tasks."""
-    stuck: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Tasks of the subtopologies whose pooled copies could not be dealt: with all their pairs as columns they can."""
+    is_cut_short: bool = False
+    """The deadline came first, or was too near to begin: something better may have been found later."""
 
 
-def improve_on_face(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel], start: Placement | None = None) -> Improved:
-    """The plan on the face that is best in the goals, in their order, inside the windows of actives; `start`: some plan."""
-    program = build_face_program(face, windows)
-    used = program.choose_columns(start)
-    groups = _merge_goals(program, goals)
-    faces, proven = [program.matrix], True
-    solved: Solved | None = None
-    bounds: dict[str, int] = {}
-    for group in groups:
-        step = _minimise(faces[-1], group.cost, used)
-        if step is None:
-            return Improved(None, bounds)
-        solved, used = step.solved, step.used
-        faces.append(step.matrix)
-        if proven:
-            bounds.update(group.split_bound(step.bound, solved))
-        proven = proven and step.is_reached
-    tie = program.price_tie()
-    step = _minimise(faces[-1], tie, used) if len(face.column) <= _MOST_TIED else None
-    ties_broken = step is not None and bool(is_whole(step.solved.values).all())
-    if step is not None and ties_broken:
-        solved = step.solved
-    values = _find_whole(faces, [group.cost for group in groups], solved)
-    if values is None:
-        return Improved(None, bounds)
-    return replace(_read_plan(program, values), bounds=bounds, ties_broken=ties_broken)
+def improve_plan(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline) -> Improved:
+    """The plan on the face that is best in the goals, in their order, inside the windows of actives.
 
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Goals that are one cost, each weighted so that it outweighs all that come after it."""
-
-    names: tuple[str, ...]
-    costs: tuple[IntArray, ...]
-    weight: int
-
-    @property
-    def cost(self) -> IntArray:
-        """(variables,)"""
-        total = np.zeros_like(self.costs[0])
-        for cost in self.costs:
-            total = total * self.weight + cost
-        return total
-
-    def split_bound(self, bound: int, solved: Solved) -> dict[str, int]:
-        """Goal → its bound given the goals before it, up to the first that the solution does not have at its bound."""
-        found: dict[str, int] = {}
-        for place, (name, cost) in enumerate(zip(self.names, self.costs, strict=True)):
-            each = self.weight ** (len(self.costs) - 1 - place)
-            found[name], bound = divmod(bound, each)
-            if abs(float(cost @ solved.values) - found[name]) > 1e-6:
-                break
-        return found
-
-
-def _merge_goals(program: FaceProgram, goals: Sequence[GoalModel]) -> list[_Group]:
-    """As many goals to a program as the solver can tell apart."""
-    weight = program.face.problem.T * (program.face.problem.standbys + 1) + 1
-    size = next(n for n in range(len(goals), 0, -1) if n == 1 or weight ** (n - 1) <= _GREATEST_WEIGHT)
-    parts = [goals[i : i + size] for i in range(0, len(goals), size)]
-    return [_Group(tuple(g.name for g in part), tuple(program.price(g) for g in part), weight) for part in parts]
-
-
-def improve_plan(windows: Windows, face: CopiesFace, goals: Sequence[GoalModel], start: Placement | None = None) -> Improved:
-    """`improve_on_face`, again with more columns where pooled copies could not be dealt."""
-    improved = improve_on_face(face, windows, goals, start)
+    It is looked for again with all places told apart, or with pools written out as columns, where they could not be dealt.
+    """
+    merge = True
     for _ in range(_MOST_ROUNDS):
-        if not len(improved.stuck):
+        program = build_face_program(face, windows, merge=merge)
+        optimum = _find_optimum(program, goals, deadline)
+        reading = Reading() if optimum.values is None else read_plan(program, optimum.values)
+        if reading.is_merged_too_far:
+            merge = False
+            continue
+        if not len(reading.stuck):
             break
-        written, forced = prepare(face.problem.with_all_columns(improved.stuck))
+        written, forced = prepare(face.problem.with_all_columns(reading.stuck))
         copies = find_balanced_copies(written, forced, windows, now=False)
         if copies is None or copies.face is None:
             break
         face = copies.face
-        improved = improve_on_face(face, windows, goals)
-    return improved
+    return Improved(reading.placement, optimum.bounds, optimum.ties_broken, is_cut_short=not deadline.left)
+
+
+@dataclass(frozen=True, eq=False)
+class _Optimum:
+    """Of one program."""
+
+    values: IntArray | None
+    """(variables,) whole; None where nothing whole was found."""
+    bounds: dict[str, int]
+    ties_broken: bool = False
+
+
+def _find_optimum(program: FaceProgram, goals: Sequence[GoalModel], deadline: Deadline) -> _Optimum:
+    """The optimum in the goals, in their order, and then in the tie."""
+    costs = [program.price(goal) for goal in goals]
+    solved, proven = _minimise_together(program.matrix, costs, deadline)
+    if solved is None:
+        return _Optimum(None, {})
+    bounds = {goal.name: step.bound for goal, step in zip(goals, proven, strict=False)}
+    faces = [program.matrix, *(step.matrix for step in proven)]
+    is_reached = True
+    for goal, cost in zip(goals[len(proven) :], costs[len(proven) :], strict=True):
+        step = _minimise(faces[-1], cost, deadline)
+        if step is None:
+            return _Optimum(None, bounds)
+        solved = step.solved
+        faces.append(step.matrix)
+        if is_reached:
+            bounds[goal.name] = step.bound
+        is_reached = is_reached and step.is_reached
+    tie = faces[-1].minimise(program.price_tie(), deadline) if len(program.face.column) <= _MOST_TIED else None
+    ties_broken = tie is not None and bool(is_whole(tie.values).all())
+    if tie is not None and ties_broken:
+        solved = tie
+    return _Optimum(_find_whole(faces, costs, solved, deadline), bounds, ties_broken)
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """One cost minimised."""
+    """One goal minimised."""
 
     matrix: Matrix
     """What is left of the face."""
     solved: Solved
-    used: BoolArray
-    """(n,) variables that the solution took."""
     bound: int
-    is_reached: bool
+    is_reached: bool = True
 
 
-def _minimise(matrix: Matrix, cost: IntArray, used: BoolArray) -> _Step | None:
+def _minimise_together(matrix: Matrix, costs: list[IntArray], deadline: Deadline) -> tuple[Solved | None, list[_Step]]:
+    """An optimum of the weighted sum, and a step for each of the first goals that it is proven to be optimal in."""
+    total = np.zeros_like(costs[0])
+    for cost in costs:
+        total = total * _WEIGHT + cost
+    solved = matrix.minimise(total, deadline)
+    steps: list[_Step] = []
+    if solved is None or solved.duals is None:
+        return None, steps
+    for cost, duals in zip(costs, split_duals(solved.duals, len(costs), _WEIGHT), strict=True):
+        proof = prove_bound(matrix, cost, duals)
+        if not proof.is_tight or not _is_same(float(cost @ solved.values), proof.bound):
+            break
+        matrix = fix_to_optima(matrix, proof)
+        steps.append(_Step(matrix, solved, proof.bound))
+    return solved, steps
+
+
+def _minimise(matrix: Matrix, cost: IntArray, deadline: Deadline) -> _Step | None:
     """What is left of the face, one of its optima, and the bound; None where nothing is left, or found."""
-    solved, used = matrix.minimise_by_columns(cost, used)
+    solved = matrix.minimise(cost, deadline)
     if solved is None or solved.duals is None:
         return None
     proof = prove_bound(matrix, cost, solved.duals)
-    if abs(float(cost @ solved.values) - proof.bound) < max(_SAME, 1e-9 * abs(proof.bound)) and proof.is_tight:
-        return _Step(fix_to_optima(matrix, proof), solved, used | (solved.values > matrix.low), proof.bound, True)
-    whole = _solve_whole(matrix, cost)
+    if proof.is_tight and _is_same(float(cost @ solved.values), proof.bound):
+        return _Step(fix_to_optima(matrix, proof), solved, proof.bound)
+    whole = _solve_whole(matrix, cost, deadline)
     if whole is None:
         return None
     value = int(cost @ np.rint(whole.values).astype(np.int64))
-    return _Step(matrix.with_row(cost, value), whole, matrix.low < matrix.high, proof.bound, value == proof.bound)
+    return _Step(matrix.with_row(cost, value), whole, proof.bound, is_reached=value == proof.bound)
 
 
-def _solve_whole(matrix: Matrix, cost: IntArray) -> Solved | None:
-    free = matrix.low < matrix.high
-    return matrix.minimise(cost, free) if int(free.sum()) <= _MOST_WHOLE else None
+def _is_same(value: float, bound: int) -> bool:
+    return abs(value - bound) < max(_SAME, 1e-9 * abs(bound))
 
 
-def _find_whole(faces: list[Matrix], costs: list[IntArray], solved: Solved | None) -> IntArray | None:
+def _solve_whole(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None:
+    return matrix.minimise(cost, deadline, whole=True) if int(matrix.is_free.sum()) <= _MOST_WHOLE else None
+
+
+def _find_whole(faces: list[Matrix], costs: list[IntArray], solved: Solved, deadline: Deadline) -> IntArray | None:
     """Whole values that are best in the goals, in their order: the last vertex, if it is whole.
 
-    Else whole numbers are asked for on the last face; where it has none, for the last goal again on the face before, and so on.
+    Else whole numbers are asked for near its fractions, then on all of the last face; where it has none, for the last goal
+    again on the face before, and so on.
     """
-    if solved is not None and is_whole(solved.values).all():
+    if is_whole(solved.values).all():
         return np.rint(solved.values).astype(np.int64)
+    near = _find_whole_near(faces[-1], solved, deadline)
+    if near is not None:
+        return near
     for first in range(len(costs), -1, -1):
         matrix, whole = faces[first], None
         for cost in costs[first:] or [np.zeros(len(faces[0].low), dtype=np.int64)]:
-            whole = _solve_whole(matrix, cost)
+            whole = _solve_whole(matrix, cost, deadline)
             if whole is None:
                 break
             matrix = matrix.with_row(cost, int(cost @ np.rint(whole.values).astype(np.int64)))
@@ -182,71 +188,24 @@ def _find_whole(faces: list[Matrix], costs: list[IntArray], solved: Solved | Non
     return None
 
 
-def _read_plan(program: FaceProgram, values: IntArray) -> Improved:
-    """The plan of whole values, once pooled actives and then pooled standbys are dealt places."""
-    face, problem = program.face, program.face.problem
-    C, G = problem.C, problem.G
-    active = np.full(problem.T, -1, dtype=np.int64)
-    on = program.a_column[values[program.a] > 0]
-    active[problem.col_task[on]] = problem.col_client[on]
-    held = problem.col_keys[face.column[values[program.y] > 0]]
-
-    in_pool = np.zeros(problem.T, dtype=np.int64)
-    in_pool[program.f_task] = values[program.f]
-    places = np.zeros((G, C), dtype=np.int64)
-    np.add.at(places, (program.b_group, program.b_client), values[program.b])
-    closed = {task: _list_columns(program, task) for task in np.flatnonzero(in_pool).tolist()}
-    dealt = _deal(problem.group, in_pool, places, C, closed)
-    if dealt.stuck:
-        return Improved(None, stuck=_list_tasks(problem.group, dealt.stuck))
-    active[dealt.keys // C] = dealt.keys % C
-
-    copies = np.zeros(problem.T, dtype=np.int64)
-    copies[face.pooled] = values[program.p]
-    copies[problem.logged] -= in_pool[problem.logged]
-    standby_places = np.zeros((G, C), dtype=np.int64)
-    np.add.at(standby_places, (face.place_group, face.place_client), values[program.q])
-    logged_places = np.zeros((G, C), dtype=np.int64)
-    number = len(program.q)
-    np.add.at(logged_places, (program.b_group[:number], program.b_client[:number]), values[program.b[:number]])
-    closed = {task: {*_list_columns(program, task), int(active[task])} for task in np.flatnonzero(copies).tolist()}
-    more = _deal(problem.group, copies, standby_places - logged_places, C, closed)
-    if more.stuck:
-        return Improved(None, stuck=_list_tasks(problem.group, more.stuck))
-    logged = np.flatnonzero(problem.logged)
-    standby = np.setdiff1d(np.concatenate([held, more.keys]), logged * C + active[logged])
-    return Improved(make_placement(active, standby, C))
-
-
-@dataclass(frozen=True, eq=False)
-class _Dealt:
-    keys: IntArray
-    stuck: list[int]
-    """Subtopologies."""
-
-
-def _deal(group: IntArray, need: IntArray, places: IntArray, C: int, closed: dict[int, set[int]]) -> _Dealt:
-    """The places (G, C) dealt to tasks, `need` (T,) each, none on the clients that are `closed` to it."""
-    keys: list[int] = []
-    stuck: list[int] = []
-    needing = np.flatnonzero(need)
-    for g in np.unique(group[needing]).tolist():
-        tasks = needing[group[needing] == g]
-        found = deal_pool(tasks, need[tasks], places[g], closed, C)
-        if found is None:
-            stuck.append(g)
-        else:
-            keys.extend(found)
-    return _Dealt(np.array(keys, dtype=np.int64), stuck)
-
-
-def _list_columns(program: FaceProgram, task: int) -> set[int]:
-    """Clients that are no part of a logged task's pool."""
-    problem = program.face.problem
-    if not problem.logged[task]:
-        return set()
-    return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
-
-
-def _list_tasks(group: IntArray, stuck: list[int]) -> IntArray:
-    return np.flatnonzero(np.isin(group, stuck))
+def _find_whole_near(face: Matrix, solved: Solved, deadline: Deadline) -> IntArray | None:
+    """Whole values on the face that differ from the solution near its fractions only, in wider and wider circles."""
+    near: BoolArray = ~is_whole(solved.values)
+    entries = np.bincount(face.row, minlength=len(face.row_low))
+    is_short = entries[face.row] <= _SHORT_ROW
+    nothing = np.zeros(len(face.low), dtype=np.int64)
+    while int(near.sum()) <= _MOST_WHOLE:
+        touched = np.zeros(len(face.row_low), dtype=np.bool_)
+        touched[face.row[is_short & near[face.variable]]] = True
+        wider = near.copy()
+        wider[face.variable[is_short & touched[face.row]]] = True
+        wider &= face.is_free
+        if np.array_equal(wider, near):
+            return None
+        near = wider
+        values = np.rint(solved.values).astype(np.int64)
+        low, high = np.where(near, face.low, values), np.where(near, face.high, values)
+        whole = _solve_whole(face.fix(low, high, face.row_low, face.row_high), nothing, deadline)
+        if whole is not None:
+            return np.rint(whole.values).astype(np.int64)
+    return None

@@ -5,6 +5,7 @@ Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; al
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,16 +13,17 @@ import numpy.typing as npt
 from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2, solution_pb2
 from ortools.math_opt.core.python import solver as math_opt
 
+from optassign.models.deadline import Deadline
 from optassign.models.problem import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
-_GLOP_UP_TO = 400_000
-"""Variables. Beyond, HiGHS is faster."""
-_PAYS = 1e-6
-"""A reduced cost below which a variable is worth taking in."""
+_GLOP_UP_TO = 100_000
+"""Free variables. Beyond, HiGHS is faster."""
 _ITERATIONS = 2_000_000
 """A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
+_NODES = 2_000
+"""The same for programs in whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,12 @@ class Matrix:
     coefficient: IntArray
     """(k,)"""
 
+    @property
+    def is_free(self) -> BoolArray:
+        """(n,) variables that have more than one value left."""
+        free: BoolArray = self.low < self.high
+        return free
+
     def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
         """The same program with tighter bounds."""
         return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
@@ -116,94 +124,102 @@ class Matrix:
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
 
-    def restrict(self, used: BoolArray) -> tuple[Matrix, IntArray]:
-        """The program with the variables that are `used` (n,), the others at their lower bounds; and the rows it still has."""
-        fixed = np.where(used, 0, self.low)
+    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False) -> Solved | None:
+        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first."""
+        free = self.is_free
+        reduced, rows = self._drop_fixed(free)
+        others = np.ones(len(self.row_low), dtype=np.bool_)
+        others[rows] = False
+        paid = self._pay_fixed(free)[others]
+        if np.any(paid < self.row_low[others]) or np.any(paid > self.row_high[others]):
+            return None
+        values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
+        if not free.any():
+            return Solved(values, None if whole else duals)
+        found = _solve(reduced, cost[free], deadline, whole=whole)
+        if found is None:
+            return None
+        values[free] = found.values
+        if found.duals is None:
+            return Solved(values, None)
+        duals[rows] = found.duals
+        return Solved(values, duals)
+
+    def _pay_fixed(self, free: BoolArray) -> IntArray:
+        """(m,) what the variables that are not `free` add to each row."""
         paid = np.zeros(len(self.row_low), dtype=np.int64)
-        np.add.at(paid, self.row, self.coefficient * fixed[self.variable])
-        kept = used[self.variable]
+        np.add.at(paid, self.row, self.coefficient * np.where(free, 0, self.low)[self.variable])
+        return paid
+
+    def _drop_fixed(self, free: BoolArray) -> tuple[Matrix, IntArray]:
+        """The program with the variables that are `free` (n,) only; and the rows it still has."""
+        paid = self._pay_fixed(free)
+        kept = free[self.variable]
         rows = np.unique(self.row[kept])
         matrix = Matrix(
-            low=self.low[used],
-            high=self.high[used],
+            low=self.low[free],
+            high=self.high[free],
             row_low=(self.row_low - paid)[rows],
             row_high=(self.row_high - paid)[rows],
             row=np.searchsorted(rows, self.row[kept]),
-            variable=(np.cumsum(used) - 1)[self.variable[kept]],
+            variable=(np.cumsum(free) - 1)[self.variable[kept]],
             coefficient=self.coefficient[kept],
         )
         return matrix, rows
 
-    def minimise_by_columns(self, cost: IntArray, used: BoolArray) -> tuple[Solved | None, BoolArray]:
-        """The least cost, and the variables it took: column generation (Dantzig and Wolfe, 1960).
 
-        A few variables are enough for an optimum. The program is solved with those; the duals price the others, and those that
-        would pay are taken in, until none would.
-
-        Args:
-            cost: (n,)
-            used: (n,) variables to begin with, among which some x keeps all rows.
-        """
-        while True:
-            matrix, rows = self.restrict(used)
-            solved = matrix.minimise(cost[used])
-            if solved is None or solved.duals is None:
-                return None, used
-            values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
-            values[used], duals[rows] = solved.values, solved.duals
-            priced = cost.astype(np.float64)
-            np.subtract.at(priced, self.variable, self.coefficient * duals[self.row])
-            paying = ~used & (self.low < self.high) & (priced < -_PAYS)
-            if not paying.any():
-                return Solved(values, duals), used
-            used = used | paying
-
-    def minimise(self, cost: IntArray, integer: BoolArray | None = None) -> Solved | None:
-        """The least cost (n,), in whole numbers where `integer` says so; None where there is none or the limit came first."""
-        model = model_pb2.ModelProto()
-        model.variables.ids.extend(range(len(self.low)))
-        model.variables.lower_bounds.extend(self.low.astype(np.float64))
-        model.variables.upper_bounds.extend(self.high.astype(np.float64))
-        model.variables.integers.extend((np.zeros(len(self.low), dtype=np.bool_) if integer is None else integer).tolist())
-        model.linear_constraints.ids.extend(range(len(self.row_low)))
-        model.linear_constraints.lower_bounds.extend(self.row_low.astype(np.float64))
-        model.linear_constraints.upper_bounds.extend(self.row_high.astype(np.float64))
-        matrix = model.linear_constraint_matrix
-        matrix.row_ids.extend(self.row)
-        matrix.column_ids.extend(self.variable)
-        matrix.coefficients.extend(self.coefficient.astype(np.float64))
-        used = np.flatnonzero(cost)
-        model.objective.linear_coefficients.ids.extend(used)
-        model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
-        parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
-        if integer is not None:
-            parameters = parameters_pb2.SolveParametersProto(
-                node_limit=2_000, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
-            )
-        use_glop = integer is None and len(self.low) <= _GLOP_UP_TO
-        kind = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
-        result = math_opt.solve(
-            model,
-            kind,
-            parameters_pb2.SolverInitializerProto(),
-            parameters,
-            model_parameters_pb2.ModelSolveParametersProto(),
-            None,
-            callback_pb2.CallbackRegistrationProto(),
-            None,
-            None,
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -> Solved | None:
+    """As `Matrix.minimise`, of a program without fixed variables."""
+    parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
+    if whole:
+        parameters = parameters_pb2.SolveParametersProto(
+            node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
-        solution = next(iter(result.solutions), None)
-        if solution is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
-            return None
-        values = np.zeros(len(self.low))
-        primal = solution.primal_solution
-        if primal.feasibility_status != solution_pb2.SOLUTION_STATUS_FEASIBLE:
-            return None
-        values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
-        if integer is not None:
-            return Solved(values, None)
-        duals = np.zeros(len(self.row_low))
-        dual = solution.dual_solution.dual_values
-        duals[np.array(dual.ids, dtype=np.int64)] = dual.values
-        return Solved(values, duals)
+    if math.isfinite(deadline.at):
+        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
+    use_glop = not whole and len(matrix.low) <= _GLOP_UP_TO
+    result = math_opt.solve(
+        _write_model(matrix, cost, whole=whole),
+        parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS,
+        parameters_pb2.SolverInitializerProto(),
+        parameters,
+        model_parameters_pb2.ModelSolveParametersProto(),
+        None,
+        callback_pb2.CallbackRegistrationProto(),
+        None,
+        None,
+    )
+    solution = next(iter(result.solutions), None)
+    if solution is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
+        return None
+    primal = solution.primal_solution
+    if primal.feasibility_status != solution_pb2.SOLUTION_STATUS_FEASIBLE:
+        return None
+    values = np.zeros(len(matrix.low))
+    values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
+    if whole:
+        return Solved(values, None)
+    duals = np.zeros(len(matrix.row_low))
+    dual = solution.dual_solution.dual_values
+    duals[np.array(dual.ids, dtype=np.int64)] = dual.values
+    return Solved(values, duals)
+
+
+def _write_model(matrix: Matrix, cost: IntArray, *, whole: bool) -> model_pb2.ModelProto:
+    """The program in MathOpt's format, of which the arrays are copied as they stand."""
+    model = model_pb2.ModelProto()
+    model.variables.ids.extend(range(len(matrix.low)))
+    model.variables.lower_bounds.extend(matrix.low.astype(np.float64))
+    model.variables.upper_bounds.extend(matrix.high.astype(np.float64))
+    model.variables.integers.extend([whole] * len(matrix.low))
+    model.linear_constraints.ids.extend(range(len(matrix.row_low)))
+    model.linear_constraints.lower_bounds.extend(matrix.row_low.astype(np.float64))
+    model.linear_constraints.upper_bounds.extend(matrix.row_high.astype(np.float64))
+    entries = model.linear_constraint_matrix
+    entries.row_ids.extend(matrix.row)
+    entries.column_ids.extend(matrix.variable)
+    entries.coefficients.extend(matrix.coefficient.astype(np.float64))
+    used = np.flatnonzero(cost)
+    model.objective.linear_coefficients.ids.extend(used)
+    model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
+    return model

@@ -13,7 +13,7 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.problem import Problem
 from optassign.models.values import FLOW_ORDER
 from optassign.solving.arrays import Arrays, to_arrays

@@ -9,6 +9,8 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
+from optassign.cli.registering import add_register
+
 __all__ = [
     "accept_integers",
     "accept_numbers",
@@ -17,6 +19,7 @@ __all__ = [
     "add_output",
     "add_output_file",
     "add_play",
+    "add_recordings",
     "add_snapshot",
     "add_time_limit",
 ]
@@ -29,14 +32,30 @@ def add_command(commands: "argparse._SubParsersAction[Any]", name: str, about: s
 
 
 def add_snapshot(parser: ArgumentParser) -> None:
-    """Add SNAPSHOT and --options; `load_snapshot` reads both."""
-    parser.add_argument("snapshot", metavar="SNAPSHOT", help="the snapshot as JSON, - for standard input")
+    """Add SNAPSHOT, --recordings and --options; `load_rebalance` reads them."""
+    parser.add_argument(
+        "snapshot", metavar="SNAPSHOT", help="a snapshot or a recording: its file, - for standard input, or a recording's id"
+    )
+    add_recordings(parser)
     parser.add_argument("--options", metavar="FILE", help="goals and weights as TOML, in place of the snapshot's own options")
 
 
+def add_recordings(parser: ArgumentParser) -> None:
+    """Add --recordings; `optassign.cli.recordings` finds what it names."""
+    parser.add_argument(
+        "--recordings", metavar="DIR", help="the service's folder (default: $OPTASSIGN_RECORDINGS, or recordings)"
+    )
+
+
+def add_beside(group: "argparse._MutuallyExclusiveGroup") -> None:
+    """Add --beside to the options of which one names the answer."""
+    group.add_argument("--beside", action="store_true", help="the service's own answer, where the recording has another one")
+
+
 def add_assignor(parser: ArgumentParser) -> None:
-    """Add --assignor and --time-limit; `ask_assignor` uses both."""
-    parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
+    """Add --assignor, --register and --time-limit; `ask_assignor` uses them."""
+    parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="default: cp-sat")
+    add_register(parser)
     add_time_limit(parser)
 
 

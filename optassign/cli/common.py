@@ -4,7 +4,8 @@ Commands import this before they are chosen, so it imports what takes time only 
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from optassign.cli.errors import UsageError
@@ -14,35 +15,43 @@ if TYPE_CHECKING:
 
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
+    from optassign.recordings.recording import Recording
 
 __all__ = [
     "ask_assignor",
+    "blame_assignor",
     "check_assignor",
     "check_standard_input",
     "describe_size",
     "list_assignors",
+    "load_rebalance",
     "load_snapshot",
     "write_result",
 ]
 
 
 def load_snapshot(arguments: Namespace) -> "ApplicationState":
-    """Read the snapshot that the command line names, with the options of --options. InputError or UsageError if it cannot."""
+    """The snapshot of `load_rebalance`."""
+    return load_rebalance(arguments)[0]
+
+
+def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording | None]":
+    """Read the snapshot that the command line names, with the options of --options, and the recording that it is from, if any.
+
+    InputError or UsageError if it cannot be read.
+    """
     from pathlib import Path
 
+    from optassign.cli.recordings import find_snapshot
     from optassign.cli.show.progress import Progress
     from optassign.formats.options_file import read_options
-    from optassign.formats.reading import read_state
+    from optassign.recordings.recording import read_rebalance
 
     with Progress("reading"):
-        state = read_state(arguments.snapshot)
-        if arguments.options is None:
-            return state
-        try:
-            options = read_options(Path(arguments.options))
-        except ValueError as error:
-            raise UsageError(error) from None
-        return state.model_copy(update={"options": options})
+        state, recording = read_rebalance(find_snapshot(arguments))
+        if arguments.options is not None:
+            state = state.model_copy(update={"options": read_options(Path(arguments.options))})
+    return state, recording
 
 
 def check_standard_input(arguments: Namespace) -> None:
@@ -58,10 +67,10 @@ def describe_size(state: "ApplicationState") -> str:
 
 def check_assignor(name: str, option: str = "--assignor") -> None:
     """UsageError, which names the option, unless there is an assignor of that name and, after a colon, that variant."""
-    from optassign.assignor import names, variants
+    from optassign.assignor import is_own, names, variants
 
     base, colon, variant = name.partition(":")
-    if base not in names():
+    if not is_own(base) and base not in names():
         raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(names())}")
     if colon and variant not in variants(base):
         allowed = ", ".join([base, *(f"{base}:{one}" for one in variants(base))])
@@ -81,8 +90,21 @@ def ask_assignor(state: "ApplicationState", arguments: Namespace) -> "TaskAssign
     from optassign.assignor import assign
     from optassign.cli.show.progress import Progress
 
-    with Progress(f"asking {arguments.assignor}: {describe_size(state)}"):
+    with Progress(f"asking {arguments.assignor}: {describe_size(state)}"), blame_assignor(arguments.assignor):
         return assign(state, arguments.assignor, arguments.time_limit)
+
+
+@contextmanager
+def blame_assignor(name: str) -> Iterator[None]:
+    """What an assignor raises that is not ours becomes an AssignorError, which is one line; of ours it is a bug."""
+    from optassign.assignor import AssignorError, describe_failure, is_own
+
+    try:
+        yield
+    except Exception as error:
+        if is_own(name) or isinstance(error, AssignorError | BrokenPipeError):
+            raise
+        raise AssignorError(f"assignor {name!r} failed: {describe_failure(error)}") from error
 
 
 def write_result(

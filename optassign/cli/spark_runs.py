@@ -6,13 +6,14 @@ Spark is started only by a command that needs it, after all else is checked.
 import argparse
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.common import list_assignors
 from optassign.cli.errors import UsageError
+from optassign.cli.registering import add_register
 
 if TYPE_CHECKING:
     from optassign.benchmarks.spark.runs import Run
@@ -26,8 +27,6 @@ __all__ = [
     "add_spark",
     "choose_assignors",
     "override_limits",
-    "register_assignors",
-    "register_listed_assignors",
     "start_spark",
     "write_report",
 ]
@@ -38,13 +37,7 @@ _LIMITS = ("time_limit", "answer_limit", "convergence_limit", "memory_limit")
 def add_assignors(parser: ArgumentParser) -> None:
     """Add --assignors and --register."""
     parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
-    parser.add_argument(
-        "--register",
-        action="append",
-        default=[],
-        metavar="NAME=MODULE:CLASS",
-        help="an assignor of your own (repeatable); its module must be importable, or in --py-files",
-    )
+    add_register(parser, ", or in --py-files where NAME is given")
 
 
 def add_limits(parser: ArgumentParser) -> None:
@@ -72,28 +65,6 @@ def add_spark(parser: ArgumentParser) -> None:
 def choose_assignors(arguments: Namespace) -> tuple[str, ...]:
     """The assignors of --assignors, sorted, each once; none where it is not given."""
     return () if arguments.assignors is None else tuple(sorted(set(list_assignors(arguments.assignors))))
-
-
-def register_listed_assignors(arguments: Namespace) -> tuple[tuple[str, str], ...]:
-    """Register the assignors of --register and return their (name, "module:class"). UsageError for what cannot be one."""
-    pairs = []
-    for text in arguments.register:
-        name, equals, target = text.partition("=")
-        if not equals or not name or ":" in name or target.count(":") != 1:
-            raise UsageError(f"--register: found {text!r}; allowed: NAME=MODULE:CLASS")
-        pairs.append((name, target))
-    register_assignors(pairs)
-    return tuple(pairs)
-
-
-def register_assignors(pairs: Iterable[tuple[str, str]]) -> None:
-    """Register (name, "module:class") each. UsageError for a name that is taken."""
-    from optassign.assignor import names, register
-
-    for name, target in pairs:
-        if name in names():
-            raise UsageError(f"--register: found {name!r}, which there is already; allowed: a name of its own")
-        register(name, target)
 
 
 def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":

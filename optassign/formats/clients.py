@@ -35,15 +35,16 @@ class _KnowsTasks(Protocol):
 class KafkaStreamsState(Frozen):
     """One client: one process of the application, what it ran, what it has on disk and how far that lags (offsets)."""
 
-    process_id: NotEmpty
-    threads: Annotated[int, Field(ge=1, le=INT32_MAX)]
+    process_id: NotEmpty = Field(description="Kafka's, a UUID; any text that is not empty")
+    threads: Annotated[int, Field(ge=1, le=INT32_MAX, description="num.stream.threads")]
     consumers: _Consumers = Field(default={}, description="previous active tasks per consumer")
-    previous_active: TaskIds = ()
+    previous_active: TaskIds = Field(default=(), description="tasks that it runs, or ran until now: it owns them")
     previous_standby: TaskIds = Field(default=(), description="every other task directory on its disk")
     lags: _Lags = Field(default={}, description="offsets to replay; -2 running here, -3 not known; absent: no state")
-    tags: _Tags = Field(default={})
-    rack: str | None = None
-    host: str | None = None
+    tags: _Tags = Field(default={}, description="client.tag.*")
+    rack: str | None = Field(default=None, description="client.rack")
+    host: str | None = Field(default=None, description="host:port of application.server")
+    client_id: str | None = Field(default=None, description="client.id, where the application sets it")
     capacity: Annotated[float, Field(ge=1e-6, le=1e6, description="relative capacity of one thread")] = 1.0
     draining: bool = Field(default=False, description="about to leave: give its work away")
 

@@ -14,10 +14,13 @@ _SHOWN = 60
 
 
 class InputError(ValueError):
-    """An input is wrong. `str()` is one line; `source` is the file, `place` a JSON path or a line in it, or empty."""
+    """An input is wrong. `str()` is one line; `source` is the file, `place` a path or a line in it, or empty.
+
+    `more`: how many other things are wrong with it.
+    """
 
     def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
-        self.source, self.place, self.found, self.allowed = source, place, found, allowed
+        self.source, self.place, self.found, self.allowed, self.more = source, place, found, allowed, more
         where = f"{source}: {place}" if place else source
         also = f" (and {more} more)" if more else ""
         super().__init__(_escape_unprintable(f"{where}: found {found}; allowed: {allowed}{also}"))

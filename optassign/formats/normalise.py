@@ -1,6 +1,7 @@
 """Cross checks and normal order of a snapshot: what concerns more than one task or client, once, when it is read."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +11,20 @@ from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
 
+_MOST_EXAMPLES = 5
+"""Of entries that were left out, those that are named."""
 _MOST_CAPACITY = 9_000_000_000_000
 """Threads × capacity of all clients: in millionths, as shares are computed, it is within int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An entry of a client that was left out, as the snapshot has no such task."""
+
+    process_id: str
+    field: str
+    """Where it stood: `previous_active`, `previous_standby`, `lags`, `consumers["c-1"]`."""
+    task: str
 
 
 class Normalised:
@@ -23,12 +36,14 @@ class Normalised:
         clients: tuple[KafkaStreamsState, ...],
         remembered: TaskAssignment | None,
         dropped: Dropped,
+        left_out: tuple[LeftOut, ...],
         acceptable_recovery_lag: int,
     ) -> None:
         self.tasks = tasks
         self.clients = clients
         self.remembered = remembered
         self.dropped = dropped
+        self.left_out = left_out
         self.all_tasks: Mapping[str, TaskInfo] = {task.id: task for task in tasks}
         self.kafka_streams_states: Mapping[str, KafkaStreamsState] = {client.process_id: client for client in clients}
         self._not_caught_up = min(acceptable_recovery_lag + 1, INT64_MAX)
@@ -61,6 +76,7 @@ def normalise(
     index = {task.id: i for i, task in enumerate(tasks)}
     logged = {task.id: i for i, task in enumerate(tasks) if task.logged}
     counts = {"previous": 0, "lags": 0, "lags_not_logged": 0, "remembered": 0}
+    left_out: list[LeftOut] = []
     seen: set[str] = set()
     clients = []
     capacity = 0.0
@@ -73,10 +89,10 @@ def normalise(
         if capacity > _MOST_CAPACITY:
             found = f"threads × capacity of {capacity:.0f}, together with the clients before it"
             raise cross_check_error(found, f"at most {_MOST_CAPACITY} for all clients together", f"clients[{i}]")
-        clients.append(_client(client, f"clients[{i}]", index, logged, counts))
+        clients.append(_client(client, f"clients[{i}]", index, logged, counts, left_out))
     clients.sort(key=lambda client: client.process_id)
     remembered = given_memory and _remembered(given_memory, index, counts)
-    normalised = Normalised(tasks, tuple(clients), remembered, Dropped(**counts), acceptable_recovery_lag)
+    normalised = Normalised(tasks, tuple(clients), remembered, Dropped(**counts), tuple(left_out), acceptable_recovery_lag)
     for client in clients:
         client.__dict__["_normalised"] = normalised
     return normalised
@@ -104,19 +120,30 @@ def _one_kind_per_subtopology(tasks: tuple[TaskInfo, ...]) -> None:
 
 
 def _client(
-    client: KafkaStreamsState, place: str, index: dict[str, int], logged: dict[str, int], counts: dict[str, int]
+    client: KafkaStreamsState,
+    place: str,
+    index: dict[str, int],
+    logged: dict[str, int],
+    counts: dict[str, int],
+    left_out: list[LeftOut],
 ) -> KafkaStreamsState:
-    """A copy of `client` in normal order, with known tasks only."""
+    """A copy of `client` in normal order, with known tasks only; the first of the others go to the end of `left_out`."""
+
+    def count_unknown(tasks: Iterable[str], below: str) -> int:
+        unknown = _list_unknown(tasks, index, place + below)
+        room = _MOST_EXAMPLES - len(left_out)
+        left_out.extend(LeftOut(client.process_id, below[1:], task) for task in unknown[:room])
+        return len(unknown)
 
     def known(tasks: Iterable[str], below: str) -> tuple[str, ...]:
         kept = [task for task in tasks if task in index]
         if len(kept) < len(list(tasks)):
-            counts["previous"] += _unknown(tasks, index, place + below)
+            counts["previous"] += count_unknown(tasks, below)
         return tuple(sorted(kept, key=index.__getitem__))
 
     lags: dict[str, int] = client.lags  # type: ignore[assignment]
     if not lags.keys() <= logged.keys():
-        unknown = _unknown(lags, index, place + ".lags")
+        unknown = count_unknown(lags, ".lags")
         kept = {task: lag for task, lag in lags.items() if task in logged}
         counts["lags"] += unknown
         counts["lags_not_logged"] += len(lags) - len(kept) - unknown
@@ -133,12 +160,12 @@ def _client(
     return copy
 
 
-def _unknown(tasks: Iterable[str], index: dict[str, int], place: str) -> int:
-    """How many of `tasks` do not exist; an id that is none is an error, not a task of an older topology."""
-    unknown = 0
+def _list_unknown(tasks: Iterable[str], index: dict[str, int], place: str) -> list[str]:
+    """Those of `tasks` that do not exist; an id that is none is an error, not a task of an older topology."""
+    unknown = []
     for i, task in enumerate(tasks):
         if task not in index:
-            unknown += 1
+            unknown.append(task)
             try:
                 TaskId.parse(task)
             except ValueError:

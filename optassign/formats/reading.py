@@ -1,11 +1,13 @@
 """Reading the formats from a file, standard input or bytes: everything wrong with them is an `InputError`, one line."""
 
 import gc
+import gzip
 import json
 import logging
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
@@ -16,12 +18,13 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value, unknown_fields
 from optassign.formats.state import ApplicationState
 
-__all__ = ["InputError", "Source", "read_assignment", "read_state", "read_value", "to_model"]
+__all__ = ["InputError", "Source", "read_assignment", "read_json", "read_state", "read_value", "to_model"]
 
 Source = str | os.PathLike[str] | bytes
-"""A path, `-` for standard input, or the JSON itself as bytes."""
+"""A path, `-` for standard input, or the JSON itself as bytes; each may be compressed by gzip."""
 
-_FILE = "a file with JSON in UTF-8, or - for standard input"
+_FILE = "a file with JSON in UTF-8, also compressed by gzip, or - for standard input"
+_GZIP = b"\x1f\x8b"
 _JSON = "JSON in UTF-8"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -78,14 +81,25 @@ def to_model(
 
 
 def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
-    name, content = _read_content(source)
-    result, ignored = to_model(read_value(content, name), model, name, unknown=unknown)
+    name, data = read_json(source)
+    result, ignored = to_model(data, model, name, unknown=unknown)
     if ignored:
         _log.warning("%s: unknown fields ignored: %s", name, ", ".join(ignored))
     return result
 
 
-def _read_content(source: Source) -> tuple[str, bytes]:
+def read_json(source: Source) -> tuple[str, Any]:
+    """What errors call the source, and its JSON value, without a check of its fields. InputError if it has none."""
+    name, content = _read_bytes(source)
+    if content.startswith(_GZIP):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            raise InputError(name, "", "gzip that is cut short or damaged", _FILE) from None
+    return name, read_value(content, name)
+
+
+def _read_bytes(source: Source) -> tuple[str, bytes]:
     if isinstance(source, bytes):
         return "input", source
     path = os.fspath(source)

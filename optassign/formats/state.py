@@ -15,7 +15,7 @@ from optassign.formats.assignment import Dropped, TaskAssignment
 from optassign.formats.base import Format, Frozen, cross_check_error, quote
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
-from optassign.formats.normalise import Normalised, normalise
+from optassign.formats.normalise import LeftOut, Normalised, normalise
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 
@@ -26,6 +26,7 @@ __all__ = [
     "ApplicationState",
     "AssignmentConfigs",
     "KafkaStreamsState",
+    "LeftOut",
     "Options",
     "TaskId",
     "TaskInfo",
@@ -47,7 +48,9 @@ class ApplicationState(Frozen):
 
     format: Format
     application: str | None = Field(default=None, description="application.id")
-    taken_at: Annotated[str, AfterValidator(_is_time)] | None = None
+    taken_at: Annotated[str, AfterValidator(_is_time)] | None = Field(
+        default=None, description="ISO 8601; no assignor reads it"
+    )
     configs: AssignmentConfigs
     options: Options = Options()
     tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False)]
@@ -70,6 +73,11 @@ class ApplicationState(Frozen):
     def dropped(self) -> Dropped:
         """How many entries about tasks that do not exist, and lags of tasks without a changelog, were left out."""
         return self._known.dropped
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The first few of the entries of clients that were left out, as they are about tasks that do not exist."""
+        return self._known.left_out
 
     @property
     def all_tasks(self) -> Mapping[str, TaskInfo]:

@@ -30,14 +30,16 @@ class TaskInfo(Frozen):
     """One task of the topology."""
 
     id: TaskIdText
-    stateful: bool
+    stateful: bool = Field(description="it has a store")
     logged: bool = Field(
         default_factory=lambda data: data.get("stateful", False),
         description="a store keeps a changelog, so the task has lags, standbys, warm-ups; default: = stateful",
     )
     changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
     weight: Annotated[float, Field(gt=0, le=1e9, description="relative load of the active copy")] = 1.0
-    partitions: Annotated[tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)] = ()
+    partitions: Annotated[tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)] = Field(
+        default=(), description="needed by goal rack_traffic alone"
+    )
 
     @model_validator(mode="after")
     def _logged_is_stateful(self) -> Self:

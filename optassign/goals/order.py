@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from optassign.formats.configs import Weights
+from optassign.formats.configs import Options, Weights
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.goals.registry import find_plan_goals
@@ -60,6 +60,13 @@ def goal_order(state: ApplicationState) -> GoalOrder:
 def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
     """Goal → why an assignor did not serve it, as notes of a report, in the order given."""
     return tuple(f"{UNSERVED}{name}: {why}" for name, why in unserved.items())
+
+
+def note_unused_weights(options: Options) -> tuple[str, ...]:
+    """The note that weights are given to a preset that has none; nothing where they count, or are as they always are."""
+    if options.preset == "weighted" or options.weights == Weights():
+        return ()
+    return (f"weights not used: preset {options.preset} has none, preset weighted has",)
 
 
 def find_unservable(state: ApplicationState, names: Iterable[str]) -> dict[str, str]:

@@ -4,15 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from optassign.assignor import AssignorError, traits
+from optassign.assignor import describe_failure, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
+from optassign.judging.input_remarks import remark_on_input
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
 
-__all__ = ["PREVIOUS", "Column", "Comparison", "Played", "compare"]
+__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "compare"]
 
+RECORDED = "recorded"
+"""The name of the answer that a recording has; it was given then, so it is judged by nobody's promise now."""
+BESIDE = "beside"
+"""The name of the service's own answer to a recorded rebalance, where another one was applied."""
 PREVIOUS = "previous"
 """The name under which the previous assignment stands beside the answers; it is no assignor, and is not judged."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
@@ -74,7 +79,7 @@ class Comparison:
     """All answers side by side."""
 
     columns: tuple[Column, ...]
-    """The previous assignment first, then the answers."""
+    """The previous assignment first, then what was recorded, if anything, and beside it, then the answers."""
     failures: Mapping[str, str]
     """Assignor -> why it gave no answer."""
     bound: int | None
@@ -83,11 +88,13 @@ class Comparison:
     """The assignor that proved the bound."""
     left_out: Mapping[str, str]
     """Assignor -> why it was not asked."""
+    remarks: tuple[str, ...]
+    """What is odd about the snapshot."""
 
     @property
     def broken(self) -> bool:
         """Whether an assignor broke a rule that it had promised to keep, had no answer, or did not settle."""
-        judged = [column for column in self.columns if column.name != PREVIOUS]
+        judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED, BESIDE)]
         unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
 
@@ -99,6 +106,7 @@ class Comparison:
             "assignors": {column.name: _column_as_json(column) for column in self.columns},
             "failures": dict(self.failures),
             "left_out": dict(self.left_out),
+            "remarks": list(self.remarks),
         }
 
 
@@ -109,26 +117,32 @@ def compare(
     *,
     play: Callable[[str], Played] | None = None,
     left_out: Mapping[str, str] | None = None,
+    recorded: TaskAssignment | None = None,
+    beside: TaskAssignment | None = None,
 ) -> Comparison:
     """Ask each assignor, and judge the answers side by side.
 
-    `left_out`: who could not be asked, and why.
+    `left_out`: who could not be asked, and why. `recorded`: the answer that was given then, as a column of its own; `beside`:
+    that of the service, where it was another.
     """
     columns = [_make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)]
+    for name, given in ((RECORDED, recorded), (BESIDE, beside)):
+        if given is not None:
+            columns.append(_make_column(state, name, given, None, None, True))
     failures: dict[str, str] = {}
     bound, bound_by = None, None
     for name in assignors:
         try:
             answer, seconds = ask(name)
             played = play(name) if play is not None else None
-        except AssignorError as error:
-            failures[name] = str(error)
+        except Exception as error:  # an assignor may raise anything; the others answer all the same
+            failures[name] = describe_failure(error)
             continue
         columns.append(_make_column(state, name, answer, seconds, played, not traits(name).keeps_rules))
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name
-    return Comparison(tuple(columns), failures, bound, bound_by, left_out or {})
+    return Comparison(tuple(columns), failures, bound, bound_by, left_out or {}, tuple(remark_on_input(state)))
 
 
 def _column_as_json(column: Column) -> dict[str, Any]:

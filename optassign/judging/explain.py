@@ -6,15 +6,14 @@ answers that keep the rules; `validate` says what is wrong with others.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.formats.task_id import TaskId, sorted_ids
+from optassign.formats.task_id import sorted_ids
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
+    Detour,
     Explanation,
     Move,
     NewCopy,
@@ -24,14 +23,17 @@ from optassign.judging.explanation import (
     Why,
     WindowCount,
 )
-from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, excess, windows
+from optassign.judging.reasons import AnswerInContext
+from optassign.measuring.balance import WindowName, excess
+from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
-from optassign.measuring.ranks import Ranks
+from optassign.measuring.outlook import estimate_outlook
+from optassign.measuring.placement import Placement
 
 __all__ = [
     "Candidate",
     "ClientExplanation",
+    "Detour",
     "Explanation",
     "Move",
     "NewCopy",
@@ -68,22 +70,8 @@ def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Expla
     return _Case(state, assignment).explain_all()
 
 
-class _Case:
-    """An answer with the placements before it, in it and in its plan, and what each explanation needs of them."""
-
-    def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
-        self.state, self.answer = state, answer
-        self.ranks = Ranks(state)
-        self.previous: PreviousAssignment = previous_assignment(state)
-        self.before = _previous_placement(state, self.previous)
-        self.now, self.plan = Placement.of(state, answer), planned_placement(state, answer)
-        self.windows: Windows = windows(state)
-
-    @cached_property
-    def counts(self) -> tuple[Counts, Counts, Counts]:
-        """The counts before this rebalance, in the answer, and in the plan."""
-        before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
-        return before, now, plan
+class _Case(AnswerInContext):
+    """An answer, and the explanations of it."""
 
     def explain_task(self, task: str) -> TaskExplanation:
         state, logged = self.state, self.state.all_tasks[task].logged
@@ -102,7 +90,9 @@ class _Case:
             others=len(state.clients) - len(candidates),
             others_may_be_active=(0 if caught_up else strangers) == least,
             others_cost=0 if caught_up else strangers,
-            why_moved=self._why_moved(task),
+            why_moved=self.why_moved(task),
+            owners=tuple(client.process_id for client in state.clients if task in client.previous_active),
+            detour=self.find_detour(task),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
         )
 
@@ -140,52 +130,10 @@ class _Case:
             concerned += ["copies", "subtopology_copies"]
         for client, change in ((owner, -1), (process_id, 1)):
             for window in concerned:
-                count = self._count(client, window, info.task_id.subtopology_key)
+                count = self.count(client, window, info.task_id.subtopology_key)
                 outside = count.planned + change < count.low if change < 0 else count.planned + change > count.high
                 if outside:
                     yield count
-
-    def _count(self, process_id: str, window: WindowName, subtopology: Subtopology) -> WindowCount:
-        per_subtopology = window in ("subtopology_active", "subtopology_copies")
-
-        def of(table: Counts | Windows) -> Mapping[str, Any]:
-            clients: Mapping[Any, Any] = getattr(table, window)
-            return clients.get(subtopology, {}) if per_subtopology else clients
-
-        low, high = of(self.windows)[process_id]
-        before, now, plan = (of(table).get(process_id, 0) for table in self.counts)
-        name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
-        return WindowCount(process_id, window, name, low, high, before, now, plan)
-
-    def _why_moved(self, task: str) -> Why | None:
-        owner, now = self.previous.active.get(task), self.now.active[task]
-        if len(now) != 1 or owner == now[0]:
-            return None
-        known = self.state.kafka_streams_states
-        if owner is None:
-            return "gone" if task in self._orphans else None
-        if known[owner].draining:
-            return "draining"
-        if self.ranks.of(task, owner) > (self.ranks.least(task) or 0):
-            return "lags"
-        info = self.state.all_tasks[task]
-        concerned: list[WindowName] = ["active", "subtopology_active"]
-        if info.stateful:
-            concerned.append("stateful_active")
-        subtopology = info.task_id.subtopology_key
-        # Where the client's count is the same as before, it got another task instead: then the window is not the reason.
-        if any((n := self._count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
-            return "above its window"
-        if any((n := self._count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
-            return "to one below its window"
-        return "goals"
-
-    @cached_property
-    def _orphans(self) -> frozenset[str]:
-        """Tasks whose remembered client is not in the snapshot any more."""
-        remembered, known = self.state.remembered, self.state.kafka_streams_states
-        gone = () if remembered is None else (c for c in remembered.clients if c.process_id not in known)
-        return frozenset(task for client in gone for task in client.active)
 
     def explain_client(self, process_id: str) -> ClientExplanation:
         client = self.state.kafka_streams_states[process_id]
@@ -193,6 +141,7 @@ class _Case:
         has = {role: _tasks_of(getattr(self.now, role), process_id) for role in _ROLES}
         return ClientExplanation(
             process_id=process_id,
+            names=tuple(ClientNames(self.state).list_all(process_id)),
             threads=client.threads,
             capacity=client.capacity,
             draining=client.draining,
@@ -216,11 +165,11 @@ class _Case:
         if not subtopologies:
             return
         totals: tuple[WindowName, ...] = ("active", "stateful_active", "copies")
-        yield from (self._count(process_id, window, subtopologies[0]) for window in totals)
+        yield from (self.count(process_id, window, subtopologies[0]) for window in totals)
         for subtopology in subtopologies:
-            yield self._count(process_id, "subtopology_active", subtopology)
+            yield self.count(process_id, "subtopology_active", subtopology)
             if subtopology in self.windows.subtopology_copies:
-                yield self._count(process_id, "subtopology_copies", subtopology)
+                yield self.count(process_id, "subtopology_copies", subtopology)
 
     def _list_restores(self) -> Iterable[NewCopy]:
         for role in _ROLES:
@@ -232,7 +181,7 @@ class _Case:
     def explain_all(self) -> Explanation:
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():
-            owner, why = self.previous.active.get(task), self._why_moved(task)
+            owner, why = self.previous.active.get(task), self.why_moved(task)
             if owner is None:
                 new += 1
             elif why is None or not now:
@@ -244,7 +193,8 @@ class _Case:
             moves=tuple(moves),
             stay=stay,
             new=new,
-            gone=len(self._orphans - self.previous.active.keys()),
+            gone=len(self.orphans - self.previous.active.keys()),
+            detours=tuple(filter(None, map(self.find_detour, self.now.active))),
             nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
@@ -252,23 +202,11 @@ class _Case:
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,
             followup_ms=asks[0].followup_rebalance_ms if asks else None,
+            outlook=estimate_outlook(self.state, self.answer),
             waiting=self.answer.report.waiting,
             stalled=self.answer.report.stalled,
             notes=self.answer.report.notes,
         )
-
-
-def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> Placement:
-    """The previous assignment as far as it is known; where standbys are not, every client that lists the task counts as one."""
-    standby = previous.standby
-    if standby is None:
-        standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
-    warmup = {} if state.remembered is None else Placement.of(state, state.remembered).warmup
-    return Placement(
-        active={task: (previous.active[task],) if task in previous.active else () for task in state.all_tasks},
-        standby={task: standby.get(task, ()) for task in state.all_tasks},
-        warmup={task: warmup.get(task, ()) for task in state.all_tasks},
-    )
 
 
 def _find_role(placement: Placement, task: str, process_id: str) -> Role | None:

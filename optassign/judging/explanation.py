@@ -8,11 +8,13 @@ from typing import Literal
 
 from optassign.formats.assignment import Waiting
 from optassign.measuring.balance import WindowName
+from optassign.measuring.outlook import Outlook
 
 Role = Literal["active", "standby", "warmup"]
-Why = Literal["gone", "draining", "lags", "above its window", "to one below its window", "goals"]
-"""Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); had more than its
-window allows; the new one had less. Or none of these: the goals, or other tasks that move, made it so."""
+Why = Literal["gone", "draining", "lags", "planned", "above its window", "to one below its window", "goals"]
+"""Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); the remembered plan
+wanted it on the new one, which has caught up; it had more than its window allows; the new one had less. Or none of these: the
+goals, or other tasks that move, made it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class TaskExplanation:
     others_cost: int
     """Offsets that a copy on one of the others has to replay first."""
     why_moved: Why | None
+    owners: tuple[str, ...]
+    """The clients that list the task as previously active; one of several is believed."""
+    detour: "Detour | None"
     waiting: tuple[Waiting, ...]
 
 
@@ -95,6 +100,8 @@ class ClientExplanation:
     """What a client gains and loses, and its counts against its windows."""
 
     process_id: str
+    names: tuple[str, ...]
+    """What it is called besides, such as `client.id orders-1`, `host h:80`, `zone=a`."""
     threads: int
     capacity: float
     draining: bool
@@ -117,6 +124,21 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Detour:
+    """An active task that is on a third client now: not where it was, and not where the plan wants it."""
+
+    task: str
+    from_client: str | None
+    """None: no client of the snapshot had it."""
+    by_way_of: str
+    to_client: str
+    offsets: int
+    """What the planned client has to replay first."""
+    why: Why | None
+    """Why it has left its owner; None: nobody is known to have had it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What changes, why, and what the follow-up waits for."""
 
@@ -127,6 +149,7 @@ class Explanation:
     """How many active tasks no client of the snapshot had before."""
     gone: int
     """How many of the new ones a remembered client had that has gone."""
+    detours: tuple[Detour, ...]
     nobody_caught_up: tuple[str, ...]
     """Tasks on which no client is caught up, so that R3 puts the active copy where the lag is least."""
     restores: tuple[NewCopy, ...]
@@ -139,6 +162,8 @@ class Explanation:
     """Excess of all windows in the plan."""
     followup_by: str | None
     followup_ms: int | None
+    outlook: Outlook | None
+    """About how many follow-ups, and how much time, until the plan is reached; None: none, or not known."""
     waiting: tuple[Waiting, ...]
     stalled: bool
     notes: tuple[str, ...]

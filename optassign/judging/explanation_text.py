@@ -1,12 +1,16 @@
-"""Explanations as lines of text, for the command line."""
+"""Explanations as lines of text, for the command line.
+
+`label` turns a process id into what the reader knows the client by (`ClientNames.label`).
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from optassign.formats.assignment import Waiting
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
+    Detour,
     Explanation,
     Role,
     RoleChange,
@@ -14,9 +18,21 @@ from optassign.judging.explanation import (
     Why,
     WindowCount,
 )
+from optassign.measuring.outlook import Outlook
 
-__all__ = ["answer_to_lines", "client_to_lines", "pluralize", "shorten_list", "task_to_lines", "waiting_to_lines"]
+__all__ = [
+    "answer_to_lines",
+    "client_to_lines",
+    "format_minutes",
+    "outlook_to_lines",
+    "outlook_to_text",
+    "pluralize",
+    "shorten_list",
+    "task_to_lines",
+    "waiting_to_lines",
+]
 
+Label = Callable[[str], str]
 _SHOWN = 10
 _WINDOWS = {
     "active": "active tasks",
@@ -29,6 +45,7 @@ _WHY: dict[Why, str] = {
     "gone": "its client has gone",
     "draining": "its client is about to leave",
     "lags": "another client is more caught up (R3)",
+    "planned": "planned here, now caught up",
     "above its window": "its client had more than its window allows",
     "to one below its window": "another client had less than its window allows",
     "goals": "the goals, or other tasks that move, made it so",
@@ -36,20 +53,20 @@ _WHY: dict[Why, str] = {
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
 
 
-def task_to_lines(e: TaskExplanation) -> Iterator[str]:
+def task_to_lines(e: TaskExplanation, label: Label = str) -> Iterator[str]:
     """The lines that say why the copies of a task are where they are."""
     yield f"task {e.task} ({e.kind})"
-    yield from (f"  {line}" for line in _active_to_lines(e))
-    yield from (f"  {line}" for line in waiting_to_lines(e.waiting))
+    yield from (f"  {line}" for line in _active_to_lines(e, label))
+    yield from (f"  {line}" for line in waiting_to_lines(e.waiting, label))
     yield "  clients, most caught up first:" if e.kind == "logged" else "  clients:"
     for candidate in e.candidates:
-        yield f"    {candidate.process_id}: {'; '.join(_describe_candidate(e, candidate))}"
+        yield f"    {label(candidate.process_id)}: {'; '.join(_describe_candidate(e, candidate, label))}"
     if e.others:
         lag = f": nothing of it, {e.others_cost:,} offsets to replay" if e.kind == "logged" else ""
         yield f"    and {pluralize(e.others, 'other')}{lag}"
 
 
-def _active_to_lines(e: TaskExplanation) -> Iterator[str]:
+def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     now = [c for c in e.candidates if c.now == "active"]
     plan = [c for c in e.candidates if c.planned == "active"]
     before = [c for c in e.candidates if c.before == "active"]
@@ -58,11 +75,13 @@ def _active_to_lines(e: TaskExplanation) -> Iterator[str]:
         return
     here = now[0]
     if not before:
-        yield f"active: goes to {here.process_id}"
+        yield f"active: goes to {label(here.process_id)}"
     elif before[0] is here:
-        yield f"active: stays on {here.process_id}"
+        yield f"active: stays on {label(here.process_id)}"
     else:
-        yield f"active: moves from {before[0].process_id} to {here.process_id}"
+        yield f"active: moves from {label(before[0].process_id)} to {label(here.process_id)}"
+    if len(e.owners) > 1:
+        yield f"{len(e.owners)} clients list it as active before: {shorten_list([*map(label, e.owners)])}"
     if e.why_moved is not None:
         yield f"why: {_WHY[e.why_moved]}"
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
@@ -75,10 +94,22 @@ def _active_to_lines(e: TaskExplanation) -> Iterator[str]:
     else:
         yield f"R3 leaves {pluralize(allowed, 'client')} that are caught up"
     if plan and plan[0] is not here:
-        yield f"the plan wants it on {plan[0].process_id}, once that is caught up: {_describe_lag(plan[0])}"
+        yield f"the plan wants it on {label(plan[0].process_id)}, once that is caught up: {_describe_lag(plan[0])}"
+    if e.detour is not None:
+        yield f"by way of a third client, so that it runs meanwhile: {_describe_detour(e.detour, label)}"
 
 
-def _describe_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
+def _describe_detour(detour: Detour, label: Label) -> str:
+    """Why an active task is neither where it was nor where the plan wants it."""
+    wait = f"{detour.offsets:,} offsets to replay" if detour.offsets else "not its turn yet"
+    planned = f"{label(detour.to_client)}, where it is planned, has {wait}"
+    if detour.from_client is None:
+        return f"{'nobody has it' if detour.why is None else _WHY[detour.why]}, and {planned}"
+    why = "" if detour.why is None else f" ({_WHY[detour.why]})"
+    return f"{label(detour.from_client)} gives it up{why}, and {planned}"
+
+
+def _describe_candidate(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
     if c.now is not None or c.before is not None:
         was, has = c.before and _ROLES[c.before], c.now and _ROLES[c.now]
         yield f"{has}" if was == has else f"{was or 'nothing'} → {has or 'nothing'}"
@@ -87,7 +118,9 @@ def _describe_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
     if e.kind == "logged":
         yield _describe_lag(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
     if c.binds and c.may_be_active:
-        yield "active here would leave " + shorten_list([_describe_binding_window(count, c.process_id) for count in c.binds], 2)
+        yield "active here would leave " + shorten_list(
+            [_describe_binding_window(count, c.process_id, label) for count in c.binds], 2
+        )
     elif c.may_be_active and c.planned != "active" and c.now != "active":
         yield "active here would do for rules and windows"
 
@@ -98,17 +131,18 @@ def _describe_lag(c: Candidate) -> str:
     return f"{c.cost:,} offsets to replay" if c.cost else "lag not known"
 
 
-def _describe_binding_window(count: WindowCount, process_id: str) -> str:
-    whose = "its" if count.process_id == process_id else f"{count.process_id}'s"
+def _describe_binding_window(count: WindowCount, process_id: str, label: Label) -> str:
+    whose = "its" if count.process_id == process_id else f"{label(count.process_id)}'s"
     full = count.process_id == process_id
     state = "full" if full else "none to spare"
     return f"{whose} window of {_window_name(count)} ({count.planned} of {_window_range(count)}, {state})"
 
 
-def client_to_lines(e: ClientExplanation) -> Iterator[str]:
+def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
     """The lines that say what a client gains and loses."""
     capacity = "" if e.capacity == 1.0 else f" of capacity {e.capacity:g}"
-    yield f"client {e.process_id} ({pluralize(e.threads, 'thread')}{capacity}{', about to leave' if e.draining else ''})"
+    about = [*e.names, pluralize(e.threads, "thread") + capacity, *(["about to leave"] if e.draining else [])]
+    yield f"client {e.process_id} ({', '.join(about)})"
     for change in e.roles:
         if change.kept or change.gained or change.lost:
             on_disk = change.role == "standby" and not e.standbys_known
@@ -126,7 +160,7 @@ def client_to_lines(e: ClientExplanation) -> Iterator[str]:
     if e.restores:
         copies = [f"{c.task} ({_ROLES[c.role]}, {c.offsets:,})" for c in e.restores]
         yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {shorten_list(copies)}"
-    yield from (f"  {line}" for line in waiting_to_lines(e.waiting))
+    yield from (f"  {line}" for line in waiting_to_lines(e.waiting, label))
 
 
 def _describe_change(change: RoleChange) -> str:
@@ -141,16 +175,22 @@ def _describe_counts(count: WindowCount) -> str:
     return f"{count.before} → {count.after}{planned}"
 
 
-def answer_to_lines(e: Explanation) -> Iterator[str]:
+def answer_to_lines(e: Explanation, label: Label = str) -> Iterator[str]:
     """The lines that say what an answer changes, why, and what its follow-up waits for."""
     gone = f" ({e.gone:,} because it has gone)" if e.gone else ""
     yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
     for why, number in Counter(move.why for move in e.moves).most_common():
-        yield f"  {number:,} because {_WHY[why]}:"
+        yield f"  {number:,}: {_WHY[why]}"
         chosen = [move for move in e.moves if move.why == why]
-        yield from (f"    {move.task}: {move.from_client} → {move.to_client}" for move in chosen[:_SHOWN])
+        yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
         if number > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
+    if e.detours:
+        yield f"by way of a third client, so that they run meanwhile: {pluralize(len(e.detours), 'active task')}"
+        for detour in e.detours[:_SHOWN]:
+            yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
+        if len(e.detours) > _SHOWN:
+            yield f"  and {len(e.detours) - _SHOWN:,} more"
     if e.nobody_caught_up:
         yield f"nobody is caught up on {pluralize(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
         yield f"  {shorten_list(e.nobody_caught_up)}"
@@ -164,16 +204,40 @@ def answer_to_lines(e: Explanation) -> Iterator[str]:
     if e.excess_planned:
         yield f"not balanced in the plan either: excess {e.excess_planned:,}"
     if e.followup_by is not None:
-        yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {e.followup_by}"
+        yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {label(e.followup_by)}"
+        yield from outlook_to_lines(e.outlook)
     elif e.stalled:
         yield "stalled: no warm-up makes progress, so no follow-up is asked for"
     else:
         yield "no follow-up: everything is where it shall be"
-    yield from waiting_to_lines(e.waiting)
+    yield from waiting_to_lines(e.waiting, label)
     yield from (f"note: {note}" for note in e.notes)
 
 
-def waiting_to_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterator[str]:
+def outlook_to_text(outlook: Outlook) -> str:
+    """How far the plan is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
+    return f"about {pluralize(outlook.followups, 'follow-up')}, {format_minutes(outlook.ms)}"
+
+
+def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
+    """The lines that say how far the plan is away, and which settings make it so."""
+    if outlook is not None:
+        yield f"{outlook_to_text(outlook)} until the plan is reached" + (":" if outlook.copies else "")
+        if outlook.copies:
+            copies = f"{outlook.copies:,} {'copy' if outlook.copies == 1 else 'copies'} to warm up"
+            every = f"every {format_minutes(outlook.interval_ms)} (probing.rebalance.interval.ms)"
+            yield f"  {copies}, {outlook.slots:,} at a time (max.warmup.replicas), {every}"
+
+
+def format_minutes(ms: int) -> str:
+    """A span of time: `1.5 minutes`, `2,000 minutes (33.3 hours)`."""
+    minutes = ms / 60_000
+    number = f"{minutes:,.0f}" if minutes >= 10 else f"{minutes:.2g}"
+    hours = f" ({minutes / 60:,.1f} hours)" if minutes >= 120 else ""
+    return f"{number} minute{'' if number == '1' else 's'}{hours}"
+
+
+def waiting_to_lines(waiting: Sequence[Waiting], label: Label = str, shown: int = _SHOWN) -> Iterator[str]:
     """The lines that say what the follow-up waits for; at most `shown` copies are named."""
     if waiting:
         copies = "1 copy" if len(waiting) == 1 else f"{len(waiting):,} copies"
@@ -181,7 +245,7 @@ def waiting_to_lines(waiting: Sequence[Waiting], shown: int = _SHOWN) -> Iterato
     for entry in waiting[:shown]:
         lag = "lag not known" if entry.lag is None else f"{entry.lag:,} offsets to go"
         turn = "being restored" if entry.slot else "waits for its turn"
-        yield f"  {entry.task} {_ROLES[entry.role]} on {entry.process_id}: {lag}, {turn}"
+        yield f"  {entry.task} {_ROLES[entry.role]} on {label(entry.process_id)}: {lag}, {turn}"
     if len(waiting) > shown:
         yield f"  and {len(waiting) - shown:,} more"
 

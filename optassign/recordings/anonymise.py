@@ -14,7 +14,8 @@ def anonymise(state: ApplicationState) -> ApplicationState:
     """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
 
     Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in the remembered answer
-    too. Left out: application, time, hosts, fields that begin with x_, of the remembered report what no assignor reads.
+    too. Left out: application, time, hosts, client ids, fields that begin with x_, of the remembered report what no
+    assignor reads.
     """
     return ApplicationState.model_validate(_NumberedNames(state).replace_all())
 

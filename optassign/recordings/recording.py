@@ -7,8 +7,6 @@ service's assignor again gives the service's answer again (R9). Where the files 
 
 import gzip
 import json
-import zlib
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -17,11 +15,12 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, Termination, restore_work_bound
 from optassign.formats.base import Count, Format, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_value, to_model
+from optassign.formats.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.facts import find_cold, list_pairs
+from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
@@ -33,7 +32,7 @@ __all__ = [
     "Summary",
     "add_fallback_reason",
     "encode_recording",
-    "read_content",
+    "read_rebalance",
     "read_recorded_snapshot",
     "read_recording",
     "replay_recording",
@@ -60,6 +59,10 @@ class Summary(Frozen):
     warmups: Count
     followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
     waiting: Count = Field(description="copies the follow-up waits for")
+    followups: Count | None = Field(
+        default=None, description="about how many follow-ups until the plan is reached; null: none, or not known"
+    )
+    plan_ms: Count | None = Field(default=None, description="about how long that takes, ms; null: not known")
     stalled: bool
     balanced: bool
 
@@ -131,6 +134,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     restored = find_cold(ranked, [*list_pairs(state, placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
+    outlook = estimate_outlook(state, answer)
     return Summary(
         tasks=len(state.tasks),
         clients=len(state.clients),
@@ -143,6 +147,8 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         warmups=sum(len(client.warmup) for client in answer.clients),
         followup_ms=min(delays, default=None),
         waiting=len(report.waiting),
+        followups=None if outlook is None else outlook.followups,
+        plan_ms=None if outlook is None else outlook.ms,
         stalled=report.stalled,
         balanced=is_balanced(state, placement),  # not in the report of a plug-in
     )
@@ -174,29 +180,36 @@ def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, be
     return gzip.compress(b"".join([*parts, b',"snapshot":', snapshot, b"}\n"]), compresslevel=6, mtime=0)
 
 
-def read_recording(path: Path) -> Recording:
+def read_recording(source: Source) -> Recording:
     """Read a recording. InputError for everything wrong with it."""
-    recording, _ = to_model(read_content(path), Recording, str(path))
+    name, data = _read_content(source)
+    recording, _ = to_model(data, Recording, name)
     return recording
 
 
-def read_recorded_snapshot(path: Path) -> str:
+def read_recorded_snapshot(source: Source) -> str:
     """The snapshot of a recording as JSON, as it stands there: read as a type it would lose what is about unknown tasks.
 
     InputError for everything wrong with the recording.
     """
-    data = read_content(path)
-    to_model(data, Recording, str(path))
+    name, data = _read_content(source)
+    to_model(data, Recording, name)
     return json.dumps(data["snapshot"], ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def read_content(path: Path) -> Any:
-    """The JSON value in the file, not yet checked; InputError if it is none."""
-    allowed = "a recording: JSON compressed by gzip"
-    try:
-        content = gzip.decompress(path.read_bytes())
-    except OSError as error:  # among them gzip.BadGzipFile, which has no strerror
-        raise InputError(str(path), "", f"that it cannot be read ({error.strerror or error})", allowed) from None
-    except (EOFError, zlib.error):
-        raise InputError(str(path), "", "that it is cut short or damaged", allowed) from None
-    return read_value(content, str(path))
+def _read_content(source: Source) -> tuple[str, Any]:
+    """What errors call the source, and its JSON value. InputError if that is a snapshot alone, whose fields are none here."""
+    name, data = read_json(source)
+    if isinstance(data, dict) and "tasks" in data and "snapshot" not in data:
+        raise InputError(name, "", "a snapshot alone", "a recording, which has the answer too")
+    return name, data
+
+
+def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
+    """A snapshot, whether it stands alone or in a recording, and that recording. InputError for everything wrong with it."""
+    name, data = read_json(source)
+    if isinstance(data, dict) and "tasks" not in data and ("snapshot" in data or "answered_at" in data):
+        recording, _ = to_model(data, Recording, name)
+        return recording.snapshot, recording
+    state, _ = to_model(data, ApplicationState, name)
+    return state, None

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from optassign.formats.reading import to_model
-from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording, read_content
+from optassign.formats.reading import read_json, to_model
+from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording
 
 __all__ = ["join_report"]
 
@@ -15,8 +15,8 @@ def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | N
     What was reported takes the place of the service's answer, which goes beside it; the snapshot stays the one that this was
     computed from. None where the recording is to stay as it is: it has the report already. InputError if it cannot be read.
     """
-    data = read_content(path)
-    recording, _ = to_model(data, Recording, str(path))
+    name, data = read_json(path)
+    recording, _ = to_model(data, Recording, name)
     if recording.reported or not head.reported:
         return None
     beside = Beside(

@@ -16,8 +16,8 @@ _MOST_SECONDS = 300.0
 class Comparisons:
     """Makes comparisons, at most one at a time."""
 
-    def __init__(self, log_format: str) -> None:
-        self._spec = WorkerSpec(assignor=None, log_format=log_format, niceness=10)
+    def __init__(self, log_format: str, registered: tuple[tuple[str, str], ...] = ()) -> None:
+        self._spec = WorkerSpec(assignor=None, log_format=log_format, niceness=10, registered=registered)
         self._worker: Worker | None = None
         self._given_up: RequestRefusedError | None = None
         """Why the comparison that is under way need not go on."""

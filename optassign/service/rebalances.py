@@ -168,7 +168,7 @@ def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details 
         mode=request.head.mode,
         assignor=answer.assignor,
         fallback=None if why is None else why.detail,
-        **({} if details is None or details.summary is None else details.summary.model_dump()),
+        **({} if details is None or details.summary is None else {**details.summary.model_dump(), **details.said}),
         memory=answer.memory,
         in_time=request.in_time,
         seconds_queue=round(found.job.begun - request.arrived, 4),

@@ -85,9 +85,10 @@ class _Service:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
         self._memory = Memory(limits.applications)
         # Solvers stand back, so that neither the loop nor greedy waits for a processor.
-        self._solvers = WorkerPool("solvers", settings.workers, WorkerSpec(settings.assignor, settings.log_format, niceness=5))
+        solver = WorkerSpec(settings.assignor, settings.log_format, niceness=5, registered=settings.registered)
+        self._solvers = WorkerPool("solvers", settings.workers, solver)
         self._reserve = WorkerPool("reserve", 1, WorkerSpec("greedy", settings.log_format))
-        self._comparisons = Comparisons(settings.log_format)
+        self._comparisons = Comparisons(settings.log_format, settings.registered)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
         about = (finder, self._memory, Turns(), self._metrics, self._recorder)
         self._rebalances = Rebalances(settings, *about)

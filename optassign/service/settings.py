@@ -42,6 +42,8 @@ class Settings:
     """0: any free port."""
     workers: int = 1
     assignor: str = "cp-sat"
+    registered: tuple[tuple[str, str], ...] = ()
+    """(name, "module:class") of assignors that are not optassign's own."""
     default_deadline: float = 5.0
     """Of a request that states none."""
     recordings: Path | None = None

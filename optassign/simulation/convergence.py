@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optassign.assignor import TaskAssignor, create
+from optassign.assignor import TaskAssignor, check_type, create
 from optassign.formats.assignment import TaskAssignment, Waiting, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import find_moved_actives
@@ -142,7 +142,7 @@ def converge(
     each answer, of an assignor given by name. on_rebalance: called with each rebalance's number, from 1.
 
     An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor, a limit below 1 or a
-    negative growth.
+    negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all.
     """
     limit = _limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
@@ -208,7 +208,7 @@ def _play(assignor: TaskAssignor, state: ApplicationState, moved_before: Set[str
     # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
     start = time.perf_counter()
     assignor.configure(state.configs)
-    answer = assignor.assign(state)
+    answer = check_type(assignor.assign(state), assignor)
     seconds = answer.seconds_elsewhere or time.perf_counter() - start
     assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
     measures = measure(state, answer)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import solve_now, solve_plan
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.goals import active_moves, find_goals, restore_work
 from optassign.models.problem import Placement, Problem

@@ -8,13 +8,14 @@ import numpy as np
 
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_now, solve_plan
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
+from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves
-from optassign.models.lp.improve import improve_plan
+from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -30,7 +31,7 @@ MOST_PAIRS = 20_000
 """CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
 WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
-_SECONDS_PER_PAIR = 5e-5
+_SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
@@ -58,18 +59,27 @@ class FlowMethod(Method):
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
     def find_plan(self, case: Case) -> Found:
-        """Two flows, then the linear program on the face that they leave; CP-SAT for what is still open, where it is small."""
-        problem, forced = case.problem, case.forced
-        found = decomposition.find_balanced_plan(problem, forced, case.target, _MOST_COLUMNS)
-        if found.impossible:
+        """A flow of copies, and the linear program on its face; flows and CP-SAT for what these leave open."""
+        copies = decomposition.find_optimal_copies(case.problem, case.forced, case.target)
+        if copies is None:
+            return Found(None, impossible=True)
+        improved = self._improve_copies(case, copies)
+        found = self._join(case, Found(None, bounds=copies.bounds), improved)
+        if self._is_proven(case, found):
             return found
-        found = self._improve_on_face(case, found)
+        flows = decomposition.find_balanced_plan(copies, case.target, _MOST_COLUMNS)
+        if flows.impossible:
+            return flows
+        found = self._join(case, flows, improved)
         if found.placement is None:
+            self.limited |= improved.is_cut_short
             return self._find_joint_plan(case, found)
-        values = plan_values(problem, forced, found.placement)
+        values = plan_values(case.problem, case.forced, found.placement)
         found = replace(found, bounds=_keep_valid(found.bounds, values))
-        if all(found.bounds.get(goal) == values[goal] for goal in _NAMES):
+        if self._is_proven(case, found):
             return found
+        self.limited |= improved.is_cut_short
+        problem, forced = case.problem, case.forced
         if all(found.bounds.get(goal) == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
             # The first goals are proven, so only their optimal face is left to search for the later ones.
             if found.face is None:
@@ -84,14 +94,17 @@ class FlowMethod(Method):
         )
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
 
-    def _improve_on_face(self, case: Case, found: Found) -> Found:
+    def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
         """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
-        if found.copies_face is None:
-            return found
-        if self.deadline.left < _expect_seconds(found.copies_face):
-            self.limited = True
-            return found
-        improved = improve_plan(case.target, found.copies_face, FLOW_ORDER[2:], found.placement)
+        face = copies.chosen.face
+        if face is None:
+            return Improved(None)
+        if self.deadline.left < _expect_seconds(face):
+            return Improved(None, is_cut_short=True)
+        return improve_plan(face, case.target, FLOW_ORDER[2:], self.deadline)
+
+    def _join(self, case: Case, found: Found, improved: Improved) -> Found:
+        """What flows found and the plan that is best on the face, whichever is better, with the bounds that hold for it."""
         # Of equals the first: the program has broken the last tie, if the face is small.
         in_order = (improved.placement, found.placement) if improved.ties_broken else (found.placement, improved.placement)
         plans = [plan for plan in in_order if plan is not None and case.reaches_target(plan)]
@@ -99,18 +112,27 @@ class FlowMethod(Method):
             return found
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
         values = plan_values(case.problem, case.forced, best)
-        bounds = found.bounds
+        bounds, by_lp = found.bounds, found.by_lp
         if improved.bounds and all(bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
             # The flow's bound of pauses is about plans with its own number of cold actives, so it goes.
             on_face = {goal: bound for goal, bound in bounds.items() if goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES)}
             cold_actives = max(improved.bounds.get(_COLD_ACTIVES, 0), bounds.get(_COLD_ACTIVES, 0))
             bounds = {**on_face, **improved.bounds, _COLD_ACTIVES: cold_actives}
+            by_lp = frozenset(improved.bounds)
         return replace(
             found,
             placement=best,
             bounds=bounds,
+            by_lp=by_lp,
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
+
+    def _is_proven(self, case: Case, found: Found) -> bool:
+        """Whether it is a plan at the bounds of all goals."""
+        if found.placement is None:
+            return False
+        values = plan_values(case.problem, case.forced, found.placement)
+        return all(found.bounds.get(goal) == values[goal] for goal in _NAMES)
 
     def _find_joint_plan(self, case: Case, found: Found) -> Found:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""

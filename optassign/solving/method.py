@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
-from optassign.models.goals import cold_copies, restore_work
+from optassign.models.goals import cold_copies, pauses, restore_work
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
@@ -16,6 +16,8 @@ from optassign.solving.case import Case
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
+_PAUSES_PER_CHANGELOG = 5
+"""So many pauses more are worth what restoring a mean changelog costs."""
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
@@ -69,10 +71,17 @@ class Method(ABC):
         """R11: whether a remembered plan stays beside the one that was found, which is better only by a little, or later on.
 
         Plans that are left for one of fewer cold actives, pauses or standby moves flip between equals while lags grow, and
-        tasks move twice.
+        tasks move twice. For the same reason a plan with more pauses has to be worth them.
         """
         mine, theirs = (plan_values(case.problem, case.forced, plan) for plan in (own, found))
-        return all(is_within_a_little(mine[goal.name], theirs[goal.name]) for goal in (restore_work.GOAL, cold_copies.GOAL))
+        more = max(0, theirs[pauses.GOAL.name] - mine[pauses.GOAL.name])
+        logged = case.problem.end[case.problem.logged]
+        changelog = int(logged.sum()) // max(1, len(logged))
+        for goal, one in ((restore_work.GOAL, changelog), (cold_copies.GOAL, 1)):
+            saved = mine[goal.name] - theirs[goal.name]
+            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * _PAUSES_PER_CHANGELOG > more * one:
+                return False
+        return True
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""

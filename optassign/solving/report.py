@@ -17,7 +17,7 @@ from optassign.formats.assignment import (
 )
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
-from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved
+from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights
 from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
@@ -68,7 +68,11 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,
-        notes=(*map(str, solution.notes), *note_unserved(_find_unserved(state, arrays.order, solution))),
+        notes=(
+            *map(str, solution.notes),
+            *note_unserved(_find_unserved(state, arrays.order, solution)),
+            *note_unused_weights(state.options),
+        ),
     )
 
 
@@ -139,13 +143,17 @@ def _gap(value: float, bound: float | None, least: float) -> float | None:
 
 
 def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
-    """Who proved most: CP-SAT, a flow, or the rules alone, where R3 to R5 leave no other restore work and a number that is
-    never below 0 is 0."""
+    """Who proved most: CP-SAT, a linear program, a flow, or the rules alone.
+
+    The rules do where R3 to R5 leave no other restore work, and where a number that is never below 0 is 0.
+    """
     proven = [goal for goal in goals if goal.proven]
     if not proven:
         return None
     if any((goal.stage, goal.name) in solution.proved or goal.name == WEIGHTED_COST for goal in proven):
         return str(ProvedBy.CP_SAT)
+    if any((goal.stage, goal.name) in solution.by_lp for goal in proven):
+        return str(ProvedBy.LP)
     by_rules = ("now", restore_work.GOAL.name)
     by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {by_rules}
     return str(ProvedBy.FLOW if any((goal.stage, goal.name) in by_flow for goal in proven) else ProvedBy.RULES)

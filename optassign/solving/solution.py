@@ -40,6 +40,8 @@ class ProvedBy(StrEnum):
     """Who proved most of what is proven."""
 
     CP_SAT = "cp-sat"
+    LP = "lp"
+    """The duals of the linear program on the flow's optimal face."""
     FLOW = "flow"
     RULES = "rules"
     """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
@@ -72,6 +74,8 @@ class Solution:
     """Stage → goal → bound, in the units of the models."""
     proved: set[tuple[str, str]] = field(default_factory=set)
     """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
+    by_lp: set[tuple[str, str]] = field(default_factory=set)
+    """(stage, goal) whose bound is the linear program's."""
     is_remembered: bool = False
     """The plan, or the answer that is its own plan, is a remembered one: bounds found beside another may not hold for it."""
     balanced: bool = True

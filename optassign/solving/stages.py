@@ -108,6 +108,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         found_by=FoundBy.REMEMBERED if keeps_own else found.found_by,
         bounds={"plan": found.bounds, "rebalance": rebalanced.bounds},
         proved=set() if keeps_own else {("plan", goal) for goal in found.proved},
+        by_lp={("plan", goal) for goal in found.by_lp},
         is_remembered=keeps_own,
         balanced=case.is_balanced(answer),
         limited=found.limited,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cost, is_sum_exact, solve_weighted
+from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy

@@ -49,7 +49,7 @@ def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.Ca
     assert "client ab (" in run_here(capsys, *common, "ab")[1]
     code, _, err = run_here(capsys, *common, "a")
     assert code == 2
-    assert "found 'a'; allowed: one of ab, abc" in err
+    assert "found 'a', which 2 clients go by; allowed: one of ab, abc\n" in err
 
 
 # validate

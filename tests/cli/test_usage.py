@@ -82,7 +82,7 @@ def test_without_the_packages_of_spark_one_line_says_so(
         (["explain", "S", "--task", "9_9"], "--task: found 9_9; allowed: a task of the snapshot, such as 0_0, 0_1, 0_2"),
         (["explain", "S", "--client", "nobody"], "--client: found 'nobody'; allowed: a client of the snapshot, such as "),
         (["explain", "S", "--client", ""], "--client: found ''; allowed: a client of the snapshot, such as "),
-        (["validate", "S"], "the following arguments are required: ASSIGNMENT"),
+        (["validate", "S"], "ASSIGNMENT: found none beside a snapshot; allowed: an answer as JSON"),
         (["validate", "-", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
         (["explain", "-", "--assignment", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
         (["validate", "S", "S"], "found"),

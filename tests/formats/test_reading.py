@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import gzip
 import io
 import json
 import logging
@@ -149,7 +150,8 @@ SYNTAX: list[tuple[bytes, str, str, str]] = [
     (b'{"format": 1, // no comments\n}', "line 1, column 15", '"// no comments', "double quotes"),
     (b'{"format": 1} {}', "line 1, column 15", '"{}"', "nothing after it"),
     (b"format: 1", "line 1, column 1", '"format: 1"', "JSON"),
-    (b"\x1f\x8b\x08\x00\x00", "byte 1", "byte 0x8b, which is not UTF-8", "UTF-8"),
+    (b"\x1f\x8b\x08\x00\x00", "", "gzip that is cut short or damaged", "JSON in UTF-8"),
+    (gzip.compress(b"[1, 2]"), "the top level", "a list of 2", "an object with the fields format"),
     ('{"format": 1}'.encode("utf-16"), "byte 0", "byte 0xff, which is not UTF-8", "UTF-8"),
     (b'{"format": 1, "application": "\\ud800"}', "application", "half of a surrogate pair", "whole characters"),
     (b'{"format": 1, "application": "a\nb"}', "line 1, column 32", r'"\nb', "no invalid control character"),
@@ -272,7 +274,9 @@ class TestFiles:
             with pytest.raises(InputError) as error:
                 read_state(path)
             assert f": found {found}" in str(error.value) or f"that it {found} (" in str(error.value)
-            assert str(error.value).endswith("allowed: a file with JSON in UTF-8, or - for standard input")
+            assert str(error.value).endswith(
+                "allowed: a file with JSON in UTF-8, also compressed by gzip, or - for standard input"
+            )
             assert str(error.value).isprintable()
 
     def test_without_permission(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

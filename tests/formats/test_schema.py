@@ -50,6 +50,7 @@ SNAPSHOT: dict[str, Any] = {  # every field that a snapshot may have, some with 
             "tags": {"zone": "a"},
             "rack": "r1",
             "host": None,
+            "client_id": "orders-1",
             "capacity": 1.0,
             "draining": False,
         }

@@ -106,7 +106,7 @@ class TestDefaults:
         }  # fmt: skip
         assert client.model_dump() == {
             "process_id": "a", "threads": 1, "consumers": {}, "previous_active": (), "previous_standby": (), "lags": {},
-            "tags": {}, "rack": None, "host": None, "capacity": 1.0, "draining": False,
+            "tags": {}, "rack": None, "host": None, "client_id": None, "capacity": 1.0, "draining": False,
         }  # fmt: skip
         assert made.options == Options()
         assert made.configs == AssignmentConfigs()
@@ -191,6 +191,7 @@ class TestLimits:
             ("clients", "lags", LAGS_ALLOWED, LAGS_REFUSED),
             ("clients", "tags", [{"zone": "a"}, {"": ""}], [{"zone": 1}, {"zone": None}, ["zone"]]),
             ("clients", "host", ["h:80"], [80]),
+            ("clients", "client_id", ["orders-1", None], [1, ["orders-1"]]),
             ("tasks", "weight", [1e-9, 1, 1e9], [0, -1, 1e9 + 1, float("inf"), float("nan"), True, 10**400]),
             ("tasks", "changelog_end_offset", [0, INT64_MAX], [-1, INT64_MAX + 1, 0.0]),
             ("tasks", "stateful", [True], [1, "true", None]),

@@ -15,6 +15,7 @@ from optassign.judging.explain import explain_answer, explain_client, explain_ta
 from optassign.judging.explanation import Why
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
 from optassign.judging.metrics import measure
+from optassign.measuring.client_names import ClientNames
 from optassign.utilities import identity_assignment
 
 TWO_THREADS = snapshot(
@@ -107,6 +108,72 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
     e = explain_answer(state, answer(others))
     assert [(move.task, move.from_client, move.to_client, move.why) for move in e.moves] == [(task, "a", "b", why)]
     assert explain_task(state, answer(others), task).why_moved == why
+
+
+def moved_as_planned() -> ApplicationState:
+    """The answer before left 0_0 on a, which has too much, and planned it for b, which warmed it up meanwhile."""
+    tasks = {f"0_{i}": 500 for i in range(4)}
+    a = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
+    remembered = answer({"a": " ".join(tasks), "b": " || 0_0"}, plan={"a": "0_1 0_2 0_3", "b": "0_0"})
+    return snapshot(tasks, {"a": a, "b": {"standby": "0_0", "lags": {"0_0": 4}}}, remembered=remembered)
+
+
+def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
+    """Not to the nearest window: a has more than its window allows, and that has been so all the time."""
+    given = answer({"a": "0_1 0_2 0_3", "b": "0_0"})
+    state = moved_as_planned()
+    assert explain_task(state, given, "0_0").why_moved == "planned"
+    text = join_lines(answer_to_lines(explain_answer(state, given)))
+    assert "  1: planned here, now caught up\n    0_0: a → b" in text
+    unplanned = state.model_copy(update={"remembered": answer({"a": "0_0 0_1 0_2 0_3"}, plan={"a": "0_0 0_2 0_3", "b": "0_1"})})
+    assert explain_task(unplanned, given, "0_0").why_moved == "above its window"
+    forgotten = state.model_copy(update={"remembered": None})
+    assert explain_task(forgotten, given, "0_0").why_moved == "above its window"
+
+
+def test_an_active_on_a_third_client_is_explained() -> None:
+    """A is about to leave, b is caught up, and c, which the plan wants, has all to restore."""
+    state = snapshot(
+        {"0_0": 500, "0_1": 500},
+        {
+            "a": {"active": "0_0", "lags": {"0_0": -2}, "draining": True},
+            "b": {"active": "0_1", "standby": "0_0", "lags": {"0_0": 3, "0_1": -2}},
+            "c": {},
+        },
+    )
+    given = answer({"a": "", "b": "0_0 0_1", "c": " || 0_0!"}, plan={"a": "", "b": "0_1", "c": "0_0"})
+    (detour,) = explain_answer(state, given).detours
+    assert (detour.task, detour.from_client, detour.by_way_of, detour.to_client) == ("0_0", "a", "b", "c")
+    assert (detour.offsets, detour.why) == (500, "draining")
+    said = "a gives it up (its client is about to leave), and c, where it is planned, has 500 offsets to replay"
+    text = join_lines(answer_to_lines(explain_answer(state, given)))
+    assert f"by way of a third client, so that they run meanwhile: 1 active task\n  0_0 on b: {said}" in text
+    assert f"by way of a third client, so that it runs meanwhile: {said}" in join_lines(
+        task_to_lines(explain_task(state, given, "0_0"))
+    )
+    assert explain_answer(state, answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
+
+
+def test_clients_are_called_by_their_names() -> None:
+    state = snapshot(
+        {"0_0": 500, "0_1": 500},
+        {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}, "client_id": "orders-1"}, "b": {"host": "box:80"}},
+    )
+    given = answer({"a": "0_0 0_1", "b": " || 0_0!"}, plan={"a": "0_1", "b": "0_0"})
+    label = ClientNames(state).label
+    lines = join_lines(task_to_lines(explain_task(state, given, "0_0"), label))
+    assert "active: stays on a (orders-1)" in lines
+    assert "the plan wants it on b (box:80)" in lines
+    assert "client a (client.id orders-1, 1 thread)" in join_lines(client_to_lines(explain_client(state, given, "a"), label))
+    assert "follow-up after 60 s, asked for by b (box:80)" in join_lines(answer_to_lines(explain_answer(state, given), label))
+
+
+def test_of_two_owners_both_are_named() -> None:
+    running = {"0_0": -2}
+    state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": running}, "b": {"active": "0_0", "lags": running}})
+    found = explain_task(state, answer({"a": "0_0", "b": ""}), "0_0")
+    assert found.owners == ("a", "b")
+    assert "2 clients list it as active before: a, b" in join_lines(task_to_lines(found))
 
 
 def test_a_client_that_has_gone() -> None:

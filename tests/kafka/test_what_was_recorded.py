@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from command_line import run_process
 from kafka_group import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
@@ -30,6 +31,12 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
     number, faults = check_recordings(service.recordings)  # of the other tests too
     assert number >= len(group.rebalances)
     assert not faults, "\n".join(faults)
+    newest = max(find_recordings(service.recordings, "recorded")).path
+    recorded = read_recording(newest)
+    assert sorted(client.client_id or "" for client in recorded.snapshot.clients) == ["a", "b"], "as the instances are called"
+    explained = run_process("explain", str(newest), "--client", "b", "--format", "table")
+    assert explained.returncode == 0, explained.stderr
+    assert "(client.id b, " in explained.stdout
 
 
 def test_what_happened_without_the_service_is_recorded_when_it_is_back(new_group: Callable[..., Group], folder: Path) -> None:

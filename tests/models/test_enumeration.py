@@ -7,11 +7,12 @@ import random
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
+from flow_plans import plan_by_flows
 from tiny import tiny_state
 
 from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.cp_sat.rebalance import solve_rebalance
-from optassign.models.cp_sat.solver import Deadline
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.forced import Forced
@@ -67,7 +68,7 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
-    flows = decomposition.find_balanced_plan(problem, forced, within, largest_face=10_000)
+    flows = plan_by_flows(problem, forced, within, largest_face=10_000)
     solved = solve_plan(problem, forced, within, FLOW_ORDER, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
     if best is None:
         assert flows.placement is None
@@ -97,7 +98,7 @@ def draw_plan(tiny: Tiny, seed: int) -> Placement:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None:
     tiny, problem, forced, within = problem_of(seed)
-    plan = draw_plan(tiny, seed) if drawn else decomposition.find_balanced_plan(problem, forced, within).placement
+    plan = draw_plan(tiny, seed) if drawn else plan_by_flows(problem, forced, within).placement
     assert plan is not None  # tiny problems that cannot be balanced have not been met
     best = tiny.best_rebalance(copies_of(tiny, plan))
     separated = rebalance(problem, within, plan, find_least_excess_actives)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from flow_plans import plan_by_flows
 from judging import snapshot
 
 from optassign.assignor import assign
@@ -12,8 +13,7 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
 from optassign.models.cp_sat.plan import Planned
-from optassign.models.cp_sat.solver import Deadline
-from optassign.models.flows import decomposition
+from optassign.models.deadline import Deadline
 from optassign.solving import weighted_method
 from optassign.solving.arrays import to_arrays
 from optassign.solving.weighted_method import WeightedMethod
@@ -64,7 +64,7 @@ def test_a_weighted_sum_is_no_worse_than_where_it_began(monkeypatch: pytest.Monk
     state = state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
     method = WeightedMethod(goal_order(state), Deadline.after(None))
     case = method.make_case(to_arrays(state).problem)
-    start = decomposition.find_balanced_plan(case.problem, case.forced, case.windows).placement
+    start = plan_by_flows(case.problem, case.forced, case.windows).placement
     assert start is not None
     worse = replace(start, active=start.active * 0 + start.active[0])
     rows: dict[str, tuple[int, int | None, bool]] = {"weighted_cost": (int(method.evaluate_plan(case, worse)[0]), 5, False)}

@@ -12,8 +12,8 @@ from tiny import tiny_state
 
 from optassign.models.cp_sat.excess import FAMILIES
 from optassign.models.cp_sat.plan import solve_least_excess
-from optassign.models.cp_sat.solver import Deadline
 from optassign.models.cp_sat.weighted import compute_weighted_cost, solve_weighted
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, make_placement
 from optassign.models.windows import Counts, Window, compute_windows, count_copies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flow_plans import plan_by_flows
 from judging import snapshot
 from ortools.sat.python import cp_model
 
@@ -12,10 +13,10 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.plan import solve_plan
-from optassign.models.cp_sat.solver import Deadline, run
+from optassign.models.cp_sat.solver import run
 from optassign.models.cp_sat.variables import Variables
 from optassign.models.cp_sat.weighted import is_sum_exact
-from optassign.models.flows import decomposition
+from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import find_goals, load
 from optassign.models.problem import Placement, Problem
@@ -31,7 +32,7 @@ def started(state: ApplicationState) -> tuple[Problem, Forced, Windows, Placemen
     """All pairs written out, and the flows' plan."""
     problem, forced = prepare(to_arrays(state).problem.with_all_columns())
     within = compute_windows(problem)
-    start = decomposition.find_balanced_plan(problem, forced, within).placement
+    start = plan_by_flows(problem, forced, within).placement
     assert start is not None
     return problem, forced, within, start
 

@@ -47,6 +47,7 @@ NAMED: dict[str, Any] = {
             "tags": {"secret-zone": f"secret-{i % 2}", "secret-other": "secret-1"},
             "rack": f"secret-r{i}",
             "host": "secret-host:80",
+            "client_id": "secret-client-id",
             "capacity": 0.5,
             "draining": i == 3,
         }

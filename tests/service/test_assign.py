@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -116,6 +117,24 @@ def test_the_log_says_what_was_done(service: Service) -> None:
     assert {name: line[name] for name in expected} == expected
     assert 0 <= line["seconds_queue"] <= line["seconds_total"]
     assert 0 < line["seconds_solve"] <= line["seconds_total"]
+
+
+def test_the_log_says_in_words_who_came_and_how_far_the_plan_is_away(service: Service) -> None:
+    state = generate("scale-out", 60, 6, 1, memory=True, seed=5).model_copy(update={"application": "in-words"})
+    assert state.remembered is not None
+    known = {client.process_id for client in state.remembered.clients}
+    came = [client.process_id for client in state.clients if client.process_id not in known]
+    answer = TaskAssignment.model_validate_json(service.assign(state).content)
+    line = service.wait_for("rebalance", application="in-words")
+    assert came
+    assert [named.partition(" ")[0] for named in line["joined"]] == came
+    slots, copies = state.configs.max_warmup_replicas, len(answer.report.waiting)
+    assert line["outlook"].startswith("about ")
+    assert 1 <= line["followups"] <= -(-copies // slots)
+    assert line["plan_ms"] == line["followups"] * state.configs.probing_rebalance_interval_ms
+    assert f"about {line['followups']:,} follow-ups, {line['followups'] * 10:,} minutes" in line["outlook"]
+    waits = Counter(entry.process_id for entry in answer.report.waiting)
+    assert {named.split(":")[0].partition(" ")[0]: int(named.rpartition(" ")[2]) for named in line["waits_on"]} == dict(waits)
 
 
 def test_entries_about_unknown_tasks_are_counted_in_the_log(service: Service) -> None:

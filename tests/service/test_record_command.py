@@ -141,10 +141,29 @@ def test_what_was_applied_is_shown_with_what_it_would_have_saved(
     assert run_here(capsys, "validate", paths[0], paths[2])[0] == 0
 
 
+def test_explain_validate_and_compare_speak_of_what_was_applied_and_know_the_other(
+    capsys: pytest.CaptureFixture[str], reported: Path
+) -> None:
+    _, applied, _ = run_here(capsys, "explain", str(reported), "--format", "table")
+    assert "answered by fallback, which was applied; the service's own answer, by cp-sat, with --beside" in applied
+    _, beside, _ = run_here(capsys, "explain", str(reported), "--beside", "--format", "table")
+    assert "answered by cp-sat, which was not applied; fallback was" in beside
+    assert run_here(capsys, "validate", str(reported), "--format", "table")[1].startswith("fallback: ")
+    assert run_here(capsys, "validate", str(reported), "--beside", "--format", "table")[1] == "cp-sat: keeps every rule\n"
+    _, out, _ = run_here(capsys, "compare", str(reported), "--assignors", "greedy")
+    found = json.loads(out)["assignors"]
+    assert list(found) == ["previous", "recorded", "beside", "greedy"]
+    recording = read_recording(reported)
+    assert recording.beside is not None
+    moved = {name: found[name]["active_moves"] for name in ("recorded", "beside")}
+    assert moved == {"recorded": recording.summary.moved_active, "beside": recording.beside.summary.moved_active}
+
+
 def test_there_may_be_no_other_answer(capsys: pytest.CaptureFixture[str], path: Path) -> None:
-    code, out, err = run_record(capsys, "export", str(path), "--beside")
-    assert (code, out) == (2, "")
-    assert "--beside: found no other answer" in err
+    for command in (["record", "export"], ["explain"], ["validate"]):
+        code, out, err = run_here(capsys, *command, str(path), "--beside")
+        assert (code, out) == (2, "")
+        assert "--beside: found a recording without an answer beside the recorded one" in err
 
 
 @pytest.mark.parametrize(
@@ -152,10 +171,10 @@ def test_there_may_be_no_other_answer(capsys: pytest.CaptureFixture[str], path: 
     [
         (["ls", "--recordings", "no/such"], "--recordings: found no/such, which is no folder"),
         (["ls", "--recordings", ".", "--since", "soon"], "--since: found 'soon'; allowed: a time as in ISO 8601"),
-        (["show", "a/b", "--recordings", "."], "a/b.json.gz: found that it cannot be read (No such file or directory)"),
-        (["show", "no.json.gz"], "no.json.gz: found that it cannot be read"),
-        (["show", "text"], "text: found that it cannot be read (Not a gzipped file"),
-        (["show", "cut"], "cut: found that it is cut short or damaged"),
+        (["show", "a/b", "--recordings", "."], "a/b.json.gz: found no such file; allowed: a file with JSON"),
+        (["show", "no.json.gz"], "no.json.gz: found no such file"),
+        (["show", "text"], 'text: line 1, column 1: found "no JSON"; allowed: JSON'),
+        (["show", "cut"], "cut: found gzip that is cut short or damaged"),
         (["show", "other"], "other: format: found nothing"),
         (["export", "other"], "other: format: found nothing"),
         (["export", "odd"], 'odd: mode: found "test"; allowed: "active", "shadow"'),
@@ -168,7 +187,7 @@ def test_bad_input(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     whole = gzip.decompress(path.read_bytes())
-    Path("text").write_bytes(whole)
+    Path("text").write_bytes(b"no JSON")
     Path("cut").write_bytes(path.read_bytes()[:-20])
     Path("other").write_bytes(gzip.compress(b"{}"))
     Path("odd").write_bytes(gzip.compress(whole.replace(b'"mode":"active"', b'"mode":"test"')))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import Tiny
+from flow_plans import plan_by_flows
 from judging import answer, snapshot
 from tiny import tiny_state
 
@@ -21,8 +22,8 @@ from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.models.cp_sat import lexicographic
 from optassign.models.cp_sat.plan import Planned
-from optassign.models.cp_sat.solver import Deadline, Outcome
-from optassign.models.flows import decomposition
+from optassign.models.cp_sat.solver import Outcome
+from optassign.models.deadline import Deadline
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.problem import make_placement
 from optassign.models.rebalance import rebalance, rebalance_values
@@ -68,7 +69,7 @@ def test_bounds_are_dropped_with_the_values_that_they_hold_beside() -> None:
     state = generate("scale-out", 16, 4, 1, seed=1)
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(to_arrays(state).problem)
-    flows = decomposition.find_balanced_plan(case.problem, case.forced, case.windows)
+    flows = plan_by_flows(case.problem, case.forced, case.windows)
     worse = GreedyMethod(goal_order(state)).find_least_excess(case)
     bounds = {**flows.bounds, "restore_work": plan_values(case.problem, case.forced, worse)["restore_work"] - 1}
     better = method.choose_better(case, Found(None, bounds=bounds), Planned(worse))
@@ -82,7 +83,7 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
     method = FlowMethod(goal_order(state), NO_DEADLINE)
     case = method.make_case(to_arrays(state).problem)
     problem, forced = case.problem, case.forced
-    mine = decomposition.find_balanced_plan(problem, forced, case.windows).placement
+    mine = plan_by_flows(problem, forced, case.windows).placement
     assert mine is not None
     active, standby = mine.active.copy(), mine.standby_client.copy()
     owned = problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
@@ -255,4 +256,4 @@ def test_what_greedy_proves_it_proves_by_the_rules() -> None:
     assert given.report.termination.reason == "optimal"
     assert any(goal.proven for goal in given.report.goals)
     assert given.report.proved_by == "rules"
-    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by in ("flow", "cp-sat")
+    assert assign(generate("scale-out", 20, 5, 1, seed=3)).report.proved_by in ("lp", "cp-sat")

@@ -36,9 +36,9 @@ def test_help_loads_neither_spark_nor_pandas() -> None:
     [
         ((*RUN, "--assignors", "best"), "--assignors: found 'best'; allowed: consumer-sticky"),
         ((*RUN, "--conf", "ui=off"), "--conf: found 'ui=off'; allowed: NAME=VALUE"),
-        ((*RUN, "--register", "mine"), "--register: found 'mine'; allowed: NAME=MODULE:CLASS"),
+        ((*RUN, "--register", "mine"), "--register: found 'mine'; allowed: [NAME=]MODULE:CLASS"),
         ((*RUN, "--register", "greedy=a:B"), "found 'greedy', which there is already"),
-        (("benchmark", "run", "--grid", "none.toml"), "none.toml: found that it cannot be read"),
+        (("benchmark", "run", "--grid", "none.toml"), "none.toml: found no such file"),
     ],
 )
 def test_what_is_wrong_is_one_line_before_spark_is_started(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:

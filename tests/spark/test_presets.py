@@ -37,7 +37,7 @@ def read(text: str, folder: Path) -> Sweep:
         (FINE + "memory = 1", "memory", "1", "true or false"),
         (FINE + "[limits]\nanswer_limit = 0", "limits.answer_limit", "0", "seconds above 0"),
         (FINE + "[limits]\npatience = 1", "limits.patience", "an unknown field", "answer_limit"),
-        ("name = ", "", "no TOML", "a TOML file"),
+        ("name = ", "line 1", '"name ="', "TOML (invalid value)"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str, allowed: str, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str,
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such file; allowed: a file with TOML"):
         read_sweep(tmp_path / "none.toml")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from optassign.cli.arguments import add_assignor, add_output, add_snapshot
 from optassign.cli.common import ask_assignor, check_assignor, load_snapshot, write_result
 from optassign.cli.errors import DONE
+from optassign.cli.registering import register_listed_assignors
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the answer of one assignor. AssignorError if it is one that Kafka would refuse."""
+    register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     state = load_snapshot(arguments)
     answer = ask_assignor(state, arguments)

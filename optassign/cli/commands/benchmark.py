@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import add_command
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.registering import register_assignors, register_listed_assignors
 from optassign.cli.spark_runs import (
     add_assignors,
     add_limits,
     add_spark,
     choose_assignors,
     override_limits,
-    register_assignors,
-    register_listed_assignors,
     start_spark,
     write_report,
 )
@@ -58,7 +57,7 @@ def run(arguments: Namespace) -> int:
 def _begin(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.runs import Run
 
-    registered = register_listed_assignors(arguments)
+    registered = register_listed_assignors(arguments, elsewhere=True)
     sweep = _load_sweep(arguments)
     chosen = choose_assignors(arguments)
     if chosen:

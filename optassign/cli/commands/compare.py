@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_output, add_play, add_snapshot, add_time_limit
-from optassign.cli.common import describe_size, list_assignors, load_snapshot, write_result
+from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
 from optassign.cli.errors import BROKEN, DONE
+from optassign.cli.registering import add_register, register_listed_assignors
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
     from optassign.judging.comparison import Comparison, Played
+    from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 
@@ -28,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `compare` takes."""
     add_snapshot(parser)
     parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    add_register(parser)
     parser.add_argument("--kafka", action="store_true", help="Kafka's own classes too, where there is a JDK")
     parser.add_argument("--converge", action="store_true", help="let each play on until it asks for no follow-up")
     add_play(parser)
@@ -38,14 +41,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the comparison, and draw it for --picture. BROKEN if an answer breaks a rule that its assignor promised to keep."""
+    register_listed_assignors(arguments)
     chosen = _choose_assignors(arguments.assignors, arguments.kafka)
     left_out = _find_unavailable(chosen) if arguments.kafka else {}
     if arguments.picture is not None:
         from optassign.cli.show.pictures import check_matplotlib
 
         check_matplotlib()
-    state = load_snapshot(arguments)
-    comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, arguments)
+    state, recording = load_rebalance(arguments)
+    comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, recording, arguments)
     if arguments.picture is not None:
         from optassign.cli.show.pictures import draw_comparison
 
@@ -78,7 +82,13 @@ def _find_unavailable(chosen: Iterable[str]) -> dict[str, str]:
     return {name: reason for name in chosen if traits(name).needs_jdk}
 
 
-def _compare(state: "ApplicationState", chosen: list[str], left_out: dict[str, str], arguments: Namespace) -> "Comparison":
+def _compare(
+    state: "ApplicationState",
+    chosen: list[str],
+    left_out: dict[str, str],
+    recording: "Recording | None",
+    arguments: Namespace,
+) -> "Comparison":
     import time
 
     from optassign.assignor import assign, create
@@ -99,7 +109,15 @@ def _compare(state: "ApplicationState", chosen: list[str], left_out: dict[str, s
             progress.doing = f"{name} to the end: {describe_size(state)}"
             return _play_to_the_end(state, name, arguments)
 
-        return compare(state, chosen, ask, play=play if arguments.converge else None, left_out=left_out)
+        return compare(
+            state,
+            chosen,
+            ask,
+            play=play if arguments.converge else None,
+            left_out=left_out,
+            recorded=None if recording is None else recording.assignment,
+            beside=None if recording is None else recording.beside_assignment,
+        )
 
 
 def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: float) -> float:

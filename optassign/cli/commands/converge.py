@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_numbers, add_assignor, add_output, add_play, add_snapshot
-from optassign.cli.common import check_assignor, describe_size, load_snapshot, write_result
+from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_snapshot, write_result
 from optassign.cli.errors import BROKEN, DONE
+from optassign.cli.registering import register_listed_assignors
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,9 +44,11 @@ def run(arguments: Namespace) -> int:
     from optassign.cli.show.progress import Progress
     from optassign.simulation.convergence import PlayedRebalance, converge
 
+    register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     state = load_snapshot(arguments)
-    with Progress(f"asking {arguments.assignor}: {describe_size(state)}") as progress:
+    doing = f"asking {arguments.assignor}: {describe_size(state)}"
+    with Progress(doing) as progress, blame_assignor(arguments.assignor):
 
         def show_rebalance(number: int, played: PlayedRebalance) -> None:
             progress.doing = f"rebalance {number + 1}: {len(played.waiting):,} copies are waited for"
@@ -65,7 +68,7 @@ def run(arguments: Namespace) -> int:
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.convergence_tables import render_convergence
 
-        return render_convergence(result, arguments.assignor, width)
+        return render_convergence(state, result, arguments.assignor, width)
 
     write_result(arguments, lambda: format_json(result.as_json()), make_tables)
     return DONE if result.stable and not result.violations else BROKEN

@@ -4,14 +4,19 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_assignor, add_output, add_snapshot
-from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, load_snapshot, write_result
+from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot
+from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, load_rebalance, write_result
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.recordings import choose_answer
+from optassign.cli.registering import register_listed_assignors
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
+    from optassign.measuring.client_names import ClientNames
+    from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 
@@ -23,10 +28,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_snapshot(parser)
     parser.add_argument("--task", action="append", default=[], metavar="ID", help="explain this task (repeatable)")
     parser.add_argument(
-        "--client", action="append", default=[], metavar="ID", help="explain this client; a unique prefix will do (repeatable)"
+        "--client",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="explain this client: process id, client.id, host or tag; a unique beginning will do (repeatable)",
     )
-    parser.add_argument("--assignment", metavar="FILE", help="explain this answer (default: what --assignor answers)")
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument(
+        "--assignment",
+        metavar="FILE",
+        help="explain this answer (default: that of the recording; of a snapshot what --assignor answers)",
+    )
+    answers.add_argument("--solve", action="store_true", help="explain what --assignor answers to the recorded snapshot today")
+    add_beside(answers)
     add_assignor(parser)
+    parser.set_defaults(assignor=None, time_limit=None)  # stated or not: see `_check_solve`
     add_output(parser)
 
 
@@ -35,22 +52,22 @@ def run(arguments: Namespace) -> int:
     from dataclasses import asdict
 
     from optassign.cli.output import format_json
-    from optassign.formats.reading import read_assignment
     from optassign.judging.explain import explain_answer, explain_client, explain_task
     from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
+    from optassign.judging.input_remarks import remark_on_input
+    from optassign.measuring.client_names import ClientNames
 
-    check_assignor(arguments.assignor)
-    if arguments.assignment is not None:
-        check_standard_input(arguments)
-    state = load_snapshot(arguments)
-    clients = [_find_client(state, prefix) for prefix in arguments.client]
+    register_listed_assignors(arguments)
+    if arguments.assignor is not None:
+        check_assignor(arguments.assignor)
+    check_standard_input(arguments)
+    state, recording = load_rebalance(arguments)
+    names = ClientNames(state)
+    clients = [_find_client(names, state, text) for text in arguments.client]
     for task in arguments.task:
         if task not in state.all_tasks:
             raise UsageError(f"--task: found {task}; allowed: a task of the snapshot{_give_examples(state.all_tasks)}")
-    if arguments.assignment is not None:
-        answer = read_assignment(arguments.assignment)
-    else:
-        answer = ask_assignor(state, arguments)
+    answer, about = _choose_answer(state, recording, arguments)
     of_tasks = [explain_task(state, answer, task) for task in arguments.task]
     of_clients = [explain_client(state, answer, client) for client in clients]
     of_all = None if of_tasks or of_clients else explain_answer(state, answer)
@@ -68,25 +85,61 @@ def run(arguments: Namespace) -> int:
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.style import style_lines
 
-        lines = [line for explanation in of_tasks for line in task_to_lines(explanation)]
-        lines += [line for explanation in of_clients for line in client_to_lines(explanation)]
-        return style_lines(lines if of_all is None else answer_to_lines(of_all))
+        lines = [line for explanation in of_tasks for line in task_to_lines(explanation, names.label)]
+        lines += [line for explanation in of_clients for line in client_to_lines(explanation, names.label)]
+        if of_all is not None:
+            lines += [*answer_to_lines(of_all, names.label), *remark_on_input(state)]
+        return style_lines([*about, *lines])
 
     write_result(arguments, make_json, make_tables)
     return DONE
 
 
-def _find_client(state: "ApplicationState", prefix: str) -> str:
-    """The process id that is `prefix`, or the only one that begins with it. UsageError if there is none, or are several."""
-    process_ids = state.kafka_streams_states
-    if prefix in process_ids:
-        return prefix
-    found = [process_id for process_id in process_ids if prefix and process_id.startswith(prefix)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"--client: found {prefix!r}; allowed: one of {', '.join(found[:3])}, …")
-    raise UsageError(f"--client: found {prefix!r}; allowed: a client of the snapshot{_give_examples(process_ids)}")
+def _choose_answer(
+    state: "ApplicationState", recording: "Recording | None", arguments: Namespace
+) -> "tuple[TaskAssignment, list[str]]":
+    """The answer to explain, and a line on where it is from if that is not plain.
+
+    UsageError for options that would not count.
+    """
+    from optassign.formats.reading import read_assignment
+
+    if arguments.assignment is None and not arguments.beside and (recording is None or arguments.solve):
+        arguments.assignor = arguments.assignor or "cp-sat"
+        arguments.time_limit = 10.0 if arguments.time_limit is None else arguments.time_limit
+        again = [] if recording is None else [f"solved again by {arguments.assignor}"]
+        return ask_assignor(state, arguments), again
+    for option, stated in (("--assignor", arguments.assignor), ("--time-limit", arguments.time_limit)):
+        if stated is not None:
+            found = f"{stated}, though the answer is there already"
+            raise UsageError(f"{option}: found {found}; allowed: with --solve, which answers the recorded snapshot again")
+    if arguments.assignment is not None:
+        return read_assignment(arguments.assignment), []
+    answer = choose_answer(recording, arguments.beside)
+    assert recording is not None
+    about = f"recorded at {recording.recorded_at}, answered by {answer.assignor}"
+    if arguments.beside:
+        about += f", which was not applied; {recording.assignor} was"
+    elif recording.beside is not None:
+        about += f", which was applied; the service's own answer, by {recording.beside.assignor}, with --beside"
+    elif not recording.applied:
+        about += ", which was not applied"
+    return answer, [about]
+
+
+def _find_client(names: "ClientNames", state: "ApplicationState", text: str) -> str:
+    """The client that goes by `text`, or the only one that begins with it. UsageError if there is none, or are several."""
+    from optassign.judging.explanation_text import shorten_list
+    from optassign.measuring.client_names import UnknownClientError
+
+    try:
+        return names.find(text)
+    except UnknownClientError as error:
+        if error.fits:
+            found, which = f"{text!r}, which {len(error.fits)} clients go by", shorten_list(error.fits, 3)
+            raise UsageError(f"--client: found {found}; allowed: one of {which}") from None
+    examples = _give_examples(map(names.label, state.kafka_streams_states))
+    raise UsageError(f"--client: found {text!r}; allowed: a client of the snapshot{examples}")
 
 
 def _give_examples(names: Iterable[str]) -> str:

@@ -2,12 +2,12 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_command, add_output, add_output_file
+from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.recordings import choose_answer, find_folder, find_recording
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,35 +17,27 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "add_arguments", "run"]
 
 ABOUT = "look at what a service recorded"
-_FOLDER_VARIABLE = "OPTASSIGN_RECORDINGS"
-"""The variable of the environment that names the folder where --recordings does not."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what the actions of `record` take."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     ls = add_command(actions, "ls", "list recordings, the oldest first")
-    _add_folder(ls)
+    add_recordings(ls)
     ls.add_argument("--application", metavar="NAME", help="only of this application")
     ls.add_argument("--since", metavar="TIME", help="such as 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d")
     add_output(ls)
     show = add_command(actions, "show", "what was applied, and what would have been instead")
-    _add_folder(show)
+    add_recordings(show)
     _add_recording(show)
     add_output(show)
-    export = add_command(actions, "export", "the snapshot, for every other command")
-    _add_folder(export)
+    export = add_command(actions, "export", "the snapshot alone, or the answer, as a file")
+    add_recordings(export)
     _add_recording(export)
     which = export.add_mutually_exclusive_group()
     which.add_argument("--answer", action="store_true", help="the recorded answer in place of the snapshot")
-    which.add_argument("--beside", action="store_true", help="the service's answer, where another one was applied")
+    add_beside(which)
     add_output_file(export)
-
-
-def _add_folder(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--recordings", metavar="DIR", help=f"the service's folder (default: ${_FOLDER_VARIABLE}, or recordings)"
-    )
 
 
 def _add_recording(parser: ArgumentParser) -> None:
@@ -64,7 +56,7 @@ def _list(arguments: Namespace) -> int:
     from optassign.formats.input_errors import InputError
     from optassign.recordings.files import find_recordings, read_recording_head
 
-    folder, since = _find_folder(arguments), _parse_since(arguments.since)
+    folder, since = find_folder(arguments), _parse_since(arguments.since)
     try:
         found = sorted(find_recordings(folder, arguments.application))
     except OSError as error:
@@ -89,7 +81,7 @@ def _list(arguments: Namespace) -> int:
 def _show(arguments: Namespace) -> int:
     from optassign.recordings.recording import read_recording
 
-    recording = read_recording(_find_recording(arguments))
+    recording = read_recording(find_recording(arguments, arguments.recording))
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
         from optassign.cli.show.recording_tables import render_recording
@@ -104,38 +96,15 @@ def _export(arguments: Namespace) -> int:
     from optassign.cli.output import write_text
     from optassign.recordings.recording import read_recorded_snapshot, read_recording
 
-    path = _find_recording(arguments)
+    path = find_recording(arguments, arguments.recording)
     if arguments.answer:
         text = read_recording(path).assignment.model_dump_json() + "\n"
     elif arguments.beside:
-        beside = read_recording(path).beside_assignment
-        if beside is None:
-            raise UsageError(f"--beside: found no other answer in {path} than the recorded one; allowed: --answer")
-        text = beside.model_dump_json() + "\n"
+        text = choose_answer(read_recording(path), beside=True).model_dump_json() + "\n"
     else:
         text = read_recorded_snapshot(path)
     write_text(text, arguments.output)
     return DONE
-
-
-def _find_folder(arguments: Namespace) -> Path:
-    """The folder of all recordings. UsageError if there is none."""
-    import os
-
-    folder = Path(arguments.recordings or os.environ.get(_FOLDER_VARIABLE) or "recordings")
-    if not folder.is_dir():
-        raise UsageError(f"--recordings: found {folder}, which is no folder; allowed: a folder of recordings")
-    return folder
-
-
-def _find_recording(arguments: Namespace) -> Path:
-    """The path of the recording that is named: the file itself, or by its id, below the folder of all recordings."""
-    from optassign.recordings.files import SUFFIX
-
-    path = Path(arguments.recording)
-    if path.is_file() or path.name.endswith(SUFFIX):
-        return path
-    return _find_folder(arguments) / f"{arguments.recording}{SUFFIX}"
 
 
 def _parse_since(text: str | None) -> "datetime | None":

@@ -4,13 +4,13 @@ from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.registering import register_listed_assignors
 from optassign.cli.spark_runs import (
     add_assignors,
     add_limits,
     add_spark,
     choose_assignors,
     override_limits,
-    register_listed_assignors,
     start_spark,
     write_report,
 )
@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> int:
     from optassign.benchmarks.spark.storage import Storage
     from optassign.judging.explanation_text import pluralize
 
-    registered = register_listed_assignors(arguments)
+    registered = register_listed_assignors(arguments, elsewhere=True)
     assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
     limits = override_limits(arguments, Limits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from optassign.cli.arguments import accept_integers
 from optassign.cli.common import check_assignor
 from optassign.cli.errors import UsageError
+from optassign.cli.registering import add_register, register_listed_assignors
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 
@@ -24,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="processes that solve (default: one per processor, at most 4)",
     )
     add("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
+    add_register(parser)
     add("--default-deadline", type=_parse_positive, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
     add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
@@ -62,6 +64,7 @@ def run(arguments: Namespace) -> int:
     def as_path(text: str | None) -> Path | None:
         return None if text is None else Path(text)
 
+    registered = register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     try:
         return serve(
@@ -70,6 +73,7 @@ def run(arguments: Namespace) -> int:
                 port=arguments.port,
                 workers=arguments.workers or count_default_workers(),
                 assignor=arguments.assignor,
+                registered=registered,
                 default_deadline=arguments.default_deadline,
                 recordings=as_path(arguments.recordings),
                 keep_days=arguments.keep_days,

@@ -10,17 +10,22 @@ from rich.text import Text
 from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.judging.explanation_text import pluralize, waiting_to_lines
+from optassign.judging.explanation_text import outlook_to_lines, pluralize, waiting_to_lines
+from optassign.judging.input_remarks import remark_on_input
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
 from optassign.measuring.balance import Window, counts, windows
+from optassign.measuring.client_names import ClientNames
+from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 
 __all__ = ["render_assignment", "render_violations"]
 
 _FULL_NAMES = 116
-"""A width in columns: from here on there is room for process ids as Kafka makes them."""
+"""A width in columns: from here on there is room for process ids as Kafka makes them, beside clients' other names."""
+_NAME_LENGTHS = (8, 28)
+"""The least and the most characters that such a name gets; of a longer one its end is shown, in which instances differ."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
@@ -65,7 +70,11 @@ class _ClientRows:
     def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
         self._wide = width >= NARROW
         ids = [client.process_id for client in state.clients]
-        self._names = dict(zip(ids, ids, strict=True)) if width >= _FULL_NAMES else _shorten(ids)
+        # What the other columns take, the beginning of a process id, a space and brackets leave the rest to the name.
+        called = _list_short_names(state, width - (78 if self._wide else 60) - 11)
+        room = width - max(map(len, called.values()))
+        shown = dict(zip(ids, ids, strict=True)) if room >= _FULL_NAMES else _shorten(ids)
+        self._names = {process_id: name + called[process_id] for process_id, name in shown.items()}
         self._answer = answer.by_process_id
         self._windows, self._now, self._before = windows(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
@@ -165,17 +174,16 @@ def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterato
         yield f"found by {report.found_by}{proved}; {report.termination.reason}{limit}; {sum(report.seconds.values()):.3f} s"
     if report.termination.detail:
         yield f"  {report.termination.detail}"
-    dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
-    if dropped:
-        found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
-        yield f"left out, as they are about unknown tasks or need no lag: {found}"
+    label = ClientNames(state).label
+    yield from remark_on_input(state)
     yield from (f"note: {note}" for note in report.notes)
     asks = [client for client in answer.clients if client.followup_rebalance_ms is not None]
     if asks:
-        yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, asked for by {asks[0].process_id}"
+        yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, asked for by {label(asks[0].process_id)}"
+        yield from outlook_to_lines(estimate_outlook(state, answer))
     else:
         yield "stalled: no warm-up makes progress" if report.stalled else "no follow-up"
-    yield from waiting_to_lines(report.waiting)
+    yield from waiting_to_lines(report.waiting, label)
 
 
 def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -> Iterator[RenderableType]:
@@ -188,6 +196,17 @@ def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -
         yield Text(f"  {violation}")
     if len(violations) > 4 * MOST_ROWS:
         yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --format json has them all")
+
+
+def _list_short_names(state: ApplicationState, room: int) -> dict[str, str]:
+    """Process id -> what follows it in the table: a space and the client's name in brackets, or nothing."""
+    least, most = _NAME_LENGTHS
+    names, found, longest = ClientNames(state), {}, min(max(room, least), most)
+    for process_id in state.kafka_streams_states:
+        name = names.short(process_id) or ""
+        end = name if len(name) <= longest else f"…{name[1 - longest :]}"
+        found[process_id] = f" ({end})" if name else ""
+    return found
 
 
 def _shorten(names: Sequence[str]) -> dict[str, str]:

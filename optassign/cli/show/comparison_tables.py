@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_table, mark_wrong
-from optassign.judging.comparison import PREVIOUS, Column, Comparison, Played
+from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison, Played
 from optassign.measuring.balance import WINDOW_NAMES, WindowName
 
 __all__ = ["format_comparison_markdown", "render_comparison"]
@@ -26,12 +26,12 @@ _Row = tuple[str, list[_Cell]]
 
 def render_comparison(comparison: Comparison, width: int) -> Iterator[RenderableType]:
     """What `optassign compare` shows: as many assignors in one table as fit the width, then the others."""
-    rows = _list_filled_rows(comparison)
+    names, rows = _list_names(comparison), _list_filled_rows(comparison)
     label = max(len(name) for name, _ in rows)
-    for chunk in _split_columns(comparison, rows, width - label):
+    for chunk in _split_columns(names, rows, width - label):
         table = make_table("")
         for at in chunk:
-            table.add_column(comparison.columns[at].name, justify="right", no_wrap=True)
+            table.add_column(names[at], justify="right", no_wrap=True)
         for name, cells in rows:
             table.add_row(name, *(mark_wrong(*cells[at]) for at in chunk))
         yield table
@@ -41,8 +41,7 @@ def render_comparison(comparison: Comparison, width: int) -> Iterator[Renderable
 
 def format_comparison_markdown(comparison: Comparison) -> str:
     """The comparison as one Markdown table, with what is wrong in bold, and remarks below."""
-    rows = _list_filled_rows(comparison)
-    names = [column.name for column in comparison.columns]
+    names, rows = _list_names(comparison), _list_filled_rows(comparison)
     lines = [["", *names], ["---", *["---:" for _ in names]]]
     lines += [[name.strip(), *(f"**{text}**" if wrong else text for text, wrong in cells)] for name, cells in rows]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -50,12 +49,14 @@ def format_comparison_markdown(comparison: Comparison) -> str:
     return f"{table}\n\n{remarks}\n"
 
 
-def _split_columns(comparison: Comparison, rows: Sequence[_Row], width: int) -> Iterator[list[int]]:
+def _list_names(comparison: Comparison) -> list[str]:
+    """The heads of the columns: who answered, then who failed to."""
+    return [*(column.name for column in comparison.columns), *comparison.failures]
+
+
+def _split_columns(names: Sequence[str], rows: Sequence[_Row], width: int) -> Iterator[list[int]]:
     """The columns of each table, by index, so that it fits `width`; what was assigned before (0) is in all, to compare with."""
-    wide = [
-        max(len(column.name), *(len(cells[at][0]) + cells[at][1] for _, cells in rows)) + 2
-        for at, column in enumerate(comparison.columns)
-    ]
+    wide = [max(len(name), *(len(cells[at][0]) + cells[at][1] for _, cells in rows)) + 2 for at, name in enumerate(names)]
     chunk, left = [0], width - wide[0]
     for at in range(1, len(wide)):
         if wide[at] > left and len(chunk) > 1:
@@ -70,7 +71,12 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """The lines below the table, each with the style that a terminal shows it in."""
     if comparison.bound is not None:
         yield f"proven minimum of restore work until balanced: {comparison.bound:,} offsets ({comparison.bound_by})", ""
+    yield from ((line, "") for line in comparison.remarks)
     yield f"{PREVIOUS}: what was assigned before, as if it were the answer; not judged", "dim"
+    if any(column.name == RECORDED for column in comparison.columns):
+        yield f"{RECORDED}: what was answered then; not judged (`optassign validate` does)", "dim"
+    if any(column.name == BESIDE for column in comparison.columns):
+        yield f"{BESIDE}: the service's own answer to that, which was not applied", "dim"
     if any(column.is_baseline and column.measures.violations for column in comparison.columns):
         yield "baselines never promised to keep R3 to R8: what they break is shown, and no error", "dim"
     for column in comparison.columns:
@@ -82,8 +88,13 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _list_filled_rows(comparison: Comparison) -> list[_Row]:
-    """The rows that say something of at least one column."""
-    return [(name, cells) for name, cells in _list_rows(comparison) if any(text for text, _ in cells)]
+    """The rows that say something of at least one column. Of an assignor that failed only the first does."""
+    rows = [(name, cells) for name, cells in _list_rows(comparison) if any(text for text, _ in cells)]
+    if not comparison.failures:
+        return rows
+    failed = len(comparison.failures)
+    answers: _Row = ("answer", [("", False)] * len(comparison.columns) + [("failed", True)] * failed)
+    return [answers, *((name, cells + [("", False)] * failed) for name, cells in rows)]
 
 
 def _list_rows(comparison: Comparison) -> Iterator[_Row]:

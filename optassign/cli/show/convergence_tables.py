@@ -6,13 +6,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
-from optassign.judging.explanation_text import pluralize, waiting_to_lines
+from optassign.formats.state import ApplicationState
+from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
+from optassign.judging.input_remarks import remark_on_input
+from optassign.measuring.client_names import ClientNames
 from optassign.simulation.convergence import Convergence, PlayedRebalance
 
 __all__ = ["render_convergence"]
 
 
-def render_convergence(result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
+def render_convergence(state: ApplicationState, result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
     """What `optassign converge` shows: each rebalance, and what came of it."""
     verdicts = [("settled", True) if result.settled else ("did not settle!", False)]
     if result.settled:
@@ -46,7 +49,17 @@ def render_convergence(result: Convergence, assignor: str, width: int) -> Iterat
         ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
         against = f"; proven minimum {result.lower_bound:,}{ratio}"
     yield Text(f"{result.restored_offsets:,} offsets restored{against}")
-    yield from (Text(line) for line in waiting_to_lines(result.history[-1].waiting))
+    yield from (Text(line) for line in _describe_time(state, result))
+    yield from (Text(line) for line in remark_on_input(state))
+    yield from (Text(line) for line in waiting_to_lines(result.history[-1].waiting, ClientNames(state).label))
+
+
+def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str]:
+    """How long an application would take for it, and the settings that make it so."""
+    followups, interval = result.rebalances - 1, state.configs.probing_rebalance_interval_ms
+    if followups:
+        settings = f"max.warmup.replicas {state.configs.max_warmup_replicas}, probing.rebalance.interval.ms {interval}"
+        yield f"{pluralize(followups, 'follow-up')}, {format_minutes(followups * interval)}, with {settings}"
 
 
 def _describe_moves(result: Convergence) -> str:

@@ -96,6 +96,7 @@ def _describe_summary(summary: Summary) -> Iterator[str]:
     if summary.warmups:
         yield pluralize(summary.warmups, "warm-up")
     if summary.followup_ms is not None:
-        yield f"follow-up in {summary.followup_ms / 1000:g} s"
+        more = f", about {summary.followups:,} in all" if summary.followups is not None and summary.followups > 1 else ""
+        yield f"follow-up in {summary.followup_ms / 1000:g} s{more}"
     if summary.stalled:
         yield "stalled"

@@ -18,6 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
+from optassign.service.workers.description import describe_rebalance
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
 
 __all__ = ["run_assign", "run_compare"]
@@ -42,15 +43,16 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None]) -> Details | Non
         send(_get_refusal(error))
         return None
     summary: Summary | None = None
+    said: dict[str, str | list[str] | None] = {}
     if job.solve:
         answer = _solve(job, state, end, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
         if answer is None:
             return None
-        summary = summarise(state, answer)
+        summary, said = summarise(state, answer), describe_rebalance(state, answer)
     else:
         send(Answer(b"", state.application, job.assignor, memory=memory, ignored=_list_ignored(ignored)))
     snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summary, state.dropped.model_dump(), snapshot, applied)
+    return Details(summary, state.dropped.model_dump(), said, snapshot, applied)
 
 
 def _solve(

@@ -84,6 +84,8 @@ class Details:
     """Of the answer; None where nothing was solved."""
     dropped: dict[str, int]
     """What the snapshot says about tasks that do not exist: kind -> number of entries."""
+    said: dict[str, str | list[str] | None]
+    """What the log says in words: field -> text."""
     snapshot: bytes | None
     """JSON of what was solved, if asked for."""
     applied: Applied | None = None

@@ -37,6 +37,8 @@ class WorkerSpec:
     log_format: str
     niceness: int = 0
     """As `nice` counts it: how far it stands back from other processes where processors are scarce."""
+    registered: tuple[tuple[str, str], ...] = ()
+    """(name, "module:class") of assignors that are not optassign's own."""
 
 
 class Worker:
@@ -115,9 +117,12 @@ def _run_process(pipe: Connection, spec: WorkerSpec) -> None:
         signal.signal(number, signal.SIG_IGN)
     if spec.niceness and hasattr(os, "nice"):
         os.nice(spec.niceness)
+    from optassign.assignor import register
     from optassign.service.logs import set_up_logging
 
     set_up_logging(spec.log_format)
+    for name, place in spec.registered:
+        register(name, place)
     if spec.assignor is not None:
         _warm_up(spec.assignor)
     with suppress(EOFError, OSError):

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from flow_plans import plan_by_flows
 from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
@@ -83,7 +84,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
     problem = to_arrays(state).problem
     written, forced = decomposition.write_out_pairs(problem)
     w = compute_windows(written)
-    plan, now = decomposition.find_balanced_plan(written, forced, w), decomposition.find_balanced_now(written, forced, w)
+    plan, now = plan_by_flows(written, forced, w), decomposition.find_balanced_now(written, forced, w)
     if pools:
         written, forced = prepare(problem)
     return Case(name, written, forced, w, plan, now.placement)

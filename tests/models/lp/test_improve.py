@@ -8,7 +8,10 @@ from optassign.assignor import assign
 from optassign.benchmarks.grid import small_specs
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
+from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
+from optassign.models.lp import improve
+from optassign.models.lp.face_program import build_face_program
 from optassign.models.lp.improve import improve_plan
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_windows, count_copies
@@ -26,10 +29,11 @@ def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Sh
         except NotBalancedError:
             continue
         within = compute_windows(problem)
-        found = decomposition.find_balanced_plan(problem, forced, within)
-        if found.copies_face is None:
+        copies = decomposition.find_optimal_copies(problem, forced, within)
+        if copies is None or copies.chosen.face is None:
             continue
-        improved = improve_plan(within, found.copies_face, LATER, found.placement)
+        found = decomposition.find_balanced_plan(copies, within)
+        improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
         assert improved.placement is not None, spec.name
         assert within.hold(count_copies(problem, improved.placement)), spec.name
         values = list(plan_values(problem, forced, improved.placement).values())
@@ -59,3 +63,40 @@ def test_pauses_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None
     goals = {goal.name: (goal.value, goal.bound) for goal in given.report.goals if goal.stage == "plan"}
     if given.plan is not None:
         assert goals["pauses"][0] == goals["pauses"][1]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    for spec in small_specs(shape, 40):
+        try:
+            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
+        except NotBalancedError:
+            continue
+        within = compute_windows(problem)
+        copies = decomposition.find_optimal_copies(problem, forced, within)
+        if copies is None or copies.chosen.face is None:
+            continue
+        merged = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                improve, "build_face_program", lambda face, windows, *, merge: build_face_program(face, windows, merge=False)
+            )
+            apart = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
+        assert merged.placement is not None, spec.name
+        assert apart.placement is not None, spec.name
+        values = [list(plan_values(problem, forced, plan).values()) for plan in (merged.placement, apart.placement)]
+        assert values[0] == values[1], spec.name
+        assert merged.bounds == apart.bounds, spec.name
+        compared += 1
+    assert compared >= 20
+
+
+def test_without_time_there_is_no_plan_and_it_says_so() -> None:
+    problem, forced = decomposition.write_out_pairs(to_arrays(generate("scale-out", 1000, 100, 1, 20, seed=1)).problem)
+    within = compute_windows(problem)
+    copies = decomposition.find_optimal_copies(problem, forced, within)
+    assert copies is not None
+    assert copies.chosen.face is not None
+    improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(0.0))
+    assert (improved.placement, improved.bounds, improved.is_cut_short) == (None, {}, True)

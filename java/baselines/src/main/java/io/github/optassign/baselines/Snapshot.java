@@ -116,6 +116,7 @@ record Snapshot(
             Map<String, String> tags,
             String rack,
             String host,
+            String clientId,
             Double capacity,
             Boolean draining) {
         Client {

@@ -13,6 +13,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
@@ -175,7 +176,22 @@ public final class SnapshotWriter {
                     client.hostInfo().get().host() + ":"
                             + client.hostInfo().get().port());
         }
+        String clientId = findClientId(client.consumerClientIds(), snapshot.clientName(c));
+        if (clientId != null) {
+            json.writeStringField("client_id", clientId);
+        }
         json.writeEndObject();
+    }
+
+    /**
+     * The process's client.id: Kafka Streams puts it before the number of the thread in the ids of its consumers.
+     *
+     * @return null where the application sets none, so that Kafka makes one of application.id and process id
+     */
+    static String findClientId(SortedSet<String> consumers, String processId) {
+        String first = consumers.isEmpty() ? "" : consumers.first();
+        int end = first.lastIndexOf("-StreamThread-");
+        return end <= 0 || first.substring(0, end).endsWith("-" + processId) ? null : first.substring(0, end);
     }
 
     private void writeTasks(JsonGenerator json, String name, BitSet tasks) throws IOException {

@@ -2,6 +2,7 @@ package io.github.optassign.service;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicPartition;
@@ -125,6 +127,8 @@ class SnapshotWriterTest {
         group.client(0).tags = Map.of("zone", "a", "cluster", "\"k\"");
         group.client(0).rack = Optional.of("r1");
         group.client(0).host = Optional.of(new HostInfo("box", 8080));
+        group.client(0).consumers.put("orders-a-StreamThread-1-consumer-0b5f", Set.of());
+        group.client(0).consumers.put("orders-a-StreamThread-2-consumer-11aa", Set.of());
         JsonNode snapshot = write(group, new ChangelogEnds());
         assertEquals(json("""
             {'acceptable_recovery_lag': 10000, 'max_warmup_replicas': 2, 'num_standby_replicas': 0,
@@ -133,9 +137,25 @@ class SnapshotWriterTest {
         String client = """
             {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3,
              "previous_active": [], "previous_standby": [], "lags": {},
-             "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080"}""";
+             "tags": {"cluster": "\\"k\\"", "zone": "a"}, "rack": "r1", "host": "box:8080",
+             "client_id": "orders-a"}""";
         assertEquals(
                 new ObjectMapper().readTree(client), snapshot.get("clients").get(0));
+    }
+
+    /** Kafka's own, application.id and process id, says nothing that is not there already. */
+    @Test
+    void clientIdsAreThoseThatTheApplicationSets() {
+        String id = "5e2c0a10-0000-4000-8000-000000000001";
+        assertEquals("a-StreamThread-b", clientId("a-StreamThread-b-StreamThread-1-consumer-0b5f", id));
+        assertNull(clientId("orders-" + id + "-StreamThread-1-consumer-0b5f", id));
+        assertNull(clientId("made-by-another-kafka", id));
+        assertNull(clientId("-StreamThread-1-consumer-0b5f", id));
+        assertNull(SnapshotWriter.findClientId(new TreeSet<>(), id));
+    }
+
+    private static String clientId(String consumer, String processId) {
+        return SnapshotWriter.findClientId(new TreeSet<>(Set.of(consumer)), processId);
     }
 
     /** Asking for racks costs a call to the broker, so it is done only where racks matter. */

@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -51,6 +52,7 @@ public final class TestGroup {
         public Map<String, String> tags = Map.of();
         public Optional<String> rack = Optional.empty();
         public Optional<HostInfo> host = Optional.empty();
+        public final SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
 
         public Client(int number) {
             id = new ProcessId(new UUID(0, number));
@@ -172,7 +174,7 @@ public final class TestGroup {
                                 client.tags,
                                 new TreeSet<>(client.active),
                                 new TreeSet<>(client.standby),
-                                new TreeMap<>(),
+                                client.consumers,
                                 client.host,
                                 withLags ? Optional.of(kafkaLags(client)) : Optional.empty(),
                                 client.rack));

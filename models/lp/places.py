@@ -1,0 +1,152 @@
+"""Reads a plan off whole values of the program on the copies' face, from the places of subtopologies down to those of tasks.
+
+1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
+   without changelog, kind by kind.
+2. The places of each subtopology are dealt to its tasks (pooling.py), actives first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from ortools.graph.python import max_flow
+
+from optassign.models.lp.face_program import FaceProgram, MergedPlaces
+from optassign.models.pooling import deal_pool
+from optassign.models.problem import IntArray, Placement, make_placement
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The plan, or why there is none."""
+
+    placement: Placement | None = None
+    is_merged_too_far: bool = False
+    """The merged places have not enough room for what the program counts there."""
+    stuck: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Tasks of the subtopologies whose pooled copies could not be dealt."""
+
+
+def read_plan(program: FaceProgram, values: IntArray) -> Reading:
+    """The plan of whole values (variables,)."""
+    face, problem = program.face, program.face.problem
+    C = problem.C
+    counts = _tell_apart(program, values)
+    if counts is None:
+        return Reading(is_merged_too_far=True)
+    copies_at, actives_at = counts
+
+    active = np.full(problem.T, -1, dtype=np.int64)
+    on = program.a_column[values[program.a] > 0]
+    active[problem.col_task[on]] = problem.col_client[on]
+    in_pool = np.zeros(problem.T, dtype=np.int64)
+    in_pool[program.f_task] = values[program.f]
+    closed = {task: _list_columns(program, task) for task in np.flatnonzero(in_pool).tolist()}
+    dealt = _deal(problem.group, in_pool, actives_at, C, closed)
+    if dealt.stuck:
+        return Reading(stuck=_list_tasks(problem.group, dealt.stuck))
+    active[dealt.keys // C] = dealt.keys % C
+
+    held = problem.col_keys[face.column[values[program.y] > 0]]
+    copies = np.zeros(problem.T, dtype=np.int64)
+    copies[face.pooled] = values[program.p]
+    copies[problem.logged] -= in_pool[problem.logged]
+    closed = {task: {*_list_columns(program, task), int(active[task])} for task in np.flatnonzero(copies).tolist()}
+    more = _deal(problem.group, copies, copies_at - actives_at, C, closed)
+    if more.stuck:
+        return Reading(stuck=_list_tasks(problem.group, more.stuck))
+    logged = np.flatnonzero(problem.logged)
+    standby = np.setdiff1d(np.concatenate([held, more.keys]), logged * C + active[logged])
+    return Reading(make_placement(active, standby, C))
+
+
+def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntArray] | None:
+    """(G, C) pooled copies of logged tasks, and (G, C) pooled actives; None where merged places have not the room."""
+    face, problem = program.face, program.face.problem
+    cells = problem.G * problem.C
+    column_cell = problem.group[problem.col_task] * problem.C + problem.col_client
+    copies, actives = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    copies[program.q_cell], actives[program.b_cell] = values[program.q], values[program.b]
+    place = face.place_group * problem.C + face.place_client
+    room = np.zeros(cells, dtype=np.int64)
+    room[face.cell] = face.in_cell.high
+    room -= copies + np.bincount(column_cell[face.column], weights=values[program.y], minlength=cells).astype(np.int64)
+    in_place = np.zeros(cells, dtype=np.int64)
+    in_place[place] = face.places.high
+    room = np.minimum(room, in_place)
+    lead = np.minimum(program.windows.group_active.high.ravel(), problem.T) - actives
+    lead -= np.bincount(column_cell[program.a_column], weights=values[program.a], minlength=cells).astype(np.int64)
+
+    for number, merged in enumerate(program.m):
+        is_logged = number == 0
+        limit = np.minimum(room, lead) if is_logged else lead
+        more = _transport(merged, values[merged.of_group], values[merged.of_client], limit[merged.cell])
+        if more is None:
+            return None
+        actives[merged.cell] += more
+        if is_logged:
+            copies[merged.cell] += more
+            room[merged.cell] -= more
+    r, m = program.r, program.m[0]
+    standbys = values[r.of_group] - values[m.of_group], values[r.of_client] - values[m.of_client]
+    more = _transport(r, *standbys, room[r.cell])
+    if more is None:
+        return None
+    copies[r.cell] += more
+    return copies.reshape(problem.G, problem.C), actives.reshape(problem.G, problem.C)
+
+
+def _transport(merged: MergedPlaces, of_group: IntArray, of_client: IntArray, room: IntArray) -> IntArray | None:
+    """(k,) copies on each of the merged places, as many as each subtopology and client has; None where there is no room."""
+    copies = np.zeros(len(merged.cell), dtype=np.int64)
+    wanted = int(of_group.sum())
+    if not wanted:
+        return copies
+    clients = len(of_client)
+    row = np.searchsorted(merged.group, merged.cell // clients)
+    first_client = len(merged.group)
+    source, sink = first_client + clients, first_client + clients + 1
+    flow = max_flow.SimpleMaxFlow()
+    open_ = np.flatnonzero((room > 0) & (of_group[row] > 0))
+    arcs = flow.add_arcs_with_capacity(row[open_], first_client + merged.cell[open_] % clients, room[open_])
+    flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_group)
+    flow.add_arcs_with_capacity(first_client + np.arange(clients), np.full(clients, sink), of_client)
+    if flow.solve(source, sink) != flow.OPTIMAL or flow.optimal_flow() < wanted:
+        return None
+    copies[open_] = flow.flows(arcs)
+    return copies
+
+
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    keys: IntArray
+    stuck: list[int]
+    """Subtopologies."""
+
+
+def _deal(group: IntArray, need: IntArray, places: IntArray, C: int, closed: dict[int, set[int]]) -> _Dealt:
+    """The places (G, C) dealt to tasks, `need` (T,) each, none on the clients that are `closed` to it."""
+    keys: list[int] = []
+    stuck: list[int] = []
+    needing = np.flatnonzero(need)
+    for g in np.unique(group[needing]).tolist():
+        tasks = needing[group[needing] == g]
+        found = deal_pool(tasks, need[tasks], places[g], closed, C)
+        if found is None:
+            stuck.append(g)
+        else:
+            keys.extend(found)
+    return _Dealt(np.array(keys, dtype=np.int64), stuck)
+
+
+def _list_columns(program: FaceProgram, task: int) -> set[int]:
+    """Clients that are no part of a logged task's pool."""
+    problem = program.face.problem
+    if not problem.logged[task]:
+        return set()
+    return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
+
+
+def _list_tasks(group: IntArray, stuck: list[int]) -> IntArray:
+    return np.flatnonzero(np.isin(group, stuck))

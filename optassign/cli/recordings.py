@@ -1,0 +1,72 @@
+"""Recordings on the command line: the folder of all, and one of them by its file or its id."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optassign.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from optassign.formats.assignment import TaskAssignment
+    from optassign.recordings.recording import Recording
+
+__all__ = ["choose_answer", "find_folder", "find_recording", "find_snapshot"]
+
+_VARIABLE = "OPTASSIGN_RECORDINGS"
+"""The variable of the environment that names the folder where --recordings does not."""
+_DEFAULT = "recordings"
+
+
+def find_folder(arguments: Namespace) -> Path:
+    """The folder of all recordings. UsageError if there is none."""
+    folder = Path(_get_stated_folder(arguments) or _DEFAULT)
+    if not folder.is_dir():
+        raise UsageError(f"--recordings: found {folder}, which is no folder; allowed: a folder of recordings")
+    return folder
+
+
+def find_recording(arguments: Namespace, name: str) -> Path:
+    """The path of the recording that is named: - or the file itself, or by its id, below the folder of all recordings."""
+    from optassign.recordings.files import SUFFIX
+
+    path = Path(name)
+    if name == "-" or os.path.isfile(name) or path.name.endswith(SUFFIX):
+        return path
+    return find_folder(arguments) / f"{name}{SUFFIX}"
+
+
+def find_snapshot(arguments: Namespace) -> str:
+    """The source that SNAPSHOT names: - or a file as it is, else the recording with this id, if there is one.
+
+    UsageError where --recordings says that it is an id, and no recording has it.
+    """
+    from optassign.recordings.files import SUFFIX
+
+    name: str = arguments.snapshot
+    if name == "-" or os.path.exists(name):
+        return name
+    recording = os.path.join(_get_stated_folder(arguments) or _DEFAULT, f"{name}{SUFFIX}")
+    if os.path.isfile(recording):
+        return recording
+    if arguments.recordings is not None:
+        folder = find_folder(arguments)
+        raise UsageError(
+            f"SNAPSHOT: found {name!r}, which is no file and no recording in {folder}; "
+            f"allowed: a file, or an id that `optassign record ls --recordings {folder}` shows"
+        )
+    return name
+
+
+def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
+    """The answer that the recording is of, or with --beside the service's own. UsageError where there is none."""
+    if not beside and recording is not None:
+        return recording.assignment
+    if recording is None or recording.beside_assignment is None:
+        found = "a snapshot alone" if recording is None else "a recording without an answer beside the recorded one"
+        raise UsageError(f"--beside: found {found}; allowed: where another answer than the service's was applied")
+    return recording.beside_assignment
+
+
+def _get_stated_folder(arguments: Namespace) -> str | None:
+    return arguments.recordings or os.environ.get(_VARIABLE)

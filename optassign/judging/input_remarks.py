@@ -1,0 +1,31 @@
+"""What is odd about a snapshot and no error: entries about tasks that it does not have, tasks that two clients claim."""
+
+from collections.abc import Iterator
+
+from optassign.formats.state import ApplicationState
+from optassign.judging.explanation_text import pluralize, shorten_list
+from optassign.measuring.client_names import ClientNames
+from optassign.measuring.placement import clients_by_task, previous_assignment
+
+__all__ = ["remark_on_input"]
+
+_SHOWN = 3
+
+
+def remark_on_input(state: ApplicationState) -> Iterator[str]:
+    """The lines that say what was left out of the snapshot, and whom it was believed where it contradicts itself."""
+    label = ClientNames(state).label
+    dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
+    if dropped:
+        found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
+        yield f"left out, as they are about unknown tasks or need no lag: {found}"
+        examples = [f"{e.task} in {e.field} of {label(e.process_id)}" for e in state.left_out[:_SHOWN]]
+        yield from (f"  unknown task {example}" for example in examples)
+    listed = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
+    claimed = {task: clients for task, clients in listed.items() if len(clients) > 1}
+    believed = previous_assignment(state).active if claimed else {}
+    for task, clients in list(claimed.items())[:_SHOWN]:
+        owners = shorten_list([*map(label, clients)], _SHOWN)
+        yield f"{len(clients)} clients list task {task} as active: {owners}; taken for that of {label(believed[task])}"
+    if len(claimed) > _SHOWN:
+        yield f"  and {pluralize(len(claimed) - _SHOWN, 'task')} more that several clients list as active"

@@ -1,0 +1,115 @@
+"""An answer beside what was assigned before and what is planned, and why each active copy is where it is."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId
+from optassign.judging.explanation import Detour, Why, WindowCount
+from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, windows
+from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
+from optassign.measuring.ranks import Ranks
+
+__all__ = ["AnswerInContext"]
+
+
+class AnswerInContext:
+    """An answer with the placements before it, in it and in its plan, and the reasons that they show."""
+
+    def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
+        self.state, self.answer = state, answer
+        self.ranks = Ranks(state)
+        self.previous: PreviousAssignment = previous_assignment(state)
+        self.before = _previous_placement(state, self.previous)
+        self.now, self.plan = Placement.of(state, answer), planned_placement(state, answer)
+        self.windows: Windows = windows(state)
+
+    @cached_property
+    def counts(self) -> tuple[Counts, Counts, Counts]:
+        """The counts before this rebalance, in the answer, and in the plan."""
+        before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
+        return before, now, plan
+
+    def count(self, process_id: str, window: WindowName, subtopology: Subtopology) -> WindowCount:
+        """A client's count before, in the answer and in the plan, beside its window."""
+        per_subtopology = window in ("subtopology_active", "subtopology_copies")
+
+        def of(table: Counts | Windows) -> Mapping[str, Any]:
+            clients: Mapping[Any, Any] = getattr(table, window)
+            return clients.get(subtopology, {}) if per_subtopology else clients
+
+        low, high = of(self.windows)[process_id]
+        before, now, plan = (of(table).get(process_id, 0) for table in self.counts)
+        name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
+        return WindowCount(process_id, window, name, low, high, before, now, plan)
+
+    def why_moved(self, task: str) -> Why | None:
+        """Why the active copy is not where it was; None where it is, or where nobody is known to have had it."""
+        owner, now = self.previous.active.get(task), self.now.active[task]
+        if len(now) != 1 or owner == now[0]:
+            return None
+        known = self.state.kafka_streams_states
+        if owner is None:
+            return "gone" if task in self.orphans else None
+        if known[owner].draining:
+            return "draining"
+        if self.ranks.of(task, owner) > (self.ranks.least(task) or 0):
+            return "lags"
+        if self._was_planned(task, now[0]):
+            return "planned"
+        info = self.state.all_tasks[task]
+        concerned: list[WindowName] = ["active", "subtopology_active"]
+        if info.stateful:
+            concerned.append("stateful_active")
+        subtopology = info.task_id.subtopology_key
+        # Where the client's count is the same as before, it got another task instead: then the window is not the reason.
+        if any((n := self.count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
+            return "above its window"
+        if any((n := self.count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
+            return "to one below its window"
+        return "goals"
+
+    def _was_planned(self, task: str, process_id: str) -> bool:
+        """Whether the remembered answer waited with this move until the client would be caught up, as it is now."""
+        if self._remembered is None or not self.state.all_tasks[task].logged or self.ranks.of(task, process_id):
+            return False
+        then, planned = self._remembered
+        return planned.active[task] == (process_id,) != then.active[task]
+
+    @cached_property
+    def _remembered(self) -> tuple[Placement, Placement] | None:
+        """The remembered answer and its plan."""
+        remembered = self.state.remembered
+        if remembered is None:
+            return None
+        return (Placement.of(self.state, remembered), planned_placement(self.state, remembered))
+
+    def find_detour(self, task: str) -> Detour | None:
+        """The third client that the active copy is on, if it has left its owner and is not where the plan wants it."""
+        now, plan, owner = self.now.active[task], self.plan.active[task], self.previous.active.get(task)
+        if len(now) != 1 or len(plan) != 1 or now == plan or owner == now[0]:
+            return None
+        offsets = self.ranks.restore_cost(task, plan[0]) if self.state.all_tasks[task].logged else 0
+        return Detour(task, owner, now[0], plan[0], offsets, self.why_moved(task))
+
+    @cached_property
+    def orphans(self) -> frozenset[str]:
+        """Tasks whose remembered client is not in the snapshot any more."""
+        remembered, known = self.state.remembered, self.state.kafka_streams_states
+        gone = () if remembered is None else (c for c in remembered.clients if c.process_id not in known)
+        return frozenset(task for client in gone for task in client.active)
+
+
+def _previous_placement(state: ApplicationState, previous: PreviousAssignment) -> Placement:
+    """The previous assignment as far as it is known; where standbys are not, every client that lists the task counts as one."""
+    standby = previous.standby
+    if standby is None:
+        standby = clients_by_task(state, ((client.process_id, client.previous_standby) for client in state.clients))
+    warmup = {} if state.remembered is None else Placement.of(state, state.remembered).warmup
+    return Placement(
+        active={task: (previous.active[task],) if task in previous.active else () for task in state.all_tasks},
+        standby={task: standby.get(task, ()) for task in state.all_tasks},
+        warmup={task: warmup.get(task, ()) for task in state.all_tasks},
+    )

@@ -1,0 +1,170 @@
+"""Every command that takes a snapshot takes a recording too: its file, unpacked or not, standard input, or its id."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import run_here
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.recordings.recording import read_recording
+
+RECORDED = Path(__file__).parents[1] / "data" / "recordings" / "third-instance-joins.json.gz"
+ID = "joining/2026-11-21/101807.135-0"
+COMMANDS = {
+    "assign": ["--assignor", "greedy"],
+    "explain": [],
+    "compare": ["--assignors", "greedy"],
+    "converge": ["--assignor", "greedy"],
+    "validate": [],
+    "anonymise": [],
+}
+"""Each command, and what makes it quick."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A service's folder with one recording."""
+    path = tmp_path / "recordings" / f"{ID}.json.gz"
+    path.parent.mkdir(parents=True)
+    shutil.copy(RECORDED, path)
+    return tmp_path / "recordings"
+
+
+def without_seconds(text: str) -> object:
+    """A result as JSON without what differs from run to run."""
+    return _drop_seconds(json.loads(text))
+
+
+def _drop_seconds(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _drop_seconds(inner) for key, inner in value.items() if "seconds" not in key}
+    return [_drop_seconds(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_file_gzip_id_and_standard_input_are_the_same(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = folder.parent / "unpacked.json"
+    plain.write_bytes(gzip.decompress(RECORDED.read_bytes()))
+    ways = {
+        "gzip": [str(RECORDED)],
+        "unpacked": [str(plain)],
+        "id": [ID, "--recordings", str(folder)],
+    }
+    said = {}
+    for way, named in ways.items():
+        code, out, err = run_here(capsys, command, *named, *COMMANDS[command])
+        assert (code, err) == (0, ""), way
+        said[way] = without_seconds(out)
+    monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(folder))
+    said["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
+    process = [sys.executable, "-m", "optassign.cli", command, "-", *COMMANDS[command]]
+    said["standard input"] = without_seconds(
+        subprocess.run(process, input=RECORDED.read_bytes(), capture_output=True, check=True).stdout.decode()
+    )
+    assert all(found == said["gzip"] for found in said.values()), [way for way in said if said[way] != said["gzip"]]
+
+
+def test_the_folder_of_this_directory_needs_no_option(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.delenv("OPTASSIGN_RECORDINGS", raising=False)
+    assert run_here(capsys, "validate", ID, "--format", "table") == (0, "cp-sat: keeps every rule\n", "")
+
+
+@pytest.fixture
+def altered(tmp_path: Path) -> Path:
+    """The recording with another answer than any assignor gives: everything stays, the new client gets nothing."""
+    recording = read_recording(RECORDED)
+    kept = [{"process_id": client.process_id, "active": client.previous_active} for client in recording.snapshot.clients]
+    answer = TaskAssignment.model_validate({"assignor": "as-it-was", "clients": kept})
+    path = tmp_path / "altered.json"
+    path.write_text(recording.model_copy(update={"assignment": answer}).model_dump_json(), encoding="utf-8")
+    return path
+
+
+def test_explain_explains_the_recorded_answer(capsys: pytest.CaptureFixture[str], altered: Path) -> None:
+    code, out, err = run_here(capsys, "explain", str(altered), "--format", "table")
+    assert (code, err) == (0, "")
+    assert out.startswith("recorded at 2026-11-21T10:18:07.135Z, answered by as-it-was\n")
+    assert "active tasks: 0 move, 36 stay" in out
+
+
+def test_solving_again_is_another_flag(capsys: pytest.CaptureFixture[str], altered: Path) -> None:
+    code, out, _ = run_here(capsys, "explain", str(altered), "--solve", "--format", "table")
+    assert code == 0
+    assert out.startswith("solved again by cp-sat\nactive tasks: 8 move, 28 stay")
+    code, out, _ = run_here(capsys, "explain", str(altered), "--solve", "--assignor", "greedy", "--format", "table")
+    assert out.startswith("solved again by greedy\n")
+    for option in (["--assignor", "greedy"], ["--time-limit", "1"]):
+        code, out, err = run_here(capsys, "explain", str(altered), *option)
+        assert (code, out) == (2, "")
+        assert f"{option[0]}: found {option[1]}" in err
+        assert "allowed: with --solve" in err
+
+
+def test_validate_and_compare_know_the_recorded_answer(capsys: pytest.CaptureFixture[str], altered: Path) -> None:
+    code, out, _ = run_here(capsys, "validate", str(altered))
+    assert code == 1
+    assert {violation["rule"] for violation in json.loads(out)["violations"]} == {"R4"}
+    code, out, _ = run_here(capsys, "compare", str(altered), "--assignors", "greedy")
+    found = json.loads(out)["assignors"]
+    assert list(found) == ["previous", "recorded", "greedy"]
+    assert found["recorded"]["active_moves"] == 0
+    assert found["greedy"]["active_moves"] == 8
+    assert code == 0, "what was answered then is not judged"
+    _, out, _ = run_here(capsys, "compare", str(altered), "--assignors", "greedy", "--format", "table")
+    assert "recorded: what was answered then" in out
+
+
+def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    path = RECORDED.with_name("warmed-up.json.gz")
+    recording = read_recording(path)
+    assert recording.snapshot.remembered is not None
+    _, out, _ = run_here(capsys, "assign", str(path))
+    assert TaskAssignment.model_validate_json(out).without_times() == recording.assignment.without_times()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explain", "a/b", "--recordings", "F"], "SNAPSHOT: found 'a/b', which is no file and no recording in F; allowed: "),
+        (["explain", "a/b", "--recordings", "no"], "--recordings: found no, which is no folder; allowed: a folder"),
+        (["explain", "a/b"], "a/b: found no such file; allowed: a file with JSON in UTF-8, also compressed by gzip"),
+        (["assign", "cut"], "cut: found gzip that is cut short or damaged"),
+        (["assign", "unanswered"], "unanswered: assignment: found nothing; allowed: "),
+        (["assign", "odd"], 'odd: snapshot.tasks[0].id: found "x"; allowed: '),
+        (["validate", "S"], "ASSIGNMENT: found none beside a snapshot; allowed: "),
+    ],
+)
+def test_bad_input(
+    arguments: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    folder.rename("F")
+    data = json.loads(gzip.decompress(RECORDED.read_bytes()))
+    Path("cut").write_bytes(RECORDED.read_bytes()[:-50])
+    Path("unanswered").write_text(json.dumps({key: value for key, value in data.items() if key != "assignment"}))
+    Path("S").write_text(json.dumps(data["snapshot"]))
+    data["snapshot"]["tasks"][0]["id"] = "x"
+    Path("odd").write_text(json.dumps(data))
+    code, out, err = run_here(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_snapshot_alone_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(read_recording(RECORDED).snapshot.model_dump_json(), encoding="utf-8")
+    for action in ("show", "export"):
+        code, _, err = run_here(capsys, "record", action, str(path))
+        assert code == 2
+        assert f"{path}: found a snapshot alone; allowed: a recording, which has the answer too" in err

@@ -1,0 +1,239 @@
+"""Assignors of one's own: by --register from a module in the folder, by the entry point of an installed package."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from optassign.generate import generate
+
+MODULE = '''
+from optassign import KafkaStreamsAssignment, TaskAssignment, TaskAssignor
+from optassign.assignor import Traits
+
+
+class Piles(TaskAssignor):
+    """Everything on the first client."""
+
+    name = "piles"
+    TRAITS = Traits(keeps_rules=False)
+
+    def assign(self, state):
+        tasks = {client.process_id: () for client in state.clients}
+        tasks[state.clients[0].process_id] = tuple(state.all_tasks)
+        clients = tuple(KafkaStreamsAssignment(process_id=name, active=active) for name, active in tasks.items())
+        return TaskAssignment(assignor=self.name, clients=clients)
+
+
+class Fails(Piles):
+    name = "fails"
+
+    def assign(self, state):
+        return {}["no\\n  such key"]  # fails
+
+
+class Numbers(Piles):
+    name = "numbers"
+
+    def assign(self, state):
+        return 5
+
+
+class Halves(Piles):
+    """An answer that Kafka would refuse."""
+
+    name = "halves"
+
+    def assign(self, state):
+        given = super().assign(state)
+        return given.model_copy(update={"clients": given.clients[1:]})
+
+
+class CannotBegin(Piles):
+    name = "cannot-begin"
+
+    def __init__(self):
+        raise OSError("no licence")  # cannot begin
+
+
+class Nothing:
+    pass
+
+
+class Coloured(Piles):
+    name = "a:b"
+
+
+def make(time_limit):
+    return Piles()
+
+
+make.name, make.TRAITS = "made", Piles.TRAITS
+NO_CLASS = 24
+'''
+
+
+def line_of(mark: str) -> int:
+    """The number of the line of the module with that comment."""
+    return next(number for number, line in enumerate(MODULE.splitlines(), start=1) if line.endswith(f"# {mark}"))
+
+
+COMMANDS = {
+    "assign": ["--assignor", "piles"],
+    "explain": ["--assignor", "piles"],
+    "compare": ["--assignors", "piles,greedy"],
+    "converge": ["--assignor", "piles", "--max-rebalances", "2"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder as a user has it: a module and a snapshot."""
+    (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "snapshot.json").write_text(generate("scale-out", 12, 3, 1, seed=1).model_dump_json(), encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error of the installed command in that folder."""
+    code = "import sys; sys.path.pop(0); from optassign.cli import main; sys.exit(main())"  # as a script has it: no folder
+    environment = {**{key: value for key, value in os.environ.items() if key != "PYTHONPATH"}, "COLUMNS": "160"}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    result = subprocess.run(
+        [sys.executable, "-c", code, command, "snapshot.json", *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return result.returncode, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_asks_a_registered_assignor(command: str, folder: Path) -> None:
+    code, out, err = run(folder, command, "--register", "mine:Piles", *COMMANDS[command])
+    assert code == (1 if command == "converge" else 0), err  # one that piles up breaks rules as long as it plays
+    found = json.loads(out)
+    if command == "assign":
+        assert found["assignor"] == "piles"
+    if command == "compare":
+        assert set(found["assignors"]) == {"previous", "piles", "greedy"}
+        assert found["assignors"]["piles"]["violations"], "shown, and no error: it says that it keeps no rules"
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("mine:Piles", "piles"), ("other=mine:Piles", "other"), ("mine:make", "made")],
+)
+def test_the_name_is_given_or_the_attribute(place: str, name: str, folder: Path) -> None:
+    code, out, err = run(folder, "compare", "--register", place, "--assignors", f"greedy,{name}")
+    assert (code, err) == (0, "")
+    assert name in json.loads(out)["assignors"]
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("mine", "--register: found 'mine'; allowed: [NAME=]MODULE:CLASS"),
+        (":Piles", "--register: found ':Piles'; allowed: [NAME=]MODULE:CLASS"),
+        ("nowhere:Piles", "nowhere:Piles cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
+        ("mine:Pile", "mine:Pile cannot be loaded: AttributeError: module 'mine' has no attribute 'Pile'"),
+        ("mine:Nothing", "mine:Nothing is no assignor: it has to be a class with the methods of TaskAssignor"),
+        ("mine:NO_CLASS", "mine:NO_CLASS is no assignor"),
+        ("mine:Coloured", "whose attribute `name` is 'a:b'; allowed: a name without a colon"),
+        ("cp-sat=mine:Piles", "found 'cp-sat', which there is already; allowed: a name of its own"),
+    ],
+)
+def test_what_cannot_be_registered_is_one_line(place: str, said: str, folder: Path) -> None:
+    code, out, err = run(folder, "compare", "--register", place)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("optassign compare: error: --register: found ")
+    assert said in err
+
+
+def test_a_module_that_fails_says_where(folder: Path) -> None:
+    (folder / "bad.py").write_text("x = 1\ny = x / 0\n", encoding="utf-8")
+    code, _, err = run(folder, "assign", "--register", "bad:Mine")
+    assert code == 2
+    assert "found that bad:Mine cannot be loaded: ZeroDivisionError: division by zero (bad.py, line 2)" in err
+    assert err.count("\n") == 1
+
+
+FAILURES = {
+    "fails": f"KeyError: 'no\\n such key' (mine.py, line {line_of('fails')})",
+    "numbers": "assignor 'numbers' gave no TaskAssignment: found int",
+    "halves": "gave an answer that Kafka would refuse: ",
+    "cannot-begin": f"OSError: no licence (mine.py, line {line_of('cannot begin')})",
+}
+REGISTER = [part for name in ("Piles", "Fails", "Numbers", "Halves", "CannotBegin") for part in ("--register", f"mine:{name}")]
+
+
+def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: Path) -> None:
+    chosen = ("--assignors", ",".join(["piles", *FAILURES, "greedy"]))
+    code, out, err = run(folder, "compare", *REGISTER, *chosen)
+    found = json.loads(out)
+    assert (code, err) == (1, "")
+    assert list(found["assignors"]) == ["previous", "piles", "greedy"]
+    assert list(found["failures"]) == list(FAILURES)
+    code, out, _ = run(folder, "compare", *REGISTER, *chosen, "--format", "table")
+    assert code == 1
+    assert any("greedy" in line and "fails" in line for line in out.splitlines()), "a column of its own"
+    assert out.count("failed!") == len(FAILURES)
+    for name, said in FAILURES.items():
+        assert said in found["failures"][name], found["failures"][name]
+        assert sum(line.startswith(f"{name} has no answer: ") for line in out.splitlines()) == 1
+    _, out, _ = run(folder, "compare", *REGISTER, *chosen, "--converge")
+    assert list(json.loads(out)["failures"]) == list(FAILURES)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("command", ["assign", "explain"])
+def test_alone_it_is_one_line(command: str, name: str, folder: Path) -> None:
+    code, out, err = run(folder, command, *REGISTER, "--assignor", name)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith(f"optassign {command}: error: ")
+    assert FAILURES[name] in err
+
+
+@pytest.mark.parametrize("name", [name for name in FAILURES if name != "halves"])
+def test_in_a_convergence_it_is_one_line(name: str, folder: Path) -> None:
+    """What Kafka would refuse is counted there, as what other rules forbid."""
+    code, out, err = run(folder, "converge", *REGISTER, "--assignor", name)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert FAILURES[name] in err
+
+
+@pytest.fixture
+def installed(folder: Path) -> Path:
+    """A package with an entry point, as pip leaves it."""
+    site = folder / "site"
+    about = site / "mine-1.0.dist-info"
+    about.mkdir(parents=True)
+    (folder / "mine.py").rename(site / "mine.py")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n", encoding="utf-8")
+    points = ["piles = mine:Piles", "fails = mine:Fails", "greedy = mine:Piles", "gone = nowhere:Gone"]
+    (about / "entry_points.txt").write_text("\n".join(["[optassign.assignors]", *points]), encoding="utf-8")
+    return site
+
+
+def test_an_installed_package_makes_its_assignors_known(folder: Path, installed: Path) -> None:
+    code, out, err = run(folder, "compare", "--assignors", "piles,greedy", path=installed)
+    assert code == 0
+    assert list(json.loads(out)["assignors"]) == ["previous", "piles", "greedy"]
+    assert "assignor 'greedy' of mine:Piles is passed by" in err, "ours come first"
+    code, out, _ = run(folder, "assign", "--assignor", "piles", path=installed)
+    assert (code, json.loads(out)["assignor"]) == (0, "piles")
+    code, _, err = run(folder, "assign", "--assignor", "nobody", path=installed)
+    assert code == 2
+    assert "piles" in err.partition("allowed: ")[2], "listed among what is allowed"
+
+
+def test_one_that_cannot_be_loaded_does_not_end_compare(folder: Path, installed: Path) -> None:
+    code, out, _ = run(folder, "compare", "--assignors", "gone,fails,greedy", path=installed)
+    found = json.loads(out)
+    assert code == 1
+    assert found["failures"]["gone"] == "nowhere:Gone cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"
+    assert list(found["assignors"]) == ["previous", "greedy"]
+    code, out, _ = run(folder, "compare", path=installed)
+    assert {"fails", "gone"} <= set(json.loads(out)["failures"]), "all that are installed are asked"

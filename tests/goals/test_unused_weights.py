@@ -1,0 +1,27 @@
+"""Weights count under preset `weighted` alone; under `ordered` the report says that they do not."""
+
+import pytest
+
+from optassign.assignor import assign
+from optassign.formats.configs import Options, Weights
+from optassign.generate import generate
+
+NOTE = "weights not used: preset ordered has none, preset weighted has"
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+@pytest.mark.parametrize("shape", ["steady", "scale-out"])
+@pytest.mark.parametrize(
+    ("preset", "weights", "noted"),
+    [
+        ("ordered", Weights(instance=3.0), True),
+        ("ordered", Weights(), False),
+        ("weighted", Weights(instance=3.0), False),
+    ],
+)
+def test_weights_that_are_not_used_are_noted(assignor: str, shape: str, preset: str, weights: Weights, noted: bool) -> None:
+    state = generate(shape, 12, 3, 1, seed=1)  # type: ignore[arg-type]
+    options = Options(preset=preset, weights=weights)  # type: ignore[arg-type]
+    asked = state.model_copy(update={"options": options})
+    notes = [note for note in assign(asked, assignor).report.notes if "weights" in note]
+    assert notes == ([NOTE] if noted else [])

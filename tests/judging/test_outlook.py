@@ -1,0 +1,68 @@
+"""How far the plan is away: about what a group then really takes, in follow-ups and minutes."""
+
+import pytest
+from judging import answer, snapshot
+
+from optassign.assignor import assign
+from optassign.formats.assignment import Report, Waiting
+from optassign.generate import SHAPES, Shape, generate
+from optassign.judging.explanation_text import outlook_to_lines, outlook_to_text
+from optassign.measuring.outlook import Outlook, estimate_outlook
+from optassign.simulation.convergence import converge
+
+
+@pytest.mark.parametrize("warmups", [1, 2, 5])
+@pytest.mark.parametrize("standbys", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_about_what_a_convergence_takes(shape: Shape, standbys: int, warmups: int) -> None:
+    state = generate(shape, 60, 8, standbys, warmups=warmups, seed=3)
+    expected = estimate_outlook(state, assign(state, "greedy"))
+    played = converge(state, "greedy").rebalances - 1
+    said = 0 if expected is None else expected.followups
+    assert abs(said - played) <= max(1, played / 8), f"said {said}, played {played}"
+
+
+@pytest.mark.parametrize(
+    ("warmups", "said"),
+    [(2, "about 200 follow-ups, 2,000 minutes (33.3 hours)"), (20, "about 20 follow-ups, 200 minutes (3.3 hours)")],
+)
+def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
+    """Played to its end it takes 201 and 21 rebalances: docs/benchmarks.md, "How long a scale-out takes"."""
+    state = generate("scale-out", 1_000, 100, 1, warmups=warmups, seed=1)
+    outlook = estimate_outlook(state, assign(state, "cp-sat"))
+    assert outlook is not None
+    assert outlook_to_text(outlook) == said
+
+
+def test_it_counts_slots_and_minutes() -> None:
+    """Five copies to warm up, two at a time: three follow-ups, the first when it is asked for, then every interval."""
+    tasks = {f"0_{i}": 500 for i in range(5)}
+    held = dict.fromkeys(tasks, -2)
+    state = snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}}, max_warmup_replicas=2)
+    waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=500, slot=i < 2) for i, task in enumerate(tasks))
+    given = answer({"a": " ".join(tasks), "b": " || 0_0 0_1!"}).model_copy(update={"report": Report(waiting=waiting)})
+    assert estimate_outlook(state, given) == Outlook(3, 60_000 + 2 * 600_000, copies=5, slots=2, interval_ms=600_000)
+
+
+def test_without_a_follow_up_there_is_none() -> None:
+    state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": {"0_0": -2}}})
+    assert estimate_outlook(state, answer({"a": "0_0"})) is None
+    assert list(outlook_to_lines(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("followups", "ms", "said"),
+    [
+        (1, 600_000, "about 1 follow-up, 10 minutes"),
+        (1, 60_000, "about 1 follow-up, 1 minute"),
+        (2, 90_000, "about 2 follow-ups, 1.5 minutes"),
+        (200, 120_000_000, "about 200 follow-ups, 2,000 minutes (33.3 hours)"),
+    ],
+)
+def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> None:
+    outlook = Outlook(followups, ms, copies=400, slots=2, interval_ms=600_000)
+    assert outlook_to_text(outlook) == said
+    assert list(outlook_to_lines(outlook)) == [
+        f"{said} until the plan is reached:",
+        "  400 copies to warm up, 2 at a time (max.warmup.replicas), every 10 minutes (probing.rebalance.interval.ms)",
+    ]
