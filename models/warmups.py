@@ -6,12 +6,16 @@ the queue is strict, and a slot serves one copy, so the first copies in the queu
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.windows import Windows, count_copies
+
+FloatArray = npt.NDArray[np.float64]
 
 PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
@@ -53,15 +57,18 @@ def queue_warmups(
     answer: Placement,
     under_way: IntArray,
     progress: Progress,
+    rates: IntArray | None = None,
 ) -> Queue:
     """The plan's copies that this answer does not hold, in the order in which they get slots.
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; most state
-    to lose if it is not kept; an active that relieves the client furthest above its window; least lag; least key.
+    to lose if it is not kept; actives before standbys; clients apart, since copies on one disk share its rate; the client
+    that has most left to restore; an active that relieves the client furthest above its window; least lag; least key.
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
         progress: of the copies waited for.
+        rates: (C,) offsets per second that clients restore, where they are known.
     """
     C = problem.C
     keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
@@ -72,5 +79,43 @@ def queue_warmups(
     over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= PATIENCE
-    order = np.lexsort((keys, lag, -relief, -to_lose, ~np.isin(keys, under_way), stuck, caught_up))
-    return Queue(keys[order], min(len(keys), problem.max_warmups))
+    going = np.isin(keys, under_way)
+    order = np.lexsort((keys, lag, -relief, relief < 0, -to_lose, ~going, stuck, caught_up))
+    served = min(len(keys), problem.max_warmups)
+    is_equal = (~going & ~stuck & ~caught_up & (to_lose == 0))[order]
+    seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
+    left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
+    used = np.bincount(client[order[:served]][~is_equal[:served]], minlength=C)
+    for of_actives in (True, False):
+        places = np.flatnonzero(is_equal & ((relief >= 0)[order] == of_actives))
+        order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, served)]
+    return Queue(keys[order], served)
+
+
+def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, most: int) -> IntArray:
+    """The order in which copies are taken: of one client as given; clients with fewest slots first, then with most left.
+
+    Args:
+        client: (n,) of each copy.
+        seconds: (n,) that it takes.
+        left: (C,) seconds that each client has left.
+        used: (C,) slots that each client has; those that are given here are added.
+        most: as many need to be in this order; the others follow as they came.
+    """
+    waiting: dict[int, list[int]] = {}
+    for k, c in enumerate(client.tolist()):
+        waiting.setdefault(c, []).append(k)
+    heap = [(int(used[c]), -float(left[c]), c) for c in waiting]
+    heapq.heapify(heap)
+    taken: list[int] = []
+    next_of = dict.fromkeys(waiting, 0)
+    while heap and len(taken) < most:
+        slots, minus_left, c = heapq.heappop(heap)
+        k = waiting[c][next_of[c]]
+        taken.append(k)
+        used[c] += 1
+        next_of[c] += 1
+        if next_of[c] < len(waiting[c]):
+            heapq.heappush(heap, (slots + 1, minus_left + float(seconds[k]), c))
+    rest = np.setdiff1d(np.arange(len(client)), np.array(taken, dtype=np.int64))
+    return np.concatenate([np.array(taken, dtype=np.int64), rest])

@@ -52,6 +52,23 @@ class WarmupProgress(Frozen):
     answers_without_progress: Count = 0
 
 
+class ClientPace(Frozen):
+    """How fast a client has restored so far: offsets in so many milliseconds, what is long ago counting less."""
+
+    process_id: NotEmpty
+    offsets: Count
+    ms: Count
+
+
+class Pace(Frozen):
+    """What the times between answers have taught: how fast clients restore, for the time of the next follow-up."""
+
+    taken_at: NotEmpty = Field(description="when the snapshot was taken that this is from, ISO 8601")
+    clients: Annotated[tuple[ClientPace, ...], Field(strict=False)] = ()
+    looks: Count = Field(default=0, description="answers in a row at which no copy had come nearer")
+    counted_at: NotEmpty | None = Field(default=None, description="when answers without progress were counted last")
+
+
 class Waiting(Frozen):
     """A planned copy the follow-up waits for."""
 
@@ -89,6 +106,7 @@ class Report(Frozen):
     seconds: dict[str, Annotated[float, Field(ge=0)]] = Field(default={}, description="seconds per stage")
     waiting: Annotated[tuple[Waiting, ...], Field(strict=False)] = ()
     warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False)] = ()
+    pace: Pace | None = Field(default=None, description="how fast clients restore; null: no times are known")
     stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
     balanced: bool = False
     dropped: Dropped = Dropped()

@@ -60,3 +60,7 @@ class Options(Frozen):
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
+    followup: Literal["estimate", "interval"] = Field(
+        default="estimate",
+        description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
+    )

@@ -17,6 +17,7 @@ from optassign.goals.order import GoalOrder, goal_order
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem
 from optassign.models.warmups import Progress
 from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
+from optassign.solving.pace import Pace, read_pace
 
 _INT64_MAX = (1 << 63) - 1
 _CAPACITY_UNIT = 1_000_000
@@ -56,6 +57,7 @@ class Arrays:
     under_way: IntArray
     """Keys of the remembered warm-ups, sorted."""
     progress: Progress
+    pace: Pace
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -177,6 +179,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         remembered_plan=memory.placement_of_plan(standbys, logged, C),
         goal_data=_find_goal_data(state, order),
     )
+    assigned_before = np.unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup]))
     return Arrays(
         problem=problem,
         order=order,
@@ -190,9 +193,10 @@ def to_arrays(state: ApplicationState) -> Arrays:
         same_clients=state.remembered is not None and tuple(c.process_id for c in state.remembered.clients) == clients,
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
         remembered_plan_lost=memory.placement_of_plan(standbys, logged, C) is None,
-        assigned_before=np.unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup])),
+        assigned_before=assigned_before,
         under_way=memory.warmup,
         progress=memory.progress,
+        pace=read_pace(state, problem, memory.progress, assigned_before),
     )
 
 

@@ -17,12 +17,13 @@ def warm_up(arrays: Arrays, case: Case, solution: Solution) -> None:
     assert plan is not None
     C = problem.C
     progress = _update_progress(arrays, problem)
-    line = queue_warmups(problem, case.windows, plan, answer, arrays.under_way, progress)
+    line = queue_warmups(problem, case.windows, plan, answer, arrays.under_way, progress, arrays.pace.rates())
     solution.warmups = np.sort(line.keys[: line.served])
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     restoring = held[problem.rank_of(held) > 0]
     assigned = np.concatenate([line.keys[: line.served], restoring])
     solution.waiting = np.concatenate([assigned, line.keys[line.served :]])
+    solution.is_queue_left = line.served < len(line.keys)
     idle = progress.idle_of(solution.waiting)
     solution.stalled = bool(len(solution.waiting)) and bool(np.all(idle >= PATIENCE))
     solution.followup = (not answer.same_as(plan) and not solution.stalled) or problem.lag_unknown
@@ -42,5 +43,5 @@ def _update_progress(arrays: Arrays, problem: Problem) -> Progress:
     fell = lag < before.lag
     caught_up = problem.rank_of(before.keys) == 0
     more = np.minimum(before.idle, PATIENCE) + 1
-    idle = np.where(fell | caught_up, 0, np.where(tried, more, before.idle))
+    idle = np.where(fell | caught_up, 0, np.where(tried & arrays.pace.counts_idle, more, before.idle))
     return Progress(before.keys, lag, idle)

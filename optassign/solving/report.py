@@ -22,6 +22,7 @@ from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
 from optassign.solving.arrays import Arrays
+from optassign.solving.pace import LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 
@@ -38,10 +39,12 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
     """Who asks, and after how long: the least process id that is not draining (R8)."""
-    delay = state.configs.probing_rebalance_interval_ms if solution.followup else None
+    delay = choose_delay(state, arrays.problem, arrays.pace, solution) if solution.followup else None
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
+        if delay is not None and arrays.pace.elapsed_ms is not None and state.options.followup == "estimate":
+            delay = max(LEAST_MS, min(delay, delay - arrays.pace.elapsed_ms))
     if delay is None:
         return None
     staying = np.flatnonzero(~arrays.problem.draining)
@@ -65,6 +68,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
+        pace=remembered.pace if remembered is not None else arrays.pace.report(arrays.clients),
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,

@@ -88,6 +88,8 @@ class Solution:
     """Preset `weighted`: value and bound of the one sum."""
     waiting: IntArray = field(default_factory=_no_keys)
     """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
+    is_queue_left: bool = False
+    """Some of them have no slot yet."""
     progress: Progress | None = None
     notes: list[str] = field(default_factory=list)
     unserved: dict[str, str] = field(default_factory=dict)

@@ -89,6 +89,7 @@ class TestDefaults:
             "preset": "ordered",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
+            "followup": "estimate",
         }
 
     def test_only_what_has_no_default_is_required(self) -> None:

@@ -83,7 +83,7 @@ class Rebalancer:
         if not self._application.up.any():
             self.is_rebalancing = self._application.is_paused = False
             return
-        state = make_snapshot(self._application, self.remembered)
+        state = make_snapshot(self._application, self.remembered, self._agenda.now)
         answer = ask(self._assignor, state)
         self.remembered = answer = without_warmups(answer) if self._has_targets else answer
         seconds = model_seconds(len(state.tasks), len(state.clients))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING
 
 __all__ = ["apply_answer", "make_snapshot"]
 
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+"""When every scenario starts, to assignors."""
 
-def make_snapshot(application: Application, remembered: TaskAssignment | None) -> ApplicationState:
-    """All tasks, and the clients that live, as Kafka shows them (kafka-facts: directories are previous standbys)."""
+
+def make_snapshot(application: Application, remembered: TaskAssignment | None, now: float = 0.0) -> ApplicationState:
+    """All tasks, and the clients that live, as Kafka shows them `now`: every other directory is a previous standby."""
     scenario = application.scenario
     return ApplicationState(
         format=1,
         application=scenario.name,
+        taken_at=(_BEGIN + timedelta(seconds=now)).isoformat(timespec="milliseconds"),
         configs=scenario.configs,
         options=scenario.options,
         tasks=tuple(_describe_task(application, t) for t in range(len(application.tasks))),

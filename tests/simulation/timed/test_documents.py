@@ -21,6 +21,7 @@ def play(group: dict[str, Any], tasks: int, clients: Objects, events: Objects, s
         {
             "name": "document",
             "start": start,
+            "options": {"followup": "interval"},
             "duration_s": 10_000,
             "group": group,
             "configs": configs,

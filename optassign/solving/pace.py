@@ -1,0 +1,191 @@
+"""How fast clients restore, and when a follow-up is due: R8's time, by what the times between answers have taught.
+
+1. Two snapshots and the lags in them tell what a client restored meanwhile. What is older counts half as much each time. Where
+   all of it was done by then, that is only a lower bound, and twice as much is believed.
+2. By these rates, with a client's disk shared among what it restores, each copy has a time at which it is caught up.
+3. The follow-up is due when the copies that it is for are, or some of them, where the others would keep free slots waiting.
+
+Times are those that the snapshots carry, never the clock's (R9). Where they carry none, it is due after the interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign.formats.assignment import ClientPace
+from optassign.formats.assignment import Pace as PaceReport
+from optassign.formats.state import ApplicationState
+from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.warmups import Progress
+from optassign.solving.solution import Solution
+
+FloatArray = npt.NDArray[np.float64]
+
+_LEAST_TAUGHT_MS = 1_500
+"""A shorter time between two snapshots, as between two passes, teaches nothing."""
+_STARTS_MS = 200
+"""About what it takes until a copy that was assigned begins to restore."""
+_PASS_MS = 1_000
+"""About what a rebalance takes."""
+_BELIEVED, _BELIEVED_MORE = 2.0, 1.1
+"""Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known."""
+LEAST_MS = 1_000
+"""Until a follow-up: sooner, it would be one rebalance."""
+_FIRST_LOOK_MS = 2_000
+"""Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as long."""
+_IDLE_SHARE = 0.2
+"""Free slots may wait for so much of the time, all taken together, until they are filled together."""
+_MARGIN, _MARGIN_MS = 1.05, 300
+"""On top of an estimate: to look a moment too early costs another follow-up."""
+_COUNT_EVERY_MS = 60_000
+"""R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks: the least
+probing interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pace:
+    """The rates of C clients; none where the snapshot carries no time."""
+
+    taken_at: str | None
+    elapsed_ms: int | None
+    """Since the snapshot that the remembered pace is from."""
+    offsets: IntArray
+    """(C,) offsets restored in"""
+    ms: IntArray
+    """(C,) so many milliseconds; 0: nothing is known."""
+    looks: int
+    counts_idle: bool
+    """This answer counts for R11 where a copy has made no progress."""
+    counted_at: str | None
+
+    def report(self, clients: tuple[str, ...]) -> PaceReport | None:
+        """For the answer, which carries it to the next one."""
+        if self.taken_at is None:
+            return None
+        known = np.flatnonzero(self.ms).tolist()
+        rows = [ClientPace(process_id=clients[c], offsets=int(self.offsets[c]), ms=int(self.ms[c])) for c in known]
+        return PaceReport(taken_at=self.taken_at, clients=tuple(rows), looks=self.looks, counted_at=self.counted_at)
+
+    def rates(self) -> IntArray | None:
+        """(C,) offsets per second, at least 1; the median where nothing is known of a client, None where of nobody."""
+        known = (self.ms > 0) & (self.offsets > 0)
+        if not known.any():
+            return None
+        rate = self.offsets * 1000 // np.maximum(1, self.ms)
+        return np.maximum(1, np.where(known, rate, int(np.median(rate[known]))))
+
+
+def read_pace(state: ApplicationState, problem: Problem, progress: Progress, assigned: IntArray) -> Pace:
+    """What the remembered answer knew, and what the time since has taught.
+
+    Args:
+        progress: of the remembered answer, with the lags of then.
+        assigned: keys of all copies of the remembered answer, sorted.
+    """
+    nothing = np.zeros(problem.C, dtype=np.int64)
+    before = None if state.remembered is None else state.remembered.report.pace
+    if state.taken_at is None or before is None:
+        return Pace(state.taken_at, None, nothing, nothing, 0, True, state.taken_at)
+    elapsed = _to_ms(state.taken_at) - _to_ms(before.taken_at)
+    offsets, ms = nothing.copy(), nothing.copy()
+    index = {client.process_id: c for c, client in enumerate(state.clients)}
+    for row in before.clients:
+        if row.process_id in index:
+            offsets[index[row.process_id]], ms[index[row.process_id]] = row.offsets, row.ms
+    looks = before.looks
+    tried = np.isin(progress.keys, assigned) & (progress.lag > problem.acceptable_lag)
+    if elapsed >= _LEAST_TAUGHT_MS and tried.any():
+        restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms)
+        looks = 0 if restored else looks + 1
+    counted = None if before.counted_at is None else _to_ms(state.taken_at) - _to_ms(before.counted_at)
+    counts = counted is None or not 0 <= counted < _COUNT_EVERY_MS
+    return Pace(state.taken_at, elapsed, offsets, ms, looks, counts, state.taken_at if counts else before.counted_at)
+
+
+def _learn(problem: Problem, keys: IntArray, lag: IntArray, elapsed: int, offsets: IntArray, ms: IntArray) -> bool:
+    """Bring `offsets` and `ms` up to date; whether anything was restored."""
+    now = problem.lag_of(keys)
+    client = keys % problem.C
+    fell = np.maximum(0, lag - now)
+    done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
+    busy = max(elapsed - _STARTS_MS, elapsed // 2)
+    for c in np.unique(client).tolist():
+        here = int(fell[client == c].sum())
+        if done[c]:
+            # Done by now: the rate is at least this, and perhaps more than what was known.
+            if not offsets[c] or here * int(ms[c]) > int(offsets[c]) * busy:
+                offsets[c], ms[c] = int(here * (_BELIEVED_MORE if offsets[c] else _BELIEVED)), busy
+            else:
+                offsets[c] = int(offsets[c] * _BELIEVED_MORE)
+        else:
+            offsets[c], ms[c] = int(offsets[c]) // 2 + here, int(ms[c]) // 2 + busy
+    return bool(fell.any())
+
+
+def choose_delay(state: ApplicationState, problem: Problem, pace: Pace, solution: Solution) -> int:
+    """Milliseconds until the follow-up, at most the interval."""
+    interval = state.configs.probing_rebalance_interval_ms
+    if state.options.followup == "interval" or pace.taken_at is None or solution.plan is None:
+        return interval
+    relevant = _find_relevant(problem, solution.plan, solution)
+    if not len(relevant):
+        return interval
+    rates = pace.rates()
+    if rates is None:
+        return min(interval, _FIRST_LOOK_MS << min(pace.looks, 40))
+    restoring = solution.answer.copy_keys(problem.C, problem.logged)
+    restoring = np.union1d(restoring[problem.rank_of(restoring) > 0], solution.warmups)
+    times = _estimate_times(problem, restoring, rates)
+    due = np.sort(times[np.isin(restoring, relevant)])
+    wait = float(due[-1])
+    if solution.is_queue_left:
+        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups)
+    return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))
+
+
+def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:
+    """Keys of the copies that a follow-up is for: those in slots, and cold planned actives that the answer holds already.
+
+    A standby in its place restores by itself, and nothing follows when it has.
+    """
+    logged = np.flatnonzero(problem.logged)
+    planned = logged * problem.C + plan.active[logged]
+    held = np.intersect1d(planned, solution.answer.copy_keys(problem.C, problem.logged))
+    return np.union1d(solution.warmups, held[problem.rank_of(held) > 0])
+
+
+def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:
+    """(n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
+    left = problem.lag_of(keys)  # all of it: what is left when a task moves, it is down for
+    client = keys % problem.C
+    order = np.lexsort((left, client))
+    times = np.zeros(len(keys))
+    passed, done, place = 0.0, 0, 0
+    number = np.bincount(client, minlength=problem.C)
+    last = -1
+    for k in order.tolist():
+        c, offsets = int(client[k]), int(left[k])
+        if c != last:
+            passed, done, place, last = 0.0, 0, 0, c
+        passed += (offsets - done) * (int(number[c]) - place) * 1000 / int(rates[c])
+        done, place = offsets, place + 1
+        times[k] = passed
+    return times
+
+
+def _wait_for_some(slots: FloatArray, due: FloatArray, most: int) -> float:
+    """The last of the times at which it is worth to look: free slots have not waited for too long by then."""
+    chosen = float(due[0])
+    for x in due.tolist():
+        idle = float(np.sum(np.maximum(0.0, x - slots)))
+        if idle <= most * max(_IDLE_SHARE * x, _PASS_MS):
+            chosen = x
+    return chosen
+
+
+def _to_ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)

@@ -1,0 +1,115 @@
+"""When a follow-up is due: by what the times between snapshots have taught, never later than the interval, never a storm."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from judging import snapshot
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.simulator import simulate
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+END = 100_000
+both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+
+
+def take(at: float, lags: dict[str, int], remembered: TaskAssignment | None, **options: Any) -> ApplicationState:
+    """Two clients with two tasks each and a new one, which has `lags`; `at`: seconds."""
+    clients = {
+        "a": {"active": ["0_0", "0_1"], "standby": [], "lags": {"0_0": -2, "0_1": -2}},
+        "b": {"active": ["0_2", "0_3"], "standby": [], "lags": {"0_2": -2, "0_3": -2}},
+        "c": {"active": [], "standby": list(lags), "lags": lags},
+    }
+    ends = {f"0_{number}": END for number in range(4)}
+    made = snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
+    taken = (BEGIN + timedelta(seconds=at)).isoformat()
+    return made.model_copy(
+        update={"taken_at": taken, "remembered": remembered, "options": made.options.model_copy(update=options)}
+    )
+
+
+def delay_of(answer: TaskAssignment) -> int | None:
+    return next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
+
+
+def warming(answer: TaskAssignment) -> str:
+    (task,) = answer.by_process_id["c"].warmup
+    return task
+
+
+@both
+def test_the_first_look_is_soon_and_the_second_when_it_is_done(assignor: str) -> None:
+    first = assign(take(0, {}, None), assignor)
+    assert delay_of(first) == 2_000
+    second = assign(take(2.2, {warming(first): END - 20_000}, first), assignor)
+    assert warming(second) == warming(first)
+    assert delay_of(second) == pytest.approx((END - 20_000) / 10 * 1.05 + 300, abs=2)
+
+
+@both
+def test_without_progress_each_look_waits_twice_as_long_but_never_longer_than_the_interval(assignor: str) -> None:
+    answer, at, delays = assign(take(0, {}, None), assignor), 0.0, []
+    for _ in range(14):
+        at += (delay_of(answer) or 0) / 1000
+        answer = assign(take(at, {warming(answer): END}, answer), assignor)
+        delays.append(delay_of(answer))
+        if delay_of(answer) is None:
+            break
+    assert delays[:3] == [4_000, 8_000, 16_000]
+    assert max(delay for delay in delays if delay is not None) <= 600_000
+    assert delays[-1] is None, "R11: a copy that never comes nearer is given up"
+    assert at > 180, "but not before three minutes have passed: answers are not seconds"
+
+
+@both
+def test_an_interval_is_kept_where_it_is_asked_for_or_no_times_are_known(assignor: str) -> None:
+    assert delay_of(assign(take(0, {}, None, followup="interval"), assignor)) == 600_000
+    untimed = take(0, {}, None).model_copy(update={"taken_at": None})
+    answer = assign(untimed, assignor)
+    assert (delay_of(answer), answer.report.pace) == (600_000, None)
+
+
+@both
+def test_a_clock_that_goes_back_teaches_nothing(assignor: str) -> None:
+    first = assign(take(100, {}, None), assignor)
+    second = assign(take(50, {warming(first): END - 20_000}, first), assignor)
+    assert second.report.pace is not None
+    assert second.report.pace.clients == ()
+    assert delay_of(second) == 2_000
+
+
+@both
+def test_what_was_done_before_anybody_looked_is_a_lower_bound(assignor: str) -> None:
+    first = assign(take(0, {}, None), assignor)
+    done = assign(take(2.2, {warming(first): 0}, first), assignor)
+    assert done.report.pace is not None
+    (pace,) = done.report.pace.clients
+    assert (pace.process_id, pace.offsets, pace.ms) == ("c", 2 * END, 2_000)
+
+
+@both
+def test_rates_of_clients_that_are_gone_are_forgotten(assignor: str) -> None:
+    first = assign(take(0, {}, None), assignor)
+    second = assign(take(2.2, {warming(first): END // 2}, first), assignor)
+    state = take(10, {}, second)
+    without = state.model_copy(update={"clients": state.clients[:2]})
+    pace = assign(without, assignor).report.pace
+    assert pace is not None
+    assert pace.clients == ()
+
+
+@pytest.mark.parametrize("name", ["scale-out", "broker-scale-out", "crash", "zone-lost"])
+def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name: str) -> None:
+    scenario = read_scenario(name)
+    by_interval = scenario.model_copy(update={"options": scenario.options.model_copy(update={"followup": "interval"})})
+    felt, before = (simulate(each, "cp-sat").felt for each in (scenario, by_interval))
+    assert felt.active_excess_s <= before.active_excess_s
+    assert felt.moves <= before.moves
+    if "scale-out" in name:
+        assert felt.unbalanced_s < before.unbalanced_s / 5
