@@ -216,7 +216,8 @@ def answer_to_lines(e: Explanation, label: Label = str) -> Iterator[str]:
 
 def outlook_to_text(outlook: Outlook) -> str:
     """How far the plan is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
-    return f"about {pluralize(outlook.followups, 'follow-up')}, {format_minutes(outlook.ms)}"
+    most = "at most " if outlook.is_at_most else ""
+    return f"about {pluralize(outlook.followups, 'follow-up')}, {most}{format_minutes(outlook.ms)}"
 
 
 def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
@@ -226,6 +227,10 @@ def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
         if outlook.copies:
             copies = f"{outlook.copies:,} {'copy' if outlook.copies == 1 else 'copies'} to warm up"
             every = f"every {format_minutes(outlook.interval_ms)} (probing.rebalance.interval.ms)"
+            if outlook.is_by_rates:
+                every = "by the rates at which clients have restored"
+            elif outlook.is_at_most:
+                every = f"{every} until rates are known"
             yield f"  {copies}, {outlook.slots:,} at a time (max.warmup.replicas), {every}"
 
 

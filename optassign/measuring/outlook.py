@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from math import ceil
+from statistics import median
 
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
 __all__ = ["Outlook", "estimate_outlook"]
+
+_PASS_MS = 1_500
+"""About what a follow-up takes beside what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,11 @@ class Outlook:
     slots: int
     """max_warmup_replicas."""
     interval_ms: int
-    """Between two of them: probing_rebalance_interval_ms."""
+    """Between two of them, at most: probing_rebalance_interval_ms."""
+    is_by_rates: bool = False
+    """`ms` is what the clients' disks take, by the rates that are known; else so many intervals."""
+    is_at_most: bool = False
+    """Follow-ups come sooner, once rates are known."""
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
@@ -45,4 +53,22 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
     )
     slots, interval = state.configs.max_warmup_replicas, state.configs.probing_rebalance_interval_ms
     followups = max(1, ceil(copies / slots))
-    return Outlook(followups, min(delays) + (followups - 1) * interval, copies, slots, interval)
+    longest = min(delays) + (followups - 1) * interval
+    if state.options.followup == "interval" or answer.report.pace is None:
+        return Outlook(followups, longest, copies, slots, interval)
+    restoring = _estimate_restoring_ms(answer, answer.report.pace, slots)
+    if restoring is None:
+        return Outlook(followups, longest, copies, slots, interval, is_at_most=True)
+    return Outlook(followups, min(longest, restoring + followups * _PASS_MS), copies, slots, interval, is_by_rates=True)
+
+
+def _estimate_restoring_ms(answer: TaskAssignment, pace: Pace, slots: int) -> int | None:
+    """What restoring the copies that are waited for takes: as long as the slowest client, and as the slots. None: no rates."""
+    rates = {row.process_id: row.offsets / row.ms for row in pace.clients if row.offsets and row.ms}
+    if not rates:
+        return None
+    usual = median(rates.values())
+    taken: dict[str, float] = {}
+    for entry in answer.report.waiting:
+        taken[entry.process_id] = taken.get(entry.process_id, 0.0) + (entry.lag or 0) / rates.get(entry.process_id, usual)
+    return ceil(max(max(taken.values()), sum(taken.values()) / slots))

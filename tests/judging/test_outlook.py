@@ -4,7 +4,7 @@ import pytest
 from judging import answer, snapshot
 
 from optassign.assignor import assign
-from optassign.formats.assignment import Report, Waiting
+from optassign.formats.assignment import ClientPace, Pace, Report, Waiting
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.explanation_text import outlook_to_lines, outlook_to_text
 from optassign.measuring.outlook import Outlook, estimate_outlook
@@ -66,3 +66,22 @@ def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> 
         f"{said} until the plan is reached:",
         "  400 copies to warm up, 2 at a time (max.warmup.replicas), every 10 minutes (probing.rebalance.interval.ms)",
     ]
+
+
+def test_by_rates_it_is_what_the_disks_take() -> None:
+    """400 offsets on b at 100 a second, on one slot: four seconds, and a moment for each of four follow-ups."""
+    tasks = {f"0_{i}": 500 for i in range(4)}
+    state = snapshot(
+        tasks, {"a": {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=1
+    )
+    waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=100, slot=i < 1) for i, task in enumerate(tasks))
+    taken = "2026-01-01T00:00:00Z"
+    for clients, said in (
+        ((ClientPace(process_id="b", offsets=200, ms=2_000),), "about 4 follow-ups, 0.17 minutes"),
+        ((), "about 4 follow-ups, at most 31 minutes"),
+    ):
+        report = Report(waiting=waiting, pace=Pace(taken_at=taken, clients=clients))
+        given = answer({"a": " ".join(tasks), "b": " || 0_0!"}).model_copy(update={"report": report})
+        outlook = estimate_outlook(state, given)
+        assert outlook is not None
+        assert outlook_to_text(outlook) == said
