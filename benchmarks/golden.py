@@ -1,7 +1,7 @@
 """Golden scenarios: one TOML file each is a scenario, what has to hold of it, and the figures that are expected.
 
-    python -m optassign.simulation.timed.golden tests/golden           # what is not as expected; exit code 1 if anything
-    python -m optassign.simulation.timed.golden tests/golden --write   # renew the figures, for review as a diff
+    python -m optassign.benchmarks.golden tests/golden           # what is not as expected; exit code 1 if anything
+    python -m optassign.benchmarks.golden tests/golden --write   # renew the figures, for review as a diff
 
 `scenario` names one of the library, or a file; `assignors` who plays it; `[assert.ASSIGNOR]` has bounds of figures by their
 names (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures, with the digest of the timeline.
@@ -22,7 +22,7 @@ from optassign.simulation.timed.summary import FIGURES, digest, summarise
 
 __all__ = ["check_golden", "main", "write_golden"]
 
-_MARK = "# Figures, by `python -m optassign.simulation.timed.golden FOLDER --write`.\n"
+_MARK = "# Figures, by `python -m optassign.benchmarks.golden FOLDER --write`.\n"
 
 
 def check_golden(path: Path) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _to_toml(value: Any) -> str:
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m optassign.simulation.timed.golden", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m optassign.benchmarks.golden", allow_abbrev=False)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true", help="renew the figures")
     arguments = parser.parse_args()
