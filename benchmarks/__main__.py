@@ -16,6 +16,7 @@ STUDIES = {
     "convergence": "convergence",
     "rules": "rules",
     "moves": "moves",
+    "proofs": "proofs",
     "baselines": "baselines",
     "own-arrangement": "own_arrangement",
     "beside-kafka": "beside_kafka",
