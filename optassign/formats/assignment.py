@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field
 
 from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, cross_check_error, quote
+from optassign.formats.times import Time
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
@@ -63,10 +64,10 @@ class ClientPace(Frozen):
 class Pace(Frozen):
     """What the times between answers have taught: how fast clients restore, for the time of the next follow-up."""
 
-    taken_at: NotEmpty = Field(description="when the snapshot was taken that this is from, ISO 8601")
+    taken_at: Time = Field(description="when the snapshot was taken that this is from, ISO 8601")
     clients: Annotated[tuple[ClientPace, ...], Field(strict=False)] = ()
     looks: Count = Field(default=0, description="answers in a row at which no copy had come nearer")
-    counted_at: NotEmpty | None = Field(default=None, description="when answers without progress were counted last")
+    counted_at: Time | None = Field(default=None, description="when answers without progress were counted last")
 
 
 class Waiting(Frozen):

@@ -6,18 +6,18 @@ tasks that exist.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from optassign.formats.assignment import Dropped, TaskAssignment
-from optassign.formats.base import Format, Frozen, cross_check_error, quote
+from optassign.formats.base import Format, Frozen
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
 from optassign.formats.normalise import LeftOut, Normalised, normalise
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
+from optassign.formats.times import Time
 
 __all__ = [
     "LAG_ALLOWED",
@@ -35,22 +35,12 @@ __all__ = [
 ]
 
 
-def _is_time(text: str) -> str:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        raise cross_check_error(quote(text), "a time as in ISO 8601, such as 2026-11-20T15:20:01.123Z") from None
-    return text
-
-
 class ApplicationState(Frozen):
     """Everything one rebalance knows. Equal for equal problems, in whatever order the input lists things (R9)."""
 
     format: Format
     application: str | None = Field(default=None, description="application.id")
-    taken_at: Annotated[str, AfterValidator(_is_time)] | None = Field(
-        default=None, description="ISO 8601; no assignor reads it"
-    )
+    taken_at: Time | None = Field(default=None, description="ISO 8601; null: follow-ups are due after the interval")
     configs: AssignmentConfigs
     options: Options = Options()
     tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False)]

@@ -1,21 +1,26 @@
 """A snapshot without its names, for a bug report: the same problem."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from optassign.assignor import names
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.state import ApplicationState, TaskId
+from optassign.formats.times import parse_time
 
 __all__ = ["anonymise"]
+
+_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+"""When every anonymous snapshot was taken."""
 
 
 def anonymise(state: ApplicationState) -> ApplicationState:
     """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
 
     Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in the remembered answer
-    too. Left out: application, time, hosts, client ids, fields that begin with x_, of the remembered report what no
-    assignor reads.
+    too. Times are as far from each other as they were: the snapshot's is the first of the year 2000. Left out: application,
+    hosts, client ids, fields that begin with x_, of the remembered report what no assignor reads.
     """
     return ApplicationState.model_validate(_NumberedNames(state).replace_all())
 
@@ -49,6 +54,7 @@ class _NumberedNames:
         configs["rack_aware_assignment_tags"] = [self._tags[tag] for tag in configs["rack_aware_assignment_tags"]]
         return {
             "format": 1,
+            "taken_at": None if state.taken_at is None else _FIRST.isoformat(timespec="milliseconds"),
             "configs": configs,
             "options": _drop_extras(state.options.model_dump()),
             "tasks": [
@@ -133,10 +139,26 @@ class _NumberedNames:
                     }
                     for copy in answer.report.warmup_progress
                 ],
+                "pace": None if answer.report.pace is None else self._replace_in_pace(answer.report.pace),
                 "stalled": answer.report.stalled,
                 "balanced": answer.report.balanced,
             },
         }
+
+    def _replace_in_pace(self, pace: Pace) -> dict[str, Any]:
+        return {
+            "taken_at": self._replace_time(pace.taken_at),
+            "clients": [
+                {"process_id": self._clients[client.process_id], "offsets": client.offsets, "ms": client.ms}
+                for client in pace.clients
+            ],
+            "looks": pace.looks,
+            "counted_at": None if pace.counted_at is None else self._replace_time(pace.counted_at),
+        }
+
+    def _replace_time(self, text: str) -> str:
+        since = parse_time(self._state.taken_at or text)
+        return (_FIRST + (parse_time(text) - since)).isoformat(timespec="milliseconds")
 
     def _replace_tasks(self, tasks: Iterable[str]) -> list[str]:
         return [self._tasks[task] for task in tasks]
@@ -147,7 +169,8 @@ def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
     if answer is None:
         return set()
     report = answer.report
-    everywhere = (answer.clients, answer.plan or (), report.waiting, report.warmup_progress)
+    paced = () if report.pace is None else report.pace.clients
+    everywhere = (answer.clients, answer.plan or (), report.waiting, report.warmup_progress, paced)
     return {entry.process_id for entries in everywhere for entry in entries}
 
 

@@ -11,7 +11,6 @@ Times are those that the snapshots carry, never the clock's (R9). Where they car
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.state import ApplicationState
+from optassign.formats.times import to_ms
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.warmups import Progress
 from optassign.solving.solution import Solution
@@ -90,7 +90,7 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     before = None if state.remembered is None else state.remembered.report.pace
     if state.taken_at is None or before is None:
         return Pace(state.taken_at, None, nothing, nothing, 0, True, state.taken_at)
-    elapsed = _to_ms(state.taken_at) - _to_ms(before.taken_at)
+    elapsed = to_ms(state.taken_at) - to_ms(before.taken_at)
     offsets, ms = nothing.copy(), nothing.copy()
     index = {client.process_id: c for c, client in enumerate(state.clients)}
     for row in before.clients:
@@ -101,7 +101,9 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     if elapsed >= _LEAST_TAUGHT_MS and tried.any():
         restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms)
         looks = 0 if restored else looks + 1
-    counted = None if before.counted_at is None else _to_ms(state.taken_at) - _to_ms(before.counted_at)
+    elif elapsed >= LEAST_MS and not len(progress.keys):
+        looks += 1
+    counted = None if before.counted_at is None else to_ms(state.taken_at) - to_ms(before.counted_at)
     counts = counted is None or not 0 <= counted < _COUNT_EVERY_MS
     return Pace(state.taken_at, elapsed, offsets, ms, looks, counts, state.taken_at if counts else before.counted_at)
 
@@ -133,7 +135,8 @@ def choose_delay(state: ApplicationState, problem: Problem, pace: Pace, solution
         return interval
     relevant = _find_relevant(problem, solution.plan, solution)
     if not len(relevant):
-        return interval
+        # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
+        return interval if len(solution.waiting) else min(interval, LEAST_MS << min(pace.looks, 40))
     rates = pace.rates()
     if rates is None:
         return min(interval, _FIRST_LOOK_MS << min(pace.looks, 40))
@@ -185,7 +188,3 @@ def _wait_for_some(slots: FloatArray, due: FloatArray, most: int) -> float:
         if idle <= most * max(_IDLE_SHARE * x, _PASS_MS):
             chosen = x
     return chosen
-
-
-def _to_ms(text: str) -> int:
-    return round(datetime.fromisoformat(text).timestamp() * 1000)

@@ -66,6 +66,12 @@ NAMED: dict[str, Any] = {
             "termination": {"detail": "secret-detail"},
             "waiting": [{"task": "0_11", "process_id": "secret-waits", "role": "standby", "lag": 4, "slot": True}],
             "warmup_progress": [{"task": "0_11", "process_id": "secret-9", "lag": 4, "answers_without_progress": 2}],
+            "pace": {
+                "taken_at": "2026-11-20T15:19:51Z",
+                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000}],
+                "looks": 1,
+                "counted_at": "2026-11-20T15:19:01Z",
+            },
             "stalled": True,
             "balanced": True,
             "x_r": "secret-r",
@@ -190,3 +196,12 @@ def test_the_same_answer_comes_out_up_to_names(state: ApplicationState) -> None:
 def _rank_names(names: list[str]) -> list[int]:
     order = sorted(set(names))
     return [order.index(name) for name in names]
+
+
+def test_times_are_as_far_apart_as_they_were() -> None:
+    state = anonymise(make_named_state())
+    assert state.taken_at == "2000-01-01T00:00:00.000+00:00"
+    assert state.remembered is not None
+    pace = state.remembered.report.pace
+    assert pace is not None
+    assert (pace.taken_at, pace.counted_at) == ("1999-12-31T23:59:50.000+00:00", "1999-12-31T23:59:00.000+00:00")
