@@ -9,6 +9,7 @@ PYTHON ?= python3
 EXTRAS ?= dev,service,plots,spark
 DEMO := tests/data/kafka-4.3.1/third-instance-joins.json
 BENCH_ARGS ?=
+RELEASE ?= dist/release
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -20,7 +21,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java bench clean
+.PHONY: help setup demo test test-wheel lint format docs java release bench clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -91,6 +92,19 @@ $(DOCS_READY): $(READY)
 java:  ## the Java modules; needs a JDK 17 or later and Maven
 	@mvn -q -B -f java/pom.xml package
 	@touch java/baselines/target/.built
+
+# Tests are no part of it: `make test` has run before.
+release: $(READY)  ## wheel, sdist, jars and checksums, in dist/release or RELEASE; needs a JDK 17 or later and Maven
+	@rm -rf $(RELEASE)
+	@mkdir -p $(RELEASE) build
+	@$(BIN)/python -m build --no-isolation --outdir $(RELEASE) . > build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@mvn -q -B -f java/pom.xml -pl plugin -DskipTests -Dstyle.skip package
+	@cp java/plugin/target/optassign-streams-*.jar $(RELEASE)
+	@for jar in $(RELEASE)/*-sources.jar; do cp java/plugin/target/optassign-streams.pom "$${jar%-sources.jar}.pom"; done
+	@cp docs/installing.md LICENSE $(RELEASE)
+	@cd $(RELEASE) && { sha256sum -- * || shasum -a 256 -- *; } > $(CURDIR)/build/SHA256SUMS 2> /dev/null  # Linux, macOS
+	@mv build/SHA256SUMS $(RELEASE)
+	@ls $(RELEASE)/*
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)

@@ -106,7 +106,7 @@ class FaultyFront:
             status = 500
         elif fault is Fault.PROTOCOL:
             headers["optassign-protocol"] = "99"
-        elif fault in _CHANGES and status == 200:
+        elif fault in _CHANGES and status == 200 and handler.path == "/v1/assign":
             answer = _CHANGES[fault](answer)
         handler.send_response(status)
         for name, value in headers.items():

@@ -37,7 +37,7 @@ class Group:
         self._owned: dict[str, list[str]] = {}
         self._broker = broker
         self._folder = folder / application
-        self._properties = {
+        self._properties: dict[str, object] = {
             "application.id": application,
             "bootstrap.servers": broker.address,
             "task.assignor.class": PLUGIN_CLASS,
@@ -55,12 +55,15 @@ class Group:
             "producer.max.in.flight.requests.per.connection": 1,  # else the first batches to a partition overtake each other
             "main.consumer.heartbeat.interval.ms": 500,
         }
-        for name, value in properties.items():
-            self._properties[name.replace("_", ".")] = value
-        self._properties = {name: value for name, value in self._properties.items() if value is not None}
+        self.configure(**properties)
         broker.create_topics([f"{application}-{kind}-{way}" for kind in KINDS for way in ("in", "out")], PARTITIONS)
         self.load = Load(broker.address, application)
         self.tasks = frozenset(f"{number}_{p}" for number in range(len(KINDS)) for p in range(PARTITIONS))
+
+    def configure(self, **properties: object) -> None:
+        """Properties of the instances that are started from now on, with `_` for `.`; None leaves one out."""
+        self._properties.update({name.replace("_", "."): value for name, value in properties.items()})
+        self._properties = {name: value for name, value in self._properties.items() if value is not None}
 
     def start(self, *names: str) -> None:
         """Start processes, without waiting for them; one that ran before starts in its old folder."""
@@ -172,11 +175,11 @@ class Group:
         next(iter(self.instances.values())).rebalance()
         return self.await_complete(after=before)
 
-    def settle(self, most_probes: int = MOST_PROBES) -> int:
+    def settle(self, most_probes: int = MOST_PROBES, *, returning: bool = False) -> int:
         """Play the follow-ups that the assignor asks for, each once restoration has finished; how many there were.
 
-        AssertionError if there are more than `most_probes`, if at rest a rebalance still changes something, or if a task came
-        back to an instance that had given it away since the last `mark`.
+        AssertionError if there are more than `most_probes`, if at rest a rebalance still changes something, or, unless
+        `returning` allows it, if a task came back to an instance that had given it away since the last `mark`.
         """
         history = [self.await_complete()]
         while not self.at_rest:
@@ -188,6 +191,8 @@ class Group:
         history.append(self.probe())
         if history[-1] != history[-2] or not self.at_rest:
             raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
+        if returning:
+            return len(history) - 2
         back = {task: owners for task, owners in self.owners().items() if len(owners) > len(set(owners))}
         assert not back, self._describe_history(f"tasks came back to who had given them away: {back}", history)
         return len(history) - 2

@@ -16,7 +16,7 @@ from optassign.benchmarks.kafka.waiting import await_condition
 
 _MAIN = "io.github.optassign.testapp.TestApplication"
 _LOGGED = re.compile(
-    r"(?:optassign: .*(?:answered_by=|applied \()(?P<assignor>[\w.-]+))"  # the second in shadow mode
+    r"(?:optassign: .*answered_by=(?P<assignor>[\w.-]+))"
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
@@ -61,7 +61,10 @@ class LedRebalance:
     stable: bool
     """Whether no further rebalance is asked for, neither at once nor as a follow-up."""
     assignor: str
-    """The assignor of the service that answered, or `fallback`, as the plug-in logs it; empty without the plug-in."""
+    """Who answered, as the plug-in logs it: an assignor of the service, `fallback`, or who runs the group in shadow mode.
+
+    Empty without the plug-in.
+    """
 
 
 class Instance:
@@ -113,6 +116,7 @@ class Instance:
                 assignor = line["assignor"]
             elif line["generation"]:
                 found.append(LedRebalance(int(line["generation"]), stable, assignor))
+                assignor = ""  # the next one may be without the plug-in
             else:
                 stable = not line["unstable"]
         return found

@@ -55,7 +55,9 @@ def _build_if_old(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
     jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
-    sources = [JAVA / "pom.xml", folder / "pom.xml", *(path for path in (folder / "src" / "main").rglob("*") if path.is_file())]
+    folders = [folder / "src" / "main", JAVA / "shared" / "src" / "main"]
+    files = [path for each in folders for path in each.rglob("*") if path.is_file()]
+    sources = [JAVA / "pom.xml", folder / "pom.xml", *files]
     # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)

@@ -47,6 +47,11 @@ def add_recordings(parser: ArgumentParser) -> None:
     )
 
 
+def add_beside(group: "argparse._MutuallyExclusiveGroup") -> None:
+    """Add --beside to the options of which one names the answer."""
+    group.add_argument("--beside", action="store_true", help="the service's own answer, where the recording has another one")
+
+
 def add_assignor(parser: ArgumentParser) -> None:
     """Add --assignor, --register and --time-limit; `ask_assignor` uses them."""
     parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="default: cp-sat")

@@ -3,10 +3,15 @@
 import os
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from optassign.cli.errors import UsageError
 
-__all__ = ["find_folder", "find_recording", "find_snapshot"]
+if TYPE_CHECKING:
+    from optassign.formats.assignment import TaskAssignment
+    from optassign.recordings.recording import Recording
+
+__all__ = ["choose_answer", "find_folder", "find_recording", "find_snapshot"]
 
 _VARIABLE = "OPTASSIGN_RECORDINGS"
 """The variable of the environment that names the folder where --recordings does not."""
@@ -51,6 +56,16 @@ def find_snapshot(arguments: Namespace) -> str:
             f"allowed: a file, or an id that `optassign record ls --recordings {folder}` shows"
         )
     return name
+
+
+def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
+    """The answer that the recording is of, or with --beside the service's own. UsageError where there is none."""
+    if not beside and recording is not None:
+        return recording.assignment
+    if recording is None or recording.beside_assignment is None:
+        found = "a snapshot alone" if recording is None else "a recording without an answer beside the recorded one"
+        raise UsageError(f"--beside: found {found}; allowed: where another answer than the service's was applied")
+    return recording.beside_assignment
 
 
 def _get_stated_folder(arguments: Namespace) -> str | None:

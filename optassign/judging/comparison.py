@@ -12,10 +12,12 @@ from optassign.judging.metrics import Measures, measure
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
 
-__all__ = ["PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "compare"]
+__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "compare"]
 
 RECORDED = "recorded"
 """The name of the answer that a recording has; it was given then, so it is judged by nobody's promise now."""
+BESIDE = "beside"
+"""The name of the service's own answer to a recorded rebalance, where another one was applied."""
 PREVIOUS = "previous"
 """The name under which the previous assignment stands beside the answers; it is no assignor, and is not judged."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
@@ -77,7 +79,7 @@ class Comparison:
     """All answers side by side."""
 
     columns: tuple[Column, ...]
-    """The previous assignment first, then what was recorded, if anything, then the answers."""
+    """The previous assignment first, then what was recorded, if anything, and beside it, then the answers."""
     failures: Mapping[str, str]
     """Assignor -> why it gave no answer."""
     bound: int | None
@@ -92,7 +94,7 @@ class Comparison:
     @property
     def broken(self) -> bool:
         """Whether an assignor broke a rule that it had promised to keep, had no answer, or did not settle."""
-        judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED)]
+        judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED, BESIDE)]
         unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
 
@@ -116,14 +118,17 @@ def compare(
     play: Callable[[str], Played] | None = None,
     left_out: Mapping[str, str] | None = None,
     recorded: TaskAssignment | None = None,
+    beside: TaskAssignment | None = None,
 ) -> Comparison:
     """Ask each assignor, and judge the answers side by side.
 
-    `left_out`: who could not be asked, and why. `recorded`: the answer that was given then, as a column of its own.
+    `left_out`: who could not be asked, and why. `recorded`: the answer that was given then, as a column of its own; `beside`:
+    that of the service, where it was another.
     """
     columns = [_make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)]
-    if recorded is not None:
-        columns.append(_make_column(state, RECORDED, recorded, None, None, True))
+    for name, given in ((RECORDED, recorded), (BESIDE, beside)):
+        if given is not None:
+            columns.append(_make_column(state, name, given, None, None, True))
     failures: dict[str, str] = {}
     bound, bound_by = None, None
     for name in assignors:

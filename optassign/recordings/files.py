@@ -139,7 +139,7 @@ def read_recording_head(path: Path) -> RecordingHead:
 
 
 def find_newest_answers(folder: Path, most: int) -> list[Recording]:
-    """Of each application the newest recording whose answer was meant to be applied; at most `most`, the newest first.
+    """Of each application the newest recording whose answer was applied in active mode; at most `most`, the newest first.
 
     A recording that cannot be read is passed by, with a warning, for an older one.
     """
@@ -160,7 +160,7 @@ def _read_newest_applied(group: Iterator[RecordingFile]) -> Recording | None:
     for file in islice(group, _MOST_READ):
         try:
             head = read_recording_head(file.path)
-            if head.mode == "active" and head.in_time:
+            if head.mode == "active" and head.applied:
                 return read_recording(file.path)
         except InputError as error:
             _log.warning("a recording is passed by: %s", error)

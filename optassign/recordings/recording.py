@@ -1,7 +1,8 @@
-"""A recording: one rebalance that the service answered, in a file that every command can use again.
+"""A recording: one rebalance and the answer that was applied, in a file that every command can use again.
 
-The file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, and the snapshot that it was
-computed from (with what was remembered then). Replaying it gives the same answer (R9). Where the files lie: files.py.
+The file is gzip-compressed JSON: a head that says when, for whom and what was done, the answer, the service's own answer beside
+it where another one was applied, and the snapshot that it was computed from (with what was remembered then). Asking the
+service's assignor again gives the service's answer again (R9). Where the files lie: files.py; how reports come in: reported.py.
 """
 
 import gzip
@@ -17,10 +18,14 @@ from optassign.formats.input_errors import InputError
 from optassign.formats.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
+from optassign.measuring.balance import is_balanced
+from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement
+from optassign.measuring.ranks import Ranks
 
 __all__ = [
+    "Beside",
     "MemorySource",
     "Recording",
     "RecordingHead",
@@ -48,6 +53,9 @@ class Summary(Frozen):
     moved_active: Count = Field(description="active tasks that leave a client that runs them")
     restore_work: int | None = Field(default=None, description="offsets that plan and answer have to restore; null: not said")
     restore_work_bound: int | None = Field(default=None, description="proven lower bound of restore_work; null: none known")
+    restored: int | None = Field(
+        default=None, description="offsets that copies and warm-ups of this answer have to replay; null: not said"
+    )
     warmups: Count
     followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
     waiting: Count = Field(description="copies the follow-up waits for")
@@ -59,34 +67,71 @@ class Summary(Frozen):
     balanced: bool
 
 
+class Beside(Frozen):
+    """The service's answer to the same rebalance, where another one was applied: what would have been."""
+
+    assignor: NotEmpty = Field(description="who answered")
+    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
+    fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
+    in_time: bool = Field(default=True, description="ready before its deadline")
+    after_the_fact: bool = Field(
+        default=False, description="true: worked out when the plug-in reported; false: asked for during the rebalance"
+    )
+    summary: Summary
+
+
 class RecordingHead(Frozen):
-    """All of a recording but its answer and its snapshot."""
+    """All of a recording but its answers and its snapshot."""
 
     format: Format
     application: str | None = None
-    recorded_at: str = Field(description="when the answer was ready, ISO 8601 in UTC")
+    recorded_at: str = Field(description="when the answer was ready, ISO 8601 in UTC; of a reported one, when Kafka took it")
     answered_at: Count = Field(description="Optassign-Answered-At of the answer, ms since 1970")
     mode: Literal["active", "shadow"] = "active"
     in_time: bool = Field(default=True, description="ready before its deadline, with the plug-in there to take it")
-    assignor: NotEmpty = Field(description="who answered")
-    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving")
+    assignor: NotEmpty = Field(
+        description="who answered: an assignor of the service; or, as reported, `fallback` or an assignor of Kafka's"
+    )
+    time_limit: Annotated[float, Field(ge=0)] = Field(description="seconds of solving; 0 where the service did not solve")
     fallback: Termination | None = Field(default=None, description="why greedy answered instead, as its report says")
     memory: MemorySource = "none"
     service: str = ""
     plugin: str | None = None
+    rebalance: str | None = Field(default=None, description="the plug-in's id of the rebalance; null: an older plug-in")
+    reported: bool = Field(
+        default=False,
+        description="true: the plug-in has said that Kafka took `assignment`; false: it is the service's own answer",
+    )
+    why: str = Field(default="", description="why the service's answer was not applied, as the plug-in says")
+    beside: Beside | None = Field(
+        default=None, description="the service's answer, where it was not applied; null: there is no other than `assignment`"
+    )
     summary: Summary
+
+    @property
+    def applied(self) -> bool:
+        """Whether `assignment` was applied, as far as the service knows: reported, or sent in time without a report since."""
+        return self.reported or (self.mode == "active" and self.in_time)
 
 
 class Recording(RecordingHead):
-    """One rebalance that the service answered."""
+    """One rebalance."""
 
     assignment: TaskAssignment
+    beside_assignment: TaskAssignment | None = Field(default=None, description="the answer that `beside` is about")
     snapshot: ApplicationState
+
+    @property
+    def service_answer(self) -> TaskAssignment | None:
+        """The service's own answer, applied or not; None if it had none."""
+        return self.beside_assignment if self.reported else self.assignment
 
 
 def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     """The numbers that say what an answer to `state` does."""
-    report = answer.report
+    report, placement, ranked = answer.report, Placement.of(state, answer), Ranks(state)
+    warming = ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
+    restored = find_cold(ranked, [*list_pairs(state, placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
     outlook = estimate_outlook(state, answer)
@@ -95,16 +140,17 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         clients=len(state.clients),
         reason=report.termination.reason,
         found_by=report.found_by,
-        moved_active=count_active_moves(state, Placement.of(state, answer)),
+        moved_active=count_active_moves(state, placement),
         restore_work=int(work[0]) if work else None,
         restore_work_bound=restore_work_bound(answer),
+        restored=sum(restored.values()),
         warmups=sum(len(client.warmup) for client in answer.clients),
         followup_ms=min(delays, default=None),
         waiting=len(report.waiting),
         followups=None if outlook is None else outlook.followups,
         plan_ms=None if outlook is None else outlook.ms,
         stalled=report.stalled,
-        balanced=report.balanced,
+        balanced=is_balanced(state, placement),  # not in the report of a plug-in
     )
 
 
@@ -115,15 +161,23 @@ def add_fallback_reason(answer: TaskAssignment, why: Termination | None) -> Task
     return answer.model_copy(update={"report": answer.report.model_copy(update={"termination": why})})
 
 
-def replay_recording(recording: Recording) -> TaskAssignment:
-    """Answer the recorded snapshot again. If no limit was hit, the answer is the same but for the seconds (R9)."""
-    return add_fallback_reason(assign(recording.snapshot, recording.assignor, recording.time_limit), recording.fallback)
+def replay_recording(recording: Recording) -> TaskAssignment | None:
+    """Ask the service's assignor again for the recorded snapshot; None if it had no answer then.
+
+    If no limit was hit, the answer is that of the service but for the seconds (R9).
+    """
+    asked = recording.beside if recording.reported else recording
+    if asked is None:
+        return None
+    return add_fallback_reason(assign(recording.snapshot, asked.assignor, asked.time_limit), asked.fallback)
 
 
-def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes) -> bytes:
-    """The content of a file; the same bytes for the same recording. `assignment` and `snapshot` are JSON."""
-    parts = (head.model_dump_json()[:-1].encode(), b',"assignment":', assignment, b',"snapshot":', snapshot, b"}\n")
-    return gzip.compress(b"".join(parts), compresslevel=6, mtime=0)
+def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> bytes:
+    """The content of a file; the same bytes for the same recording. Both answers and `snapshot` are JSON."""
+    parts = [head.model_dump_json()[:-1].encode(), b',"assignment":', assignment]
+    if beside is not None:
+        parts += [b',"beside_assignment":', beside]
+    return gzip.compress(b"".join([*parts, b',"snapshot":', snapshot, b"}\n"]), compresslevel=6, mtime=0)
 
 
 def read_recording(source: Source) -> Recording:

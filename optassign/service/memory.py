@@ -1,7 +1,11 @@
 """The last answer of each application, for the next one (R10, R11)."""
 
+import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
+
+from optassign.service.clock import read_milliseconds
+from optassign.service.http.refusals import make_refusal
 
 __all__ = ["Memory", "Remembered"]
 
@@ -19,6 +23,8 @@ class Remembered:
     """JSON of the TaskAssignment."""
     order: int
     """Of the request among all: one that came earlier and was answered later must not replace it."""
+    rebalance: str | None = None
+    """The plug-in's id of the rebalance."""
 
 
 class Memory:
@@ -27,9 +33,14 @@ class Memory:
     def __init__(self, most: int) -> None:
         self._most = most
         self._last: OrderedDict[str, Remembered] = OrderedDict()
+        self._order = itertools.count()
 
     def __len__(self) -> int:
         return len(self._last)
+
+    def next_order(self) -> int:
+        """The place of a request that has just come, among all."""
+        return next(self._order)
 
     def get(self, application: str | None) -> Remembered | None:
         """The last answer, if it is still known."""
@@ -46,6 +57,13 @@ class Memory:
         """
         last = self.get(application)
         return max(now + _MOST_AHEAD, 0 if last is None else last.at)
+
+    def check_date(self, application: str | None, header: str, at: int) -> None:
+        """RequestRefusedError with status 400 if what a plug-in says was decided at `at` is from too far in the future."""
+        latest = self.find_latest_time(application, read_milliseconds())
+        if at > latest:
+            allowed = f"at most {latest}: a year ahead of the service's clock, or its last answer"
+            raise make_refusal(400, "the date is too far ahead", header, str(at), allowed)
 
     def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
         """Optassign-Answered-At of an answer: after everything that was known when it was made.

@@ -29,6 +29,9 @@ class Metrics:
         self.rebalances = Counter(
             "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
         )
+        self.reports = Counter(
+            "optassign_reports", "Reports of what was applied in place of the service's answer", ["mode"], registry=registry
+        )
         self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
         self.queue_seconds = Histogram(
             "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry

@@ -1,16 +1,15 @@
 """From a request to its answer: its turn, what is remembered, the answer itself; then log, metrics and recording."""
 
 import asyncio
-import itertools
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from optassign import __version__
-from optassign.formats.json_head import read_members
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc, read_milliseconds
-from optassign.service.http.refusals import make_refusal
+from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
@@ -23,6 +22,9 @@ from optassign.service.workers.fallback import AnswerFinder, FoundAnswer
 from optassign.service.workers.messages import AssignJob, Details
 
 __all__ = ["Rebalances", "SentAnswer"]
+
+_MOST_RECORDED = 4096
+"""Rebalances of which it is remembered that they were answered: their reports come soon, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,20 @@ class Rebalances:
     """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
 
     def __init__(
-        self, settings: Settings, finder: AnswerFinder, memory: Memory, metrics: Metrics, recorder: Recorder | None
+        self,
+        settings: Settings,
+        finder: AnswerFinder,
+        memory: Memory,
+        turns: Turns,
+        metrics: Metrics,
+        recorder: Recorder | None,
     ) -> None:
         self._assignor, self._limits = settings.assignor, settings.limits
-        self._finder, self._memory, self._metrics, self._recorder = finder, memory, metrics, recorder
-        self._turns = Turns()
-        self._order = itertools.count()
+        self._finder, self._memory, self._turns = finder, memory, turns
+        self._metrics, self._recorder = metrics, recorder
         self._reports: set[asyncio.Task[None]] = set()
+        self._answered: OrderedDict[str, asyncio.Task[None]] = OrderedDict()
+        """Id of a rebalance -> the task that logs and records its answer."""
 
     async def answer(
         self, head: RequestHead, body: bytes, arrived: float, disconnected: Callable[[], Awaitable[bool]]
@@ -69,12 +78,13 @@ class Rebalances:
 
         arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
         """
-        order, loop = next(self._order), asyncio.get_running_loop()
+        order, loop = self._memory.next_order(), asyncio.get_running_loop()
         times = make_schedule(body, arrived, head.deadline)
-        application = _find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
+        application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
         async with self._turns.take(application, times.fallback):
             last = self._memory.get(application)
-            self._check_date(application, head)
+            if head.remembered_at is not None:
+                self._memory.check_date(application, "Optassign-Remembered-At", head.remembered_at)
             job = AssignJob(
                 body=body,
                 limits=self._limits,
@@ -89,23 +99,28 @@ class Rebalances:
             in_time = loop.time() <= times.deadline and not await disconnected()
             at = self._memory.choose_next_time(application, now, head.remembered_at)
             if application is not None and in_time:
-                self._memory.put(application, Remembered(at, found.answer.content, order))
+                self._memory.put(application, Remembered(at, found.answer.content, order, head.rebalance))
         report = loop.create_task(self._report(found, _AnsweredRequest(head, at, now, in_time, arrived, loop.time())))
         self._reports.add(report)
         report.add_done_callback(self._reports.discard)
+        if head.rebalance is not None:
+            self._answered[head.rebalance] = report
+            while len(self._answered) > _MOST_RECORDED:
+                self._answered.popitem(last=False)
         return SentAnswer(found.answer.content, at)
+
+    async def await_recording(self, rebalance: str) -> bool:
+        """Whether this service has answered a rebalance; its recording is then at the recorder, where there is one."""
+        report = self._answered.get(rebalance)
+        if report is None:
+            return False
+        await asyncio.wait([report])
+        return True
 
     async def finish(self, seconds: float) -> None:
         """Wait until all that was answered is logged and on its way to its recording; for so long at most."""
         if self._reports:
             await asyncio.wait(self._reports, timeout=seconds)
-
-    def _check_date(self, application: str | None, head: RequestHead) -> None:
-        """RequestRefusedError with status 400 if the plug-in's memory is from too far in the future."""
-        latest = self._memory.find_latest_time(application, read_milliseconds())
-        if head.remembered_at is not None and head.remembered_at > latest:
-            allowed = f"at most {latest}: a year ahead of the service's clock, or its last answer"
-            raise make_refusal(400, "the date is too far ahead", "Optassign-Remembered-At", str(head.remembered_at), allowed)
 
     async def _report(self, found: FoundAnswer, request: _AnsweredRequest) -> None:
         """Count, log and record an answer, once the worker has told the details."""
@@ -114,7 +129,7 @@ class Rebalances:
         _log_answer(found, request, details)
         if self._recorder is None:
             return
-        if details is None or details.snapshot is None:
+        if details is None or details.snapshot is None or details.summary is None:
             self._metrics.unrecorded.inc()
             return
         head = RecordingHead(
@@ -130,6 +145,7 @@ class Rebalances:
             memory=found.answer.memory,
             service=__version__,
             plugin=request.head.plugin,
+            rebalance=request.head.rebalance,
             summary=details.summary,
         )
         self._recorder.put(head, found.answer.content, details.snapshot)
@@ -139,7 +155,7 @@ class Rebalances:
         self._metrics.rebalances.labels(request.head.mode, outcome).inc()
         self._metrics.solve_seconds.observe(found.answer.solve_seconds)
         self._metrics.late.inc(not request.in_time)
-        if details is not None:
+        if details is not None and details.summary is not None:
             self._metrics.show_last_answer(found.answer.application, details.summary)
 
 
@@ -152,7 +168,7 @@ def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details 
         mode=request.head.mode,
         assignor=answer.assignor,
         fallback=None if why is None else why.detail,
-        **({} if details is None else {**details.summary.model_dump(), **details.said}),
+        **({} if details is None or details.summary is None else {**details.summary.model_dump(), **details.said}),
         memory=answer.memory,
         in_time=request.in_time,
         seconds_queue=round(found.job.begun - request.arrived, 4),
@@ -162,14 +178,3 @@ def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details 
         ignored=list(answer.ignored),
         dropped={} if details is None else {name: number for name, number in details.dropped.items() if number},
     )
-
-
-def _find_application(body: bytes) -> str | None:
-    """The application's name, without reading more of the snapshot than comes before it.
-
-    None where there is none; whether the rest is right is found out where it is read.
-    """
-    for name, value in read_members(body.decode("utf-8-sig", "replace")):
-        if name == "application":
-            return value if isinstance(value, str) else None
-    return None

@@ -4,17 +4,20 @@ import logging
 import os
 import queue
 import threading
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from optassign.recordings.files import RecordingFile, find_recordings, make_relative_path, name_folder
+from optassign.formats.input_errors import InputError
+from optassign.recordings.files import RecordingFile, find_recordings, make_relative_path, name_folder, read_recording_head
 from optassign.recordings.recording import RecordingHead, encode_recording
+from optassign.recordings.reported import join_report
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
@@ -29,17 +32,20 @@ _LOCK = ".lock"
 """The file that tells another service that the folder is taken."""
 _MOST_KEEP_DAYS = 300_000.0
 """No recording is so old. Still more days before today may be before the first day that Python can name."""
+_SAME_REBALANCE = timedelta(minutes=2)
+"""How far apart the answer of a rebalance and its report can be dated, by clocks that count the same seconds."""
 _CLEAN_UP_SECONDS = 600.0
 """Between looks for recordings that have become too old, where none are written."""
 
 
 @dataclass(frozen=True)
 class _Rebalance:
-    """What a recording is made of; `assignment` and `snapshot` are JSON."""
+    """What a recording is made of; both answers and `snapshot` are JSON."""
 
     head: RecordingHead
     assignment: bytes
     snapshot: bytes
+    beside: bytes | None
 
 
 class Recorder:
@@ -61,10 +67,13 @@ class Recorder:
         """Look what there is, delete what is too old, then wait for rebalances."""
         self._thread.start()
 
-    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes) -> None:
-        """Record a rebalance some time soon. Never waits: if the disk does not keep up, the rebalance is lost."""
+    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> None:
+        """Record a rebalance some time soon. Never waits: if the disk does not keep up, the rebalance is lost.
+
+        Of two with the same `head.rebalance` one recording is made (`join_report`).
+        """
         try:
-            self._queue.put_nowait(_Rebalance(head, assignment, snapshot))
+            self._queue.put_nowait(_Rebalance(head, assignment, snapshot, beside))
         except queue.Full:
             self._metrics.unrecorded.inc()
             self._note_failure("the disk does not keep up")
@@ -125,11 +134,25 @@ class Recorder:
 
     def _write(self, rebalance: _Rebalance) -> None:
         at = datetime.fromisoformat(rebalance.head.recorded_at)
+        known = self._find_same(rebalance.head, at)
+        if known is not None:
+            joined = join_report(known.path, rebalance.head, rebalance.assignment)
+            if joined is not None:
+                self._write_file(known.path, joined)
+                self._files.remove(known)
+                self._bytes -= known.size
+                self._add_file(replace(known, size=len(joined)))
+            return
         number = 0
         while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():
             number += 1
-        content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot)
+        content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.beside)
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._write_file(path, content)
+        self._add_file(RecordingFile(at, number, name_folder(rebalance.head.application), path, len(content)))
+
+    def _write_file(self, path: Path, content: bytes) -> None:
+        """Write a file, or write it anew: whatever happens, its name has the old content or the new."""
         temporary = path.with_name(f"{_TEMPORARY}{path.name}")
         try:
             with open(temporary, "wb") as file:
@@ -141,10 +164,26 @@ class Recorder:
             with suppress(OSError):
                 temporary.unlink()
             raise
-        self._files.append(RecordingFile(at, number, name_folder(rebalance.head.application), path, len(content)))
-        self._bytes += len(content)
+
+    def _add_file(self, file: RecordingFile) -> None:
+        insort(self._files, file)  # a report may be of long ago
+        self._bytes += file.size
         self._metrics.recordings_bytes.set(self._bytes)
         self._note_success()
+
+    def _find_same(self, head: RecordingHead, at: datetime) -> RecordingFile | None:
+        """The recording of the same rebalance, if there is one."""
+        if head.rebalance is None:
+            return None
+        folder = name_folder(head.application)
+        for file in reversed(self._files):
+            if file.at < at - _SAME_REBALANCE:
+                return None
+            if file.folder == folder and file.at <= at + _SAME_REBALANCE:
+                with suppress(InputError):
+                    if read_recording_head(file.path).rebalance == head.rebalance:
+                        return file
+        return None
 
     def _delete_old(self) -> None:
         oldest = datetime.now(UTC) - self._keep

@@ -21,7 +21,9 @@ from optassign.service.memory import Memory, Remembered
 from optassign.service.metrics import Metrics
 from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
+from optassign.service.reports import Reports
 from optassign.service.settings import Settings, check_tls
+from optassign.service.turns import Turns
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import WorkerSpec
@@ -88,8 +90,10 @@ class _Service:
         self._reserve = WorkerPool("reserve", 1, WorkerSpec("greedy", settings.log_format))
         self._comparisons = Comparisons(settings.log_format, settings.registered)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
-        self._rebalances = Rebalances(settings, finder, self._memory, self._metrics, self._recorder)
-        app = make_app(settings, self._rebalances, self._comparisons, self._metrics, self._find_why_not_ready)
+        about = (finder, self._memory, Turns(), self._metrics, self._recorder)
+        self._rebalances = Rebalances(settings, *about)
+        reports = Reports(settings, self._rebalances, *about)
+        app = make_app(settings, self._rebalances, reports, self._comparisons, self._metrics, self._find_why_not_ready)
         self._gateway = Gateway(app, token=settings.token, most_in_flight=limits.in_flight, metrics=self._metrics, pages=PAGES)
         self._add_gauges()
 
@@ -147,7 +151,8 @@ class _Service:
             return
         for recording in reversed(recordings):
             answer = recording.assignment.model_dump_json().encode()
-            self._memory.put(recording.application or "", Remembered(recording.answered_at, answer, -1))
+            remembered = Remembered(recording.answered_at, answer, -1, recording.rebalance)
+            self._memory.put(recording.application or "", remembered)
         log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:

@@ -1,25 +1,99 @@
-"""Shadow mode: the service is asked, and the plug-in's own answers are applied."""
+"""Shadow mode: the group runs as it would without the plug-in, and the service records what was and what would have been."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 
-from kafka_group import assert_sound
-
-from optassign.benchmarks.kafka.faults import Fault, FaultyFront
+from optassign import assign
+from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.service import Service
+from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.formats.assignment import TaskAssignment
+from optassign.recordings.files import find_recordings
+from optassign.recordings.recording import Recording, read_recording
+
+# Kafka's own default has tasks come back to who had given them away.
+_DEFAULT = "kafka-high-availability"
 
 
-def test_answers_are_only_compared(new_group: Callable[..., Group], service: Service) -> None:
-    with FaultyFront(service.url, slow_seconds=0) as front:
-        group = new_group("shadow", optassign_url=front.url, optassign_mode="shadow")
-        group.start("a", "b")
-        assert_sound(group, most_probes=3, assignor="fallback")
-        assert front.requests[Fault.NONE]
-        before = group.generation
-        front.fault = Fault.TWICE  # would kill who applies it
-        group.start("c")
-        group.await_complete(after=before)
-        assert_sound(group, most_probes=3, assignor="fallback")
-        assert front.requests[Fault.TWICE]
+def await_recordings(service: Service, group: Group) -> list[Recording]:
+    """The recordings of a group, once there is one of each rebalance."""
+
+    def read() -> list[Recording]:
+        return [read_recording(entry.path) for entry in sorted(find_recordings(service.recordings, group.application))]
+
+    await_condition(
+        "one recording of each rebalance",
+        lambda: len(read()) == len(group.rebalances),
+        found=lambda: f"{[(each.recorded_at, each.assignor, each.why) for each in read()]} for {group.rebalances}",
+        logs=lambda: [*group.logs(), service.log],
+    )
+    return read()
+
+
+def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
+    return [(c.process_id, c.active, c.standby, c.warmup, c.followup_rebalance_ms is None) for c in answer.clients]
+
+
+def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., Group], service: Service) -> None:
+    group = new_group("shadow", optassign_mode="shadow")
+    group.start("a", "b")
+    group.settle(returning=True)
+    before = group.generation
+    group.start("c")
+    group.await_complete(after=before)
+    group.settle(returning=True)
+    in_shadow = group.await_complete()
+    assert {each.assignor for each in group.rebalances} == {_DEFAULT}
+    recordings = await_recordings(service, group)
+    saved = 0
+    for recording in recordings:
+        assert (recording.mode, recording.assignor, recording.reported) == ("shadow", _DEFAULT, True)
+        assert recording.beside is not None
+        assert recording.beside.assignor == "cp-sat"
+        # Kafka's class again, in another JVM, from nothing but the snapshot.
+        again = assign(recording.snapshot, KafkaHighAvailability())
+        who_asks = next((i for i, c in enumerate(again.clients) if c.followup_rebalance_ms is not None), None)
+        assert (who_asks is None) is (recording.summary.followup_ms is None)
+        assert [row[:4] for row in list_copies(again)] == [row[:4] for row in list_copies(recording.assignment)]
+        saved += (recording.summary.restored or 0) - (recording.beside.summary.restored or 0)
+    print("offsets that would have been saved:", saved)
+
+    # The same instances without any plug-in come to rest where they were in shadow mode.
+    for name in ("a", "b", "c"):
+        group.leave(name)
+    group.configure(task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None, optassign_mode=None)
+    before = group.generation
+    group.start("a", "b", "c")
+    group.await_complete(after=before)
+    group.settle(returning=True)
+    assert group.await_complete() == in_shadow
+    assert group.rebalances[-1].assignor == ""
+
+
+def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(new_group: Callable[..., Group], folder: Path) -> None:
+    with ExitStack() as stack:
+        service = stack.enter_context(Service(folder / "late-service"))
+        service.kill()
+        group = new_group("shadow-alone", optassign_url=service.url, optassign_mode="shadow")
+        group.start("a")
+        group.await_complete()
+        group.start("b")
+        group.settle(returning=True)
+        assert {each.assignor for each in group.rebalances} == {_DEFAULT}
+        service.start()
+        for recording in await_recordings(service, group):
+            assert (recording.assignor, recording.mode) == (_DEFAULT, "shadow")
+            assert recording.beside is not None
+            assert recording.beside.after_the_fact
+
+
+def test_the_choice_is_a_key(new_group: Callable[..., Group], service: Service) -> None:
+    group = new_group("shadow-fallback", optassign_mode="shadow", optassign_shadow_assignor="fallback")
+    group.start("a", "b")
+    group.settle(returning=True)
+    assert {each.assignor for each in group.rebalances} == {"fallback"}
+    assert {each.assignor for each in await_recordings(service, group)} == {"fallback"}

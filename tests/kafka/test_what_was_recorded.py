@@ -1,8 +1,9 @@
-"""The service's recordings of real rebalances: every answer keeps the rules, and replaying it gives the same answer."""
+"""Recordings of real rebalances, with and without the service: one of each, of what was applied, and all replay."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from command_line import run_process
 from kafka_group import assert_sound
@@ -26,6 +27,7 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
         lambda: len(list(find_recordings(service.recordings, "recorded"))) == len(group.rebalances),
         found=lambda: f"{list(find_recordings(service.recordings, 'recorded'))} for {group.rebalances}",
     )
+    assert all(read_recording(entry.path).applied for entry in find_recordings(service.recordings, "recorded"))
     number, faults = check_recordings(service.recordings)  # of the other tests too
     assert number >= len(group.rebalances)
     assert not faults, "\n".join(faults)
@@ -35,3 +37,32 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
     explained = run_process("explain", str(newest), "--client", "b", "--format", "table")
     assert explained.returncode == 0, explained.stderr
     assert "(client.id b, " in explained.stdout
+
+
+def test_what_happened_without_the_service_is_recorded_when_it_is_back(new_group: Callable[..., Group], folder: Path) -> None:
+    with Service(folder / "absent-service") as service:
+        group = new_group("absent", optassign_url=service.url)
+        group.start("a", "b")
+        group.settle()
+        service.kill()
+        before = group.generation
+        group.start("c")
+        group.await_complete(after=before)
+        group.settle()
+        assert group.rebalances[-1].assignor == "fallback"
+        service.start()
+        await_condition(
+            "one recording per rebalance",
+            lambda: len(list(find_recordings(service.recordings, "absent"))) == len(group.rebalances),
+            found=lambda: f"{list(find_recordings(service.recordings, 'absent'))} for {group.rebalances}",
+            logs=lambda: [*group.logs(), service.log],
+        )
+        recordings = [read_recording(entry.path) for entry in sorted(find_recordings(service.recordings, "absent"))]
+        assert [each.assignor for each in recordings] == [each.assignor for each in group.rebalances]
+        for recording in recordings:
+            assert recording.applied
+            assert recording.reported is (recording.assignor == "fallback")
+            assert (recording.beside is not None) is recording.reported
+        assert "no connection" in recordings[-1].why
+        _, faults = check_recordings(service.recordings)
+        assert not faults, "\n".join(faults)

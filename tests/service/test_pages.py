@@ -140,5 +140,9 @@ def test_the_examples_of_the_description_are_right(service: Service) -> None:
     example = operation["responses"]["200"]["content"]["application/json"]["example"]
     check("TaskAssignment", example)
     assert [c["active"] for c in response.json()["clients"]] == [c["active"] for c in example["clients"]]
+    operation = description["paths"]["/v1/applied"]["post"]
+    report = operation["requestBody"]["content"]["application/json"]["example"]
+    check("AppliedReport", report)
+    assert service.report(json.dumps(report).encode(), "r-1", 1, optassign_mode="shadow").status_code == 200
     refused = service.assign(json.dumps({**request, "tasks": [{"id": 7}]}).encode())
     check("Error", refused.json())

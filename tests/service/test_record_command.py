@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from command_line import run_here
-from serving import Service, list_files, wait_until
+from serving import Service, list_files, make_report, wait_until
 
 from optassign import assign
+from optassign.formats.reading import read_assignment
 from optassign.generate import generate
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import read_recording
@@ -96,6 +97,73 @@ def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[st
     again["report"]["seconds"] = given["report"]["seconds"] = {}
     assert again == given
     assert read_recording(path).assignment.without_times() == assign(read_recording(path).snapshot).without_times()
+
+
+@pytest.fixture(scope="module")
+def reported(service: Service, recordings: Path) -> Path:
+    """A recording of a rebalance that ran without the service."""
+    state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": "reported for the command line"})
+    applied = assign(state, "sticky").model_copy(update={"assignor": "fallback"})
+    assert service.report(make_report(state, applied, "no connection"), "r-1", 1).status_code == 200
+    folder = recordings / name_folder(state.application)
+    wait_until(lambda: list_files(folder))
+    return list_files(folder)[0]
+
+
+def test_what_was_applied_is_shown_with_what_it_would_have_saved(
+    capsys: pytest.CaptureFixture[str], reported: Path, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    recording = read_recording(reported)
+    assert recording.beside is not None
+    code, out, _ = run_record(capsys, "show", str(reported), "--format", "table")
+    assert code == 0
+    assert "fallback was applied, as the plug-in reported, and not the service's answer: no connection" in out
+    assert "fallback (applied)" in out
+    assert "cp-sat (would have been)" in out
+    then, instead = recording.summary, recording.beside.summary
+    assert then.restored is not None
+    assert instead.restored is not None
+    assert then.restored > instead.restored
+    numbers = [f"{number:,}" for number in (then.restored, instead.restored, then.restored - instead.restored)]
+    (line,) = (line for line in out.splitlines() if line.startswith("offsets to restore"))
+    assert line.split()[3:] == numbers
+    _, out, _ = run_record(
+        capsys, "ls", "--recordings", str(recordings), "--application", str(recording.application), "--format", "table"
+    )
+    assert "by fallback" in out
+    assert "not by cp-sat" in out
+    paths = [str(tmp_path / name) for name in ("snapshot", "applied", "beside")]
+    for path, option in zip(paths, ([], ["--answer"], ["--beside"]), strict=True):
+        assert run_record(capsys, "export", str(reported), *option, "--output", path)[0] == 0
+    assert read_assignment(paths[1]) == recording.assignment
+    assert read_assignment(paths[2]) == recording.beside_assignment
+    assert run_here(capsys, "validate", paths[0], paths[2])[0] == 0
+
+
+def test_explain_validate_and_compare_speak_of_what_was_applied_and_know_the_other(
+    capsys: pytest.CaptureFixture[str], reported: Path
+) -> None:
+    _, applied, _ = run_here(capsys, "explain", str(reported), "--format", "table")
+    assert "answered by fallback, which was applied; the service's own answer, by cp-sat, with --beside" in applied
+    _, beside, _ = run_here(capsys, "explain", str(reported), "--beside", "--format", "table")
+    assert "answered by cp-sat, which was not applied; fallback was" in beside
+    assert run_here(capsys, "validate", str(reported), "--format", "table")[1].startswith("fallback: ")
+    assert run_here(capsys, "validate", str(reported), "--beside", "--format", "table")[1] == "cp-sat: keeps every rule\n"
+    _, out, _ = run_here(capsys, "compare", str(reported), "--assignors", "greedy")
+    found = json.loads(out)["assignors"]
+    assert list(found) == ["previous", "recorded", "beside", "greedy"]
+    recording = read_recording(reported)
+    assert recording.beside is not None
+    moved = {name: found[name]["active_moves"] for name in ("recorded", "beside")}
+    assert moved == {"recorded": recording.summary.moved_active, "beside": recording.beside.summary.moved_active}
+
+
+def test_there_may_be_no_other_answer(capsys: pytest.CaptureFixture[str], path: Path) -> None:
+    for command in (["record", "export"], ["explain"], ["validate"]):
+        code, out, err = run_here(capsys, *command, str(path), "--beside")
+        assert (code, out) == (2, "")
+        assert "--beside: found a recording without an answer beside the recorded one" in err
 
 
 @pytest.mark.parametrize(

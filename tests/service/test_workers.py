@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -117,6 +118,64 @@ def test_who_is_too_slow_is_overtaken_by_greedy_and_killed_long_after(service: S
     assert line["in_time"] is True
     assert line["seconds_total"] <= 1.5
     wait_until(service.worker_pids)
+
+
+SLOW_START = """
+import importlib.abc, os, sys, time
+
+def wait():
+    while os.path.exists(os.environ["SLOW_START"]):
+        time.sleep(0.05)
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "ortools":
+            wait()
+
+if "--multiprocessing-fork" in sys.orig_argv:
+    if os.environ["SLOW_PART"] == "solver":
+        sys.meta_path.insert(0, Finder())
+    else:
+        wait()
+"""
+"""Keeps all workers, or those that load a solver, from coming up while a file is there. Python imports it first."""
+
+
+def start_slowly(folder: Path, part: str, state: ApplicationState, deadline_ms: int) -> tuple[httpx.Response, TaskAssignment]:
+    """Ask a service while it cannot come up, and again once it can: the response then, and the answer in the end."""
+    (folder / "sitecustomize.py").write_text(SLOW_START, encoding="utf-8")
+    blocked = folder / "blocked"
+    blocked.touch()
+    asked: list[httpx.Response] = []
+
+    def is_ready(service: Service) -> bool:
+        if not asked:
+            if part == "solver":
+                service.wait_for("worker_ready", crew="reserve")
+            asked.append(service.assign(state, optassign_deadline_ms=str(deadline_ms)))
+            blocked.unlink()
+        return service.is_ready()
+
+    settings = {"PYTHONPATH": str(folder), "SLOW_START": str(blocked), "SLOW_PART": part}
+    with run_service("--workers", "1", is_ready=is_ready, **settings) as service:
+        return asked[0], read_valid_answer(service.assign(state), state)
+
+
+def test_a_service_that_starts_says_so_in_time(tmp_path: Path) -> None:
+    state = make_state("early")
+    response, answer = start_slowly(tmp_path, "all", state, 1000)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    assert response.json() == {"error": "no answer in time: the service is starting, and no worker is ready yet"}
+    assert response.elapsed.total_seconds() < 1.5  # long before it would give up otherwise
+    assert answer.without_times() == assign(state).without_times()
+
+
+def test_greedy_says_that_the_solver_is_not_there_yet(tmp_path: Path) -> None:
+    state = make_state("early-greedy")
+    response, answer = start_slowly(tmp_path, "solver", state, 3000)
+    why = "the service is starting: no worker has loaded cp-sat yet"
+    assert is_greedys(read_valid_answer(response, state), state, Termination(reason="limit", limit="time", detail=why))
+    assert answer.report.termination.reason != "limit"
 
 
 def test_requests_of_one_application_are_answered_in_order(service: Service, threads: ThreadPoolExecutor) -> None:

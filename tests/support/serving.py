@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,14 @@ HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optas
 class Service:
     """A running service; `log` has its lines so far."""
 
-    def __init__(self, *options: str, limit_files: int | None = None, verify: Any = True, **environment: str) -> None:
+    def __init__(
+        self,
+        *options: str,
+        limit_files: int | None = None,
+        verify: Any = True,
+        is_ready: Callable[[Service], bool] | None = None,
+        **environment: str,
+    ) -> None:
         def limit_file_size() -> None:
             import resource
 
@@ -51,7 +58,11 @@ class Service:
         self._reader.start()
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
         self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=verify)
-        wait_until(lambda: self.client.get("/readyz").status_code == 200)
+        wait_until(lambda: (is_ready or Service.is_ready)(self))
+
+    def is_ready(self) -> bool:
+        """Whether its workers have come up."""
+        return self.client.get("/readyz").status_code == 200
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -75,10 +86,13 @@ class Service:
 
     def assign(self, state: ApplicationState | bytes, **headers: str | None) -> httpx.Response:
         """POST /v1/assign; headers in Python's spelling, None takes one away."""
-        named = {("-".join(part.capitalize() for part in key.split("_"))): value for key, value in headers.items()}
-        sent = {key: value for key, value in {**HEADERS, **named}.items() if value is not None}
         content = state if isinstance(state, bytes) else state.model_dump_json().encode()
-        return self.client.post("/v1/assign", content=content, headers=sent)
+        return self.client.post("/v1/assign", content=content, headers=make_headers(headers))
+
+    def report(self, body: bytes, rebalance: str, applied_at: int, **headers: str | None) -> httpx.Response:
+        """POST /v1/applied, with a body of `make_report`; headers as in `assign`."""
+        named = {"optassign_rebalance": rebalance, "optassign_applied_at": str(applied_at), **headers}
+        return self.client.post("/v1/applied", content=body, headers=make_headers(named))
 
     def metric(self, name: str, **labels: str) -> float | None:
         """The value of a metric with exactly these labels; None if it is not there."""
@@ -132,6 +146,18 @@ def freeze(*pids: int) -> Iterator[None]:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
+
+
+def make_headers(named: Mapping[str, str | None]) -> dict[str, str]:
+    """Headers of a request: those of all, and some by their names in Python's spelling; None takes one away."""
+    spelt = {("-".join(part.capitalize() for part in key.split("_"))): value for key, value in named.items()}
+    return {key: value for key, value in {**HEADERS, **spelt}.items() if value is not None}
+
+
+def make_report(state: ApplicationState, applied: TaskAssignment, why: str = "no connection") -> bytes:
+    """A plug-in's report of what was applied."""
+    parts = {"snapshot": json.loads(state.model_dump_json()), "applied": json.loads(applied.model_dump_json())}
+    return json.dumps({"application": state.application, "why": why, **parts}).encode()
 
 
 def list_files(folder: Path) -> list[Path]:

@@ -142,7 +142,7 @@ _RECORDED = (
     Column("application", TEXT, "", "application.id; empty: not told"),
     Column("day", TEXT, "", "YYYY-MM-DD, UTC"),
     Column("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
-    Column("mode", TEXT, "", "`active`: the answer was used; `shadow`: only recorded"),
+    Column("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),
     Column("recorded_assignor", TEXT, "", "who answered then"),
     Column("tasks", WHOLE, "tasks", ""),
     Column("clients", WHOLE, "clients", ""),

@@ -216,7 +216,9 @@ def _is_built(module: Path) -> bool:
     if not stamp.is_file():
         return False
     built = stamp.stat().st_mtime_ns
-    sources = [module.parent / "pom.xml", module / "pom.xml", *(module / "src").rglob("*.java")]
+    folders = [module, module.parent / "shared"]
+    java = [source for folder in folders for source in (folder / "src").rglob("*.java")]
+    sources = [module.parent / "pom.xml", module / "pom.xml", *java]
     return all(source.stat().st_mtime_ns <= built for source in sources)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
     from optassign.judging.comparison import Comparison, Played
+    from optassign.recordings.recording import Recording
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 
@@ -48,8 +49,7 @@ def run(arguments: Namespace) -> int:
 
         check_matplotlib()
     state, recording = load_rebalance(arguments)
-    recorded = None if recording is None else recording.assignment
-    comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, recorded, arguments)
+    comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, recording, arguments)
     if arguments.picture is not None:
         from optassign.cli.show.pictures import draw_comparison
 
@@ -86,7 +86,7 @@ def _compare(
     state: "ApplicationState",
     chosen: list[str],
     left_out: dict[str, str],
-    recorded: "TaskAssignment | None",
+    recording: "Recording | None",
     arguments: Namespace,
 ) -> "Comparison":
     import time
@@ -109,7 +109,15 @@ def _compare(
             progress.doing = f"{name} to the end: {describe_size(state)}"
             return _play_to_the_end(state, name, arguments)
 
-        return compare(state, chosen, ask, play=play if arguments.converge else None, left_out=left_out, recorded=recorded)
+        return compare(
+            state,
+            chosen,
+            ask,
+            play=play if arguments.converge else None,
+            left_out=left_out,
+            recorded=None if recording is None else recording.assignment,
+            beside=None if recording is None else recording.beside_assignment,
+        )
 
 
 def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: float) -> float:

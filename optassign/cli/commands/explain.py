@@ -4,9 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_assignor, add_output, add_snapshot
+from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot
 from optassign.cli.common import ask_assignor, check_assignor, check_standard_input, load_rebalance, write_result
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.recordings import choose_answer
 from optassign.cli.registering import register_listed_assignors
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="explain this answer (default: that of the recording; of a snapshot what --assignor answers)",
     )
     answers.add_argument("--solve", action="store_true", help="explain what --assignor answers to the recorded snapshot today")
+    add_beside(answers)
     add_assignor(parser)
     parser.set_defaults(assignor=None, time_limit=None)  # stated or not: see `_check_solve`
     add_output(parser)
@@ -102,7 +104,7 @@ def _choose_answer(
     """
     from optassign.formats.reading import read_assignment
 
-    if arguments.assignment is None and (recording is None or arguments.solve):
+    if arguments.assignment is None and not arguments.beside and (recording is None or arguments.solve):
         arguments.assignor = arguments.assignor or "cp-sat"
         arguments.time_limit = 10.0 if arguments.time_limit is None else arguments.time_limit
         again = [] if recording is None else [f"solved again by {arguments.assignor}"]
@@ -113,8 +115,16 @@ def _choose_answer(
             raise UsageError(f"{option}: found {found}; allowed: with --solve, which answers the recorded snapshot again")
     if arguments.assignment is not None:
         return read_assignment(arguments.assignment), []
+    answer = choose_answer(recording, arguments.beside)
     assert recording is not None
-    return recording.assignment, [f"recorded at {recording.recorded_at}, answered by {recording.assignment.assignor}"]
+    about = f"recorded at {recording.recorded_at}, answered by {answer.assignor}"
+    if arguments.beside:
+        about += f", which was not applied; {recording.assignor} was"
+    elif recording.beside is not None:
+        about += f", which was applied; the service's own answer, by {recording.beside.assignor}, with --beside"
+    elif not recording.applied:
+        about += ", which was not applied"
+    return answer, [about]
 
 
 def _find_client(names: "ClientNames", state: "ApplicationState", text: str) -> str:

@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_command, add_output, add_output_file, add_recordings
+from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
 from optassign.cli.common import write_result
 from optassign.cli.errors import DONE, UsageError
-from optassign.cli.recordings import find_folder, find_recording
+from optassign.cli.recordings import choose_answer, find_folder, find_recording
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,14 +27,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     ls.add_argument("--application", metavar="NAME", help="only of this application")
     ls.add_argument("--since", metavar="TIME", help="such as 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d")
     add_output(ls)
-    show = add_command(actions, "show", "the snapshot's answer as it was given")
+    show = add_command(actions, "show", "what was applied, and what would have been instead")
     add_recordings(show)
     _add_recording(show)
     add_output(show)
     export = add_command(actions, "export", "the snapshot alone, or the answer, as a file")
     add_recordings(export)
     _add_recording(export)
-    export.add_argument("--answer", action="store_true", help="the answer in place of the snapshot")
+    which = export.add_mutually_exclusive_group()
+    which.add_argument("--answer", action="store_true", help="the recorded answer in place of the snapshot")
+    add_beside(which)
     add_output_file(export)
 
 
@@ -97,6 +99,8 @@ def _export(arguments: Namespace) -> int:
     path = find_recording(arguments, arguments.recording)
     if arguments.answer:
         text = read_recording(path).assignment.model_dump_json() + "\n"
+    elif arguments.beside:
+        text = choose_answer(read_recording(path), beside=True).model_dump_json() + "\n"
     else:
         text = read_recorded_snapshot(path)
     write_text(text, arguments.output)

@@ -4,9 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_output, add_snapshot
+from optassign.cli.arguments import add_beside, add_output, add_snapshot
 from optassign.cli.common import check_standard_input, load_rebalance, write_result
 from optassign.cli.errors import BROKEN, DONE, UsageError
+from optassign.cli.recordings import choose_answer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,12 +20,14 @@ ABOUT = "check an answer against the rules"
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `validate` takes."""
     add_snapshot(parser)
-    parser.add_argument(
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument(
         "assignment",
         metavar="ASSIGNMENT",
         nargs="?",
         help="the answer as JSON, - for standard input (default: that of the recording)",
     )
+    add_beside(answers)
     add_output(parser)
 
 
@@ -40,8 +43,8 @@ def run(arguments: Namespace) -> int:
     state, recording = load_rebalance(arguments)
     if arguments.assignment is not None:
         answer = read_assignment(arguments.assignment)
-    elif recording is not None:
-        answer = recording.assignment
+    elif recording is not None or arguments.beside:
+        answer = choose_answer(recording, arguments.beside)
     else:
         raise UsageError("ASSIGNMENT: found none beside a snapshot; allowed: an answer as JSON (a recording has its own)")
     violations = validate(state, answer)

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_table, mark_wrong
-from optassign.judging.comparison import PREVIOUS, RECORDED, Column, Comparison, Played
+from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison, Played
 from optassign.measuring.balance import WINDOW_NAMES, WindowName
 
 __all__ = ["format_comparison_markdown", "render_comparison"]
@@ -75,6 +75,8 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield f"{PREVIOUS}: what was assigned before, as if it were the answer; not judged", "dim"
     if any(column.name == RECORDED for column in comparison.columns):
         yield f"{RECORDED}: what was answered then; not judged (`optassign validate` does)", "dim"
+    if any(column.name == BESIDE for column in comparison.columns):
+        yield f"{BESIDE}: the service's own answer to that, which was not applied", "dim"
     if any(column.is_baseline and column.measures.violations for column in comparison.columns):
         yield "baselines never promised to keep R3 to R8: what they break is shown, and no error", "dim"
     for column in comparison.columns:

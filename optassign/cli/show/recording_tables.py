@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from optassign.cli.show.answer_tables import render_assignment
 from optassign.cli.show.style import make_headline, make_table
 from optassign.judging.explanation_text import pluralize
-from optassign.recordings.recording import Recording, RecordingHead, Summary
+from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
 __all__ = ["render_recording", "render_recordings"]
 
@@ -35,18 +36,54 @@ def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Ren
 
 
 def render_recording(recording: Recording, width: int) -> Iterator[RenderableType]:
-    """What `optassign record show` shows: when and for whom, then what `optassign assign` shows."""
+    """What `optassign record show` shows: when and for whom, what was applied, then what `optassign assign` shows of it."""
     versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
     about = [recording.mode, f"memory: {recording.memory}", versions]
     yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
     yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so not remembered"))
+    yield Text(_describe_origin(recording))
+    if recording.beside is not None:
+        yield _compare(recording, recording.beside)
     yield from render_assignment(recording.snapshot, recording.assignment, width)
+
+
+def _describe_origin(head: RecordingHead) -> str:
+    """Whether the answer was applied, and how that is known."""
+    if head.reported:
+        why = f": {head.why}" if head.why else ""
+        return f"{head.assignor} was applied, as the plug-in reported, and not the service's answer{why}"
+    if head.applied:
+        return "the service's answer, and no report that another one was applied"
+    return "the service's answer, which was not applied; what was is not recorded"
+
+
+def _compare(head: RecordingHead, beside: Beside) -> Table:
+    """What was applied and what would have been, in the numbers of their summaries."""
+    applied, ours = head.summary, beside.summary
+    table = make_table("")
+    names = [f"{head.assignor} (applied)", f"{beside.assignor} (would have been)", "saved"]
+    for name in names:
+        table.add_column(name, justify="right")
+    rows: list[tuple[str, int | None, int | None]] = [
+        ("active tasks moved", applied.moved_active, ours.moved_active),
+        ("offsets to restore", applied.restored, ours.restored),
+        ("warm-ups", applied.warmups, ours.warmups),
+    ]
+    for what, then, instead in rows:
+        saved = None if then is None or instead is None else then - instead
+        table.add_row(what, *("–" if number is None else f"{number:,}" for number in (then, instead, saved)))
+    return table
 
 
 def _describe_answer(head: RecordingHead) -> str:
     parts = list(_describe_summary(head.summary))
     if head.mode == "shadow":
         parts.insert(0, "shadow")
+    if head.reported:
+        parts.insert(0, f"by {head.assignor}")
+        if head.beside is not None:
+            instead = ", ".join(_describe_summary(head.beside.summary))
+            parts.append(f"not by {head.beside.assignor} ({instead})")
     if head.fallback is not None:
         parts.append("by greedy instead")
     if not head.in_time:

@@ -12,18 +12,24 @@ from optassign.service.comparisons import Comparisons
 from optassign.service.http import openapi
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal
 from optassign.service.http.request_body import read_body
-from optassign.service.http.request_headers import read_content_encoding, read_deadline, read_request_head
+from optassign.service.http.request_headers import (
+    read_content_encoding,
+    read_deadline,
+    read_report_head,
+    read_request_head,
+)
 from optassign.service.metrics import Metrics
 from optassign.service.rebalances import Rebalances
+from optassign.service.reports import Reports
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import CompareJob
 
 __all__ = ["PAGES", "make_app"]
 
-PAGES = frozenset({"/v1/assign", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
+PAGES = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
 _JSON = "application/json"
 _LONGEST_UPLOAD = 20.0
-"""Seconds for the body of a comparison; the end of the service may have to wait so long for it."""
+"""Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
 _COMPARE_SECONDS = 10.0
 """Of solving, for each assignor, where the request states no deadline."""
 
@@ -31,6 +37,7 @@ _COMPARE_SECONDS = 10.0
 def make_app(
     settings: Settings,
     rebalances: Rebalances,
+    reports: Reports,
     comparisons: Comparisons,
     metrics: Metrics,
     find_why_not_ready: Callable[[], str | None],
@@ -49,6 +56,14 @@ def make_app(
         body = await read_body(request, encoding, limits.body_bytes, arrived + head.deadline)
         answer = await rebalances.answer(head, body, arrived, request.is_disconnected)
         return Response(answer.content, media_type=_JSON, headers={"Optassign-Answered-At": str(answer.at)})
+
+    @app.post("/v1/applied", **openapi.APPLIED)
+    async def applied(request: Request) -> Response:
+        arrived = asyncio.get_running_loop().time()
+        head = read_report_head(request.headers, settings.default_deadline)
+        encoding = read_content_encoding(request.headers)
+        body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD)
+        return Response(await reports.take(head, body), media_type=_JSON)
 
     @app.post("/v1/compare", **openapi.COMPARE)
     async def compare(request: Request) -> Response:

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.schema import json_schema
 
-__all__ = ["ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
+__all__ = ["APPLIED", "ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
 
 _SNAPSHOT: dict[str, Any] = {
     "format": 1,
@@ -28,6 +28,12 @@ _ANSWER = TaskAssignment(
         KafkaStreamsAssignment(process_id="b", active=("0_1",)),
     ),
 )
+_REPORT = {
+    "application": "orders",
+    "why": "no answer within 2000 ms",
+    "applied": json.loads(_ANSWER.model_dump_json()),
+    "snapshot": _SNAPSHOT,
+}
 _ERROR = {"error": "the request cannot be read", "where": "tasks[0].id", "found": "7", "allowed": "a string"}
 _ERRORS = {
     400: "A header or the body is wrong",
@@ -61,6 +67,15 @@ _ENCODING = _describe_header("Content-Encoding", {"enum": ["identity", "gzip"]},
 _BODY = {"required": True, "content": _describe_content("ApplicationState", _SNAPSHOT)}
 _REFUSALS: dict[int | str, dict[str, Any]] = {status: _describe_error(about) for status, about in _ERRORS.items()}
 
+_REQUEST_HEADERS = [
+    _describe_header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
+    _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
+    _describe_header("Optassign-Mode", _MODE, "shadow: not to be remembered"),
+    _describe_header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),
+    _describe_header("Optassign-Plugin", {"type": "string"}, "version of the plug-in"),
+    _ENCODING,
+]
+_REBALANCE = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
 ASSIGN: dict[str, Any] = {
     "summary": "Answer one rebalance",
     "description": "See docs/protocol.md.",
@@ -80,21 +95,30 @@ ASSIGN: dict[str, Any] = {
     "openapi_extra": {
         "requestBody": _BODY,
         "parameters": [
-            _describe_header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
-            _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
-            _describe_header(
-                "Optassign-Mode", {"enum": ["active", "shadow"], "default": "active"}, "shadow: not to be remembered"
-            ),
-            _describe_header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),
-            _describe_header("Optassign-Plugin", {"type": "string"}, "version of the plug-in"),
-            _ENCODING,
+            *_REQUEST_HEADERS,
+            _describe_header("Optassign-Rebalance", _REBALANCE, "the plug-in's id of the rebalance, for a report to come"),
+        ],
+    },
+}
+_OBJECT = {"content": {_JSON: {"schema": {"type": "object"}}}}
+APPLIED: dict[str, Any] = {
+    "summary": "Tell what was applied in place of the service's answer",
+    "description": "See docs/protocol.md. One at a time.",
+    "responses": {200: {"description": "Both answers in a few numbers", **_OBJECT}, **_REFUSALS},
+    "openapi_extra": {
+        "requestBody": {"required": True, "content": _describe_content("AppliedReport", _REPORT)},
+        "parameters": [
+            *_REQUEST_HEADERS,
+            _describe_header("Optassign-Rebalance", _REBALANCE, "the plug-in's id of the rebalance", required=True),
+            _describe_header("Optassign-Applied-At", {"type": "integer"}, "when it was decided, ms since 1970", required=True),
+            _describe_header("Optassign-Age-Ms", {"type": "integer"}, "since Kafka took it; default: 0"),
         ],
     },
 }
 COMPARE: dict[str, Any] = {
     "summary": "The same rebalance under several assignors, side by side",
     "description": "What `optassign compare --format json` prints. One at a time.",
-    "responses": {200: {"description": "The comparison", "content": {_JSON: {"schema": {"type": "object"}}}}, **_REFUSALS},
+    "responses": {200: {"description": "The comparison", **_OBJECT}, **_REFUSALS},
     "openapi_extra": {
         "requestBody": _BODY,
         "parameters": [
@@ -133,6 +157,17 @@ def describe_pages(app: FastAPI) -> dict[str, Any]:
             "type": "object",
             "required": ["error"],
             "properties": {"error": text, "where": text, "found": text, "allowed": text},
+        }
+        schemas["AppliedReport"] = {
+            "title": "AppliedReport",
+            "type": "object",
+            "required": ["applied", "snapshot"],
+            "properties": {
+                "application": text,
+                "why": text,
+                "applied": {"$ref": _REF + "TaskAssignment"},
+                "snapshot": {"$ref": _REF + "ApplicationState"},
+            },
         }
         app.openapi_schema = found
     return app.openapi_schema

@@ -1,4 +1,4 @@
-"""Reading a request's body: never more of it than is allowed, neither as it comes nor inflated."""
+"""Reading a request's body: never more of it than is allowed, neither as it comes nor inflated; whom it is about."""
 
 import asyncio
 import zlib
@@ -6,9 +6,10 @@ from typing import Literal
 
 from starlette.requests import Request
 
+from optassign.formats.json_head import read_members
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
 
-__all__ = ["read_body"]
+__all__ = ["find_application", "read_body"]
 
 _MOST_AT_ONCE = 1 << 20
 """Bytes that are inflated in one call of zlib."""
@@ -38,6 +39,17 @@ async def read_body(request: Request, encoding: Literal["identity", "gzip"], mos
     if inflater is not None and not inflater.complete:
         raise _make_no_gzip("the end: it is cut short" if received else "nothing")
     return bytes(body)
+
+
+def find_application(body: bytes) -> str | None:
+    """The application's name, without reading more of a snapshot or report than comes before it.
+
+    None where there is none; whether the rest is right is found out where it is read.
+    """
+    for name, value in read_members(body.decode("utf-8-sig", "replace")):
+        if name == "application":
+            return value if isinstance(value, str) else None
+    return None
 
 
 class _Inflater:

@@ -1,6 +1,7 @@
 """The headers of a request, read and checked (docs/protocol.md)."""
 
 import hmac
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -12,15 +13,19 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_r
 __all__ = [
     "PROTOCOL",
     "HeaderValues",
+    "ReportHead",
     "RequestHead",
     "check_token",
     "read_content_encoding",
     "read_deadline",
+    "read_report_head",
     "read_request_head",
 ]
 
 PROTOCOL = "1"
 _LONGEST_DEADLINE_MS = 600_000
+_LONGEST_AGE_MS = 366 * 86_400_000
+_REBALANCE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST_PLUGIN = 60
 """Characters that are kept of what the plug-in says of its version."""
 
@@ -43,6 +48,33 @@ class RequestHead:
     remembered_at: int | None = None
     """Milliseconds since 1970; None: not said. What is too far ahead is refused where the last answer is known."""
     plugin: str | None = None
+    rebalance: str | None = None
+    """The plug-in's id of the rebalance; None: an older plug-in, which reports nothing."""
+
+
+@dataclass(frozen=True)
+class ReportHead:
+    """What a plug-in says beside a report."""
+
+    request: RequestHead
+    """As of the rebalance; the deadline is the one that the service's answer would have had."""
+    rebalance: str
+    applied_at: int
+    """When the applied answer was decided, milliseconds since 1970 by the plug-in's clock."""
+    age: float
+    """Seconds since Kafka took it."""
+
+
+def read_report_head(headers: HeaderValues, default_deadline: float) -> ReportHead:
+    """The headers of a report; RequestRefusedError with status 400 for what is missing or cannot be read."""
+    request = read_request_head(headers, default_deadline)
+    if request.rebalance is None:
+        raise make_refusal(400, "the header is required", "Optassign-Rebalance", "nothing", "an id of the rebalance")
+    applied_at = _read_integer(headers, "Optassign-Applied-At", 0, INT64_MAX)
+    if applied_at is None:
+        raise make_refusal(400, "the header is required", "Optassign-Applied-At", "nothing", "milliseconds since 1970")
+    age_ms = _read_integer(headers, "Optassign-Age-Ms", 0, _LONGEST_AGE_MS)
+    return ReportHead(request, request.rebalance, applied_at, (age_ms or 0) / 1000)
 
 
 def read_request_head(headers: HeaderValues, default_deadline: float) -> RequestHead:
@@ -55,11 +87,16 @@ def read_request_head(headers: HeaderValues, default_deadline: float) -> Request
     if mode not in ("active", "shadow"):
         raise make_refusal(400, "unknown mode", "Optassign-Mode", _show(mode), "active or shadow")
     plugin = _read_value(headers, "Optassign-Plugin")
+    rebalance = _read_value(headers, "Optassign-Rebalance")
+    if rebalance is not None and not _REBALANCE.fullmatch(rebalance):
+        allowed = "1 to 64 letters, digits and ._-"
+        raise make_refusal(400, "not an id of a rebalance", "Optassign-Rebalance", _show(rebalance), allowed)
     return RequestHead(
         deadline=read_deadline(headers, default_deadline),
         mode="shadow" if mode == "shadow" else "active",
         remembered_at=_read_integer(headers, "Optassign-Remembered-At", 0, INT64_MAX),
         plugin=None if plugin is None else plugin[:_LONGEST_PLUGIN],
+        rebalance=rebalance,
     )
 
 

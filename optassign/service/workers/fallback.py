@@ -43,7 +43,10 @@ class AnswerFinder:
         running = await self._solvers.start_job(job, times.worth_asking, times.kill)
         self._metrics.queue_seconds.observe(loop.time() - since)
         if running is None:
-            return await self._ask_greedy(job, None, _blame_time_limit(f"no worker was free in time for {job.assignor}"), times)
+            why = f"no worker was free in time for {job.assignor}"
+            if not self._solvers.started:
+                why = f"the service is starting: no worker has loaded {job.assignor} yet"
+            return await self._ask_greedy(job, None, _blame_time_limit(why), times)
         done, _ = await asyncio.wait([running.outcome], timeout=times.fallback - loop.time())
         if not done:
             return await self._ask_greedy(job, running, _blame_time_limit(f"{job.assignor} was not done in time"), times)
@@ -73,14 +76,17 @@ class AnswerFinder:
         finally:
             by_greedy.cancel()
         if pending or by_greedy.result() is None:
-            raise make_unavailable("no answer in time: all workers are busy", 1)
+            busy = "all workers are busy" if self._reserve.started else "the service is starting, and no worker is ready yet"
+            raise make_unavailable(f"no answer in time: {busy}", 1)
         raise make_refusal(500, "no assignor has an answer")
 
     async def _run_greedy(self, job: AssignJob, times: Schedule) -> RunningJob | None:
         """Greedy's job once its outcome is there; None if it could not even begin. If its worker dies, another tries."""
         running = None
+        # While the service starts, better a refusal that says so in time than an answer too late.
+        until = times.give_up if self._reserve.started else times.deadline
         for _ in range(_MOST_GREEDY_ATTEMPTS):
-            running = await self._reserve.start_job(job, times.give_up, times.kill_greedy)
+            running = await self._reserve.start_job(job, until, times.kill_greedy)
             if running is None:
                 break
             await asyncio.wait([running.outcome])

@@ -7,6 +7,7 @@ metrics and recordings need follows in a second message, so that the answer does
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from optassign.assignor import AssignorError, assign, create, names_without_jdk
@@ -14,11 +15,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
-from optassign.recordings.recording import MemorySource, add_fallback_reason, summarise
+from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
 from optassign.service.workers.description import describe_rebalance
-from optassign.service.workers.messages import Answer, AssignJob, CompareJob, Details, Failure, Outcome
+from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome
 
 __all__ = ["run_assign", "run_compare"]
 
@@ -32,12 +33,32 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None]) -> Details | Non
     """Solve, `send` the outcome as soon as it is there, return the details; None where there is no answer."""
     end = time.monotonic() + job.seconds
     try:
-        data = _parse_within_limits(job.body, job.limits)
+        data = read_value(job.body, "request")
+        report, data = _take_snapshot(data) if job.report else (None, data)
+        _check_limits(data, job.limits)
         memory = _insert_memory(data, job)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
+        applied = None if report is None else _read_applied(report, state)
     except (InputError, RequestRefusedError) as error:
         send(_get_refusal(error))
         return None
+    summary: Summary | None = None
+    said: dict[str, str | list[str] | None] = {}
+    if job.solve:
+        answer = _solve(job, state, end, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
+        if answer is None:
+            return None
+        summary, said = summarise(state, answer), describe_rebalance(state, answer)
+    else:
+        send(Answer(b"", state.application, job.assignor, memory=memory, ignored=_list_ignored(ignored)))
+    snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
+    return Details(summary, state.dropped.model_dump(), said, snapshot, applied)
+
+
+def _solve(
+    job: AssignJob, state: ApplicationState, end: float, send: Callable[[Outcome], None], known: Answer
+) -> TaskAssignment | None:
+    """Solve and `send` the outcome: `known`, completed. None if the assignor has no answer."""
     start = time.monotonic()
     time_limit = max(_LEAST_SECONDS, end - start)
     try:
@@ -46,10 +67,42 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None]) -> Details | Non
     except AssignorError as error:
         send(Failure(str(error)))
         return None
-    solved = time.monotonic() - start
-    send(Answer(content, state.application, job.assignor, time_limit, memory, solved, _list_ignored(ignored)))
-    snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summarise(state, answer), state.dropped.model_dump(), describe_rebalance(state, answer), snapshot)
+    seconds = time.monotonic() - start
+    send(
+        replace(
+            known,
+            content=content,
+            application=state.application,
+            assignor=job.assignor,
+            time_limit=time_limit,
+            solve_seconds=seconds,
+        )
+    )
+    return answer
+
+
+def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
+    """The report and the snapshot in it. InputError if there is none."""
+    if not isinstance(data, dict) or not isinstance(data.get("snapshot"), dict):
+        raise InputError("request", "snapshot", "no object", "a report: an object with snapshot, applied and why")
+    return data, data["snapshot"]
+
+
+def _read_applied(report: dict[str, Any], state: ApplicationState) -> Applied:
+    """What the report says was applied. InputError if it is no answer for the clients of the snapshot."""
+    if not isinstance(report.get("applied"), dict):
+        raise InputError("request", "applied", "no object", "the answer that was applied")
+    try:
+        answer, _ = to_model(report["applied"], TaskAssignment, "request", unknown="ignore")
+    except InputError as error:
+        raise InputError("request", f"applied.{error.place}".rstrip("."), error.found, error.allowed) from None
+    if set(answer.by_process_id) != {client.process_id for client in state.clients}:
+        found = "other clients than in the snapshot"
+        raise InputError("request", "applied.clients", found, "one entry for each of its clients")
+    why = report.get("why")
+    return Applied(
+        answer.model_dump_json().encode(), answer.assignor, why if isinstance(why, str) else "", summarise(state, answer)
+    )
 
 
 def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
@@ -57,7 +110,9 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
     from optassign.judging.comparison import compare
 
     try:
-        state, ignored = to_model(_parse_within_limits(job.body, job.limits), ApplicationState, "request", unknown="ignore")
+        data = read_value(job.body, "request")
+        _check_limits(data, job.limits)
+        state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
     except (InputError, RequestRefusedError) as error:
         return send(_get_refusal(error))
 
@@ -73,11 +128,10 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
     return send(Answer(content.encode(), state.application, ignored=_list_ignored(ignored)))
 
 
-def _parse_within_limits(body: bytes, limits: Limits) -> Any:
-    """The JSON value; anything about it but its sizes is checked later. RequestRefusedError with status 413 over a limit."""
-    data = read_value(body, "request")
+def _check_limits(data: Any, limits: Limits) -> None:
+    """RequestRefusedError with status 413 if a snapshot is over a limit. Anything else about it is checked later."""
     if not isinstance(data, dict):
-        return data
+        return
     tasks, clients = (data[name] if isinstance(data.get(name), list) else [] for name in ("tasks", "clients"))
     if len(tasks) * len(clients) > limits.cells:
         found = f"{len(tasks)} × {len(clients)}"
@@ -88,7 +142,6 @@ def _parse_within_limits(body: bytes, limits: Limits) -> Any:
         if isinstance(name, str) and len(name) > limits.name_length:
             allowed = f"at most {limits.name_length}"
             raise make_refusal(413, "the name is too long", where, f"{len(name)} characters", allowed)
-    return data
 
 
 def _insert_memory(data: Any, job: AssignJob) -> MemorySource:

@@ -7,7 +7,7 @@ from optassign.recordings.recording import MemorySource, Summary
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits
 
-__all__ = ["Answer", "AssignJob", "CompareJob", "Details", "Failure", "Outcome"]
+__all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure", "Outcome"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class AssignJob:
     """Answer one rebalance."""
 
     body: bytes
-    """The snapshot as JSON, as it came."""
+    """The snapshot as JSON, as it came; the whole report, if it is one."""
     limits: Limits
     assignor: str
     seconds: float
@@ -28,6 +28,10 @@ class AssignJob:
     """Whether the details shall have the snapshot."""
     fallback: Termination | None = None
     """Why greedy is asked in place of the assignor; None where it is not."""
+    report: bool = False
+    """Whether the body is a report: the snapshot and what was applied to it."""
+    solve: bool = True
+    """False: only the details of a report are wanted."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,31 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Applied:
+    """What a report says was applied."""
+
+    content: bytes
+    """JSON of the TaskAssignment."""
+    assignor: str
+    why: str
+    """Why the service's answer was not applied."""
+    summary: Summary
+
+
+@dataclass(frozen=True)
 class Details:
     """What only log, metrics and recording need of an answer; worked out once the answer has gone out."""
 
-    summary: Summary
+    summary: Summary | None
+    """Of the answer; None where nothing was solved."""
     dropped: dict[str, int]
     """What the snapshot says about tasks that do not exist: kind -> number of entries."""
     said: dict[str, str | list[str] | None]
     """What the log says in words: field -> text."""
     snapshot: bytes | None
     """JSON of what was solved, if asked for."""
+    applied: Applied | None = None
+    """Of a report."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class WorkerPool:
         """Jobs that no worker has begun."""
         self.replaced = 0
         """Workers that died, all in all."""
+        self.started = False
+        """Whether any worker has been warm yet."""
         self._workers = [Worker(spec) for _ in range(size)]
         self._warm: set[Worker] = set()
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
@@ -120,6 +122,7 @@ class WorkerPool:
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 self._warm.add(worker)
+                self.started = True
                 log_event("worker_ready", crew=self._name, pid=worker.pid)
                 self._idle.put_nowait(worker)
                 return

@@ -3,7 +3,10 @@ package io.github.optassign;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
+import io.github.optassign.reports.Reporter;
+import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
+import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.LastResort;
 import java.time.Instant;
 import java.util.HashMap;
@@ -42,12 +45,16 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Set<String> REPORTED = ConcurrentHashMap.newKeySet();
 
     private PluginConfig config;
+    /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
+    private ShadowAssignor shadow;
     /** Why the service cannot be asked; null: it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
 
     private String application = "unknown";
     /** The answer that Kafka has been given and has not yet taken; null: none. */
     private AppliedAnswer pending;
+    /** What the service is told when Kafka has taken it; null: nothing. */
+    private AppliedReport report;
 
     /** Made by Kafka, anew for every rebalance. */
     public OptassignTaskAssignor() {}
@@ -67,13 +74,23 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             }
             named.put(name, value);
         });
-        PluginConfig.of(named);
+        PluginConfig config = PluginConfig.of(named);
+        String ours = OptassignTaskAssignor.class.getName();
+        Object assignor = named.get(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG);
+        if (!ours.equals(assignor)) {
+            String what = assignor == null ? "nothing, so Kafka's default would assign" : assignor.toString();
+            throw new ConfigException("Invalid value for configuration " + StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG
+                    + ": found " + what + "; allowed: the text " + ours);
+        }
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
         if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
             throw new ConfigException(
                     StreamsConfig.GROUP_PROTOCOL_CONFIG,
                     protocol,
                     "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
+        }
+        if (config.mode() == PluginConfig.Mode.SHADOW) {
+            ShadowAssignor.checkReachable(config);
         }
     }
 
@@ -83,10 +100,12 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         try {
             application = PluginConfig.findApplication(configs);
             config = PluginConfig.of(configs);
+            shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             problem = null;
         } catch (Throwable e) {
             rethrowFatal(e);
             config = null;
+            shadow = null;
             problem = "configuration: "
                     + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
             if (REPORTED.add(problem)) {
@@ -102,10 +121,12 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     @Override
     public TaskAssignment assign(ApplicationState state) {
         pending = null;
+        report = null;
         try {
-            Rebalance rebalance = new Rebalance(state, application, config, Memory.of(application));
+            Rebalance rebalance = new Rebalance(state, application, config, shadow, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
             pending = rebalance.decided();
+            report = rebalance.report();
             return assignment;
         } catch (Throwable e) {
             rethrowFatal(e);
@@ -118,16 +139,33 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         }
     }
 
-    /** Remembers the answer, now that Kafka has taken it. */
+    /** Remembers the answer, now that Kafka has taken it, and has the service told of it. Never throws. */
     @Override
     public void onAssignmentComputed(
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+        tellShadow(assignment, subscription, error);
         if (error == AssignmentError.NONE && pending != null) {
             Memory.of(application).remember(pending);
+            if (report != null) {
+                Reporter.send(report, config);
+            }
         } else if (error != AssignmentError.NONE) {
             LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
         }
         pending = null;
+        report = null;
+    }
+
+    private void tellShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
+        if (shadow == null) {
+            return;
+        }
+        try {
+            shadow.onAssignmentComputed(assignment, subscription, error);
+        } catch (Throwable e) {
+            rethrowFatal(e);
+            LOG.warn("optassign: application={} shadow: {} failed after its answer", application, shadow.name(), e);
+        }
     }
 
     /** Throws errors that leave the JVM unusable. A stack that was too deep does not. */

@@ -71,30 +71,6 @@ class OptassignTaskAssignorTest extends AgainstAService {
     }
 
     @Test
-    void shadowModeAppliesTheFallbackAndComparesInOneLine() throws IOException {
-        TaskAssignment assignment = rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
-        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-        assertEquals("shadow", service.headers.get(0).getFirst("Optassign-Mode"));
-        assertEquals(1, log.all().size());
-        String line = log.infos().get(0);
-        assertTrue(
-                line.contains("application=orders shadow: tasks=3 clients=2 service (cp-sat): active_moved=3 "
-                        + "not_caught_up=0 restore_offsets=0 warmups=1 active_excess=0; applied (fallback): active_moved=0 "
-                        + "not_caught_up=0 restore_offsets=0 warmups=0 active_excess=0; total_ms="),
-                line);
-        rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
-        assertEquals("fallback", sent(1).get("remembered").get("assignor").asText(), "what was applied");
-    }
-
-    @Test
-    void shadowModeSaysWhyTheServiceGaveNothing() {
-        service.close();
-        rebalance(group(), Map.of("optassign.mode", "shadow"), AssignmentError.NONE);
-        assertEquals(1, log.all().size());
-        assertEquals(1, log.warnings().size());
-    }
-
-    @Test
     void badConfigurationIsReportedOnceAndAnsweredByTheFallback() {
         Map<String, Object> bad = Map.of("optassign.timeout.ms", 77);
         for (int i = 1; i <= 2; i++) {

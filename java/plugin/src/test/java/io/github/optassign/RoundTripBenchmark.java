@@ -71,7 +71,8 @@ final class RoundTripBenchmark {
             StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds());
             byte[] body = SnapshotWriter.write(read, "benchmark", Instant.now(), null, List.of());
             long written = System.nanoTime();
-            ServiceClient.Reply reply = new ServiceClient(config).ask(body, -1, start + TimeUnit.SECONDS.toNanos(60));
+            ServiceClient.Reply reply =
+                    new ServiceClient(config).ask("benchmark", body, -1, start + TimeUnit.SECONDS.toNanos(60));
             long answered = System.nanoTime();
             CheckedAnswer checked = AnswerCheck.check(read.snapshot(), AnswerReader.read(reply.json()));
             AnswerConverter.convert(read, checked, Instant.now());

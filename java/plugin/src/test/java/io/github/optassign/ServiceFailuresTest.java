@@ -86,6 +86,22 @@ class ServiceFailuresTest {
                 line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
     }
 
+    /** Such as greedy's while the service starts. */
+    @Test
+    void whyTheServiceAnsweredAsItDidIsLogged() {
+        String why = "the service is starting: no worker has loaded cp-sat yet";
+        service.behaviour = (exchange, body) -> VALID.replace("\"cp-sat\"", "\"greedy\"")
+                .replace(
+                        "\"warmup_progress\"",
+                        "\"termination\": {\"reason\": \"limit\", \"x_new\": [], \"detail\": \"" + why
+                                + "\"}, \"warmup_progress\"");
+        assignor(Map.of()).assign(group().state());
+        assertEquals(List.of(), log.warnings());
+        String line = log.infos().get(0);
+        assertTrue(line.contains("answered_by=greedy active_moved=3"), line);
+        assertTrue(line.endsWith(" why=" + why), line);
+    }
+
     /** How a case spoils the valid answer, and what the log says of it. */
     private record Spoilt(UnaryOperator<String> how, String why) {}
 

@@ -1,16 +1,13 @@
 package io.github.optassign.baselines;
 
+import io.github.optassign.kafka.DefaultAssignor;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
-import org.apache.kafka.streams.processor.internals.assignment.ClientState;
-import org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityTaskAssignor;
-import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor;
 
 /**
  * Runs HighAvailabilityTaskAssignor, which Kafka Streams uses where nothing else is configured (KIP-441), as
@@ -22,47 +19,60 @@ import org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssi
 final class HighAvailability implements Baseline {
     @Override
     public Rebalance prepare(Application application) {
-        RecordedClientState.Recording recording = new RecordedClientState.Recording();
-        Map<ProcessId, RecordedClientState> states = new HashMap<>();
-        application
-                .clients()
-                .forEach((id, client) -> states.put(
-                        id,
-                        new RecordedClientState(
-                                recording,
-                                id,
-                                client.threads(),
-                                application.selectExisting(client.previousActive()),
-                                application.selectExisting(client.previousStandby()),
-                                application.lags(client),
-                                client.tags())));
-        Map<ProcessId, ClientState> given = new HashMap<>(states);
-        Set<TaskId> tasks = new HashSet<>(application.tasks().keySet());
-        Set<TaskId> logged = new HashSet<>(application.logged());
-        RackAwareTaskAssignor racks = RackAware.createAssignor(application);
+        DefaultAssignor assignor = DefaultAssignor.highAvailability(
+                application.configs(), describeClients(application), listPartitions(application), application.logged());
         return new Rebalance() {
             private boolean followup;
 
             @Override
             public void assign() {
-                followup =
-                        new HighAvailabilityTaskAssignor().assign(given, tasks, logged, racks, application.configs());
+                followup = assignor.assign();
             }
 
             @Override
             public Answer answer() {
+                Map<ProcessId, DefaultAssignor.Copies> copies = assignor.copies();
                 List<Answer.Assigned> clients = new ArrayList<>();
                 application.clients().forEach((id, client) -> {
-                    RecordedClientState state = states.get(id);
-                    Set<TaskId> warmups = state.warmups();
-                    List<TaskId> standbys = state.standbyTasks().stream()
-                            .filter(task -> !warmups.contains(task))
-                            .toList();
-                    clients.add(Answer.Assigned.of(client, state.activeTasks(), standbys, warmups));
+                    DefaultAssignor.Copies own = copies.get(id);
+                    clients.add(Answer.Assigned.of(client, own.active(), own.standby(), own.warmup()));
                 });
                 return new Answer(clients, followup);
             }
         };
+    }
+
+    private static Map<ProcessId, DefaultAssignor.Client> describeClients(Application application) {
+        Map<ProcessId, DefaultAssignor.Client> clients = new HashMap<>();
+        application
+                .clients()
+                .forEach((id, client) -> clients.put(
+                        id,
+                        new DefaultAssignor.Client(
+                                client.threads(),
+                                application.selectExisting(client.previousActive()),
+                                application.selectExisting(client.previousStandby()),
+                                application.lags(client),
+                                client.tags(),
+                                Optional.ofNullable(client.rack()))));
+        return clients;
+    }
+
+    private static Map<TaskId, List<DefaultAssignor.Partition>> listPartitions(Application application) {
+        Map<TaskId, List<DefaultAssignor.Partition>> partitions = new HashMap<>();
+        application.tasks().forEach((id, task) -> {
+            List<DefaultAssignor.Partition> ofTask = new ArrayList<>();
+            for (int i = 0; i < task.partitions().size(); i++) {
+                Snapshot.Partition partition = task.partitions().get(i);
+                ofTask.add(new DefaultAssignor.Partition(
+                        RackAware.toTopicPartition(id, i, partition),
+                        partition.source(),
+                        partition.changelog(),
+                        partition.racks()));
+            }
+            partitions.put(id, ofTask);
+        });
+        return partitions;
     }
 
     @Override

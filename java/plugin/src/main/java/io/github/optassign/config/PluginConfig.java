@@ -29,6 +29,7 @@ public final class PluginConfig {
     static final String TOKEN_FILE = "optassign.token.file";
     static final String APPLICATION = "optassign.application";
     static final String MODE = "optassign.mode";
+    public static final String SHADOW_ASSIGNOR = "optassign.shadow.assignor";
 
     /** The first call takes up to 50 ms in the plug-in and as much in the service: a shorter time-out could end it. */
     static final int LEAST_TIMEOUT_MS = 200;
@@ -40,7 +41,7 @@ public final class PluginConfig {
     public enum Mode {
         /** The service's answers are applied. */
         ACTIVE,
-        /** The fallback's answers are applied, and the service's compared with them. */
+        /** The group is run as it would be without us, and the service told what was applied. */
         SHADOW
     }
 
@@ -89,8 +90,15 @@ public final class PluginConfig {
                     "active",
                     ConfigDef.ValidString.in("active", "shadow"),
                     Importance.MEDIUM,
-                    "active: the service's answers are applied. shadow: they are only logged in comparison with the "
-                            + "fallback's, which are applied.");
+                    "active: the service's answers are applied. shadow: the group is run by " + SHADOW_ASSIGNOR
+                            + ", and the service is told afterwards, which compares and records.")
+            .define(
+                    SHADOW_ASSIGNOR,
+                    Type.STRING,
+                    ShadowChoice.DEFAULT,
+                    ConfigDef.LambdaValidator.with(ShadowChoice::check, () -> ShadowChoice.ALLOWED),
+                    Importance.LOW,
+                    "Who runs the group in shadow mode: " + ShadowChoice.ALLOWED + ".");
 
     /** What a bearer token is made of (RFC 6750, section 2.1). Anything else would not survive in a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
@@ -100,10 +108,12 @@ public final class PluginConfig {
     private static final int GREATEST_TOKEN_FILE = 64 * 1024;
 
     private final URI assignUri;
+    private final URI appliedUri;
     private final int timeoutMs;
     private final Password token;
     private final String application;
     private final Mode mode;
+    private final String shadowAssignor;
 
     private PluginConfig(Map<String, ?> configs) {
         Map<String, Object> ours = new TreeMap<>();
@@ -120,11 +130,14 @@ public final class PluginConfig {
         }
         Map<String, Object> parsed = DEFINITION.parse(ours);
         String url = (String) parsed.get(URL);
-        assignUri = URI.create((url.endsWith("/") ? url.substring(0, url.length() - 1) : url) + "/v1/assign");
+        String base = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
+        assignUri = URI.create(base + "/v1/assign");
+        appliedUri = URI.create(base + "/v1/applied");
         timeoutMs = (Integer) parsed.get(TIMEOUT_MS);
         checkTimeout(configs);
         token = readToken((Password) parsed.get(TOKEN), (String) parsed.get(TOKEN_FILE));
         mode = Mode.valueOf(((String) parsed.get(MODE)).toUpperCase(Locale.ROOT));
+        shadowAssignor = (String) parsed.get(SHADOW_ASSIGNOR);
         application = findApplication(configs);
     }
 
@@ -154,6 +167,10 @@ public final class PluginConfig {
         return assignUri;
     }
 
+    public URI appliedUri() {
+        return appliedUri;
+    }
+
     public int timeoutMs() {
         return timeoutMs;
     }
@@ -169,6 +186,11 @@ public final class PluginConfig {
 
     public Mode mode() {
         return mode;
+    }
+
+    /** Who runs the group in shadow mode, one of those of {@link ShadowChoice} or the name of a class. */
+    public String shadowAssignor() {
+        return shadowAssignor;
     }
 
     private static void checkUrl(String name, Object value) {

@@ -6,12 +6,18 @@ import java.util.List;
  * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
  * clients than those of the snapshot at hand.
  *
- * @param assignor which assignor of the service decided, or {@link #FALLBACK}
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK}, or who runs the group in shadow mode
  * @param clients what each client gets
  * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)
+ * @param detail why solving ended as it did, where that is worth a word; empty: it is not
  */
-public record Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
+public record Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, String detail) {
+    /** One of which there is no more to say. */
+    public Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
+        this(assignor, clients, plan, progress, "");
+    }
+
     /** The name of the assignor where the plug-in answered by itself. */
     public static final String FALLBACK = "fallback";
 

@@ -14,6 +14,8 @@ import java.util.List;
  */
 public final class AnswerReader {
     private final JsonParser json;
+    private final List<Answer.Progress> progress = new ArrayList<>();
+    private String detail = "";
 
     private AnswerReader(JsonParser json) {
         this.json = json;
@@ -45,7 +47,6 @@ public final class AnswerReader {
         String assignor = null;
         List<Answer.Client> clients = null;
         List<Answer.Client> plan = null;
-        List<Answer.Progress> progress = List.of();
         expectObject("the answer");
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
@@ -55,14 +56,18 @@ public final class AnswerReader {
                 case "assignor" -> assignor = readText(name);
                 case "clients" -> clients = readClients(name);
                 case "plan" -> plan = isNull() ? null : readClients(name);
-                case "report" -> progress = isNull() ? progress : readReport();
+                case "report" -> {
+                    if (!isNull()) {
+                        readReport();
+                    }
+                }
                 default -> json.skipChildren();
             }
         }
         if (format == null || format != 1) {
             throw new ServiceFailure("format: found " + format + "; allowed: 1");
         }
-        return new Answer(require("assignor", assignor), require("clients", clients), plan, progress);
+        return new Answer(require("assignor", assignor), require("clients", clients), plan, progress, detail);
     }
 
     private List<Answer.Client> readClients(String where) throws IOException, ServiceFailure {
@@ -97,22 +102,35 @@ public final class AnswerReader {
         return new Answer.Client(require(where + ".process_id", processId), active, standby, warmup, followupMs);
     }
 
-    private List<Answer.Progress> readReport() throws IOException, ServiceFailure {
-        List<Answer.Progress> progress = new ArrayList<>();
+    private void readReport() throws IOException, ServiceFailure {
         expectObject("report");
         while (json.nextToken() != JsonToken.END_OBJECT) {
-            boolean wanted = "warmup_progress".equals(json.currentName());
+            String name = json.currentName();
             json.nextToken();
-            if (!wanted || isNull()) {
+            if (name.equals("warmup_progress") && !isNull()) {
+                expectArray("report.warmup_progress");
+                while (json.nextToken() != JsonToken.END_ARRAY) {
+                    progress.add(readProgress("report.warmup_progress[" + progress.size() + "]"));
+                }
+            } else if (name.equals("termination") && !isNull()) {
+                readTermination();
+            } else {
                 json.skipChildren();
-                continue;
-            }
-            expectArray("report.warmup_progress");
-            while (json.nextToken() != JsonToken.END_ARRAY) {
-                progress.add(readProgress("report.warmup_progress[" + progress.size() + "]"));
             }
         }
-        return progress;
+    }
+
+    private void readTermination() throws IOException, ServiceFailure {
+        expectObject("report.termination");
+        while (json.nextToken() != JsonToken.END_OBJECT) {
+            String name = json.currentName();
+            json.nextToken();
+            if (name.equals("detail")) {
+                detail = readText("report.termination.detail");
+            } else {
+                json.skipChildren();
+            }
+        }
     }
 
     private Answer.Progress readProgress(String where) throws IOException, ServiceFailure {

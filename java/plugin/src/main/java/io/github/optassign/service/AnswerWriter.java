@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.util.List;
 
-/** Writes an answer of the fallback as JSON that the service can remember: a TaskAssignment of format 1. */
+/** Writes an answer that was made here as JSON that the service can remember: a TaskAssignment of format 1. */
 public final class AnswerWriter {
     private AnswerWriter() {}
 
@@ -64,10 +64,12 @@ public final class AnswerWriter {
 
     private static void writeReport(JsonGenerator json, Answer answer, boolean stalled) throws IOException {
         json.writeObjectFieldStart("report");
-        json.writeStringField("found_by", Answer.FALLBACK);
-        json.writeObjectFieldStart("termination");
-        json.writeStringField("reason", Answer.FALLBACK);
-        json.writeEndObject();
+        json.writeStringField("found_by", answer.assignor());
+        if (Answer.FALLBACK.equals(answer.assignor())) {
+            json.writeObjectFieldStart("termination");
+            json.writeStringField("reason", Answer.FALLBACK);
+            json.writeEndObject();
+        }
         json.writeBooleanField("stalled", stalled);
         json.writeArrayFieldStart("warmup_progress");
         for (Answer.Progress copy : answer.progress()) {

@@ -4,6 +4,7 @@ import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.PluginVersion;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -18,11 +19,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongFunction;
 import javax.net.ssl.SSLException;
 
 /**
- * Asks the service, once per rebalance, by version 1 of its protocol (docs/protocol.md). All calls of a JVM share
- * connections ({@link HttpClients}).
+ * Asks the service, once per rebalance, and tells it what was applied in place of its answer, by version 1 of its
+ * protocol (docs/protocol.md). All calls of a JVM share connections ({@link HttpClients}).
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";
@@ -52,17 +54,50 @@ public final class ServiceClient {
     public record Reply(String json, long answeredAt) {}
 
     /**
+     * What the service says to a report.
+     *
+     * @param status of HTTP; 200: it was taken
+     */
+    public record ReportReply(int status, String body) {}
+
+    /**
      * Posts a snapshot and waits for the answer.
      *
+     * @param rebalance id of the rebalance, by which a report may name it
      * @param snapshot the ApplicationState as JSON
      * @param rememberedAt when the remembered answer in it was decided, milliseconds since 1970; -1: there is none
      * @param deadline as of System.nanoTime; nothing waits longer
      * @throws ServiceFailure if there is no answer of status 200 and protocol 1 in time
      */
-    public Reply ask(byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure {
+    public Reply ask(String rebalance, byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure {
+        return readReply(post(
+                leftMs -> buildRequest(config.assignUri(), rebalance, config.mode(), rememberedAt)
+                        .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)))
+                        .POST(HttpRequest.BodyPublishers.ofByteArray(snapshot)),
+                deadline));
+    }
+
+    /**
+     * Tells the service what was applied, and waits until it has taken it or says why not.
+     *
+     * @param deadline as of System.nanoTime; nothing waits longer
+     * @throws ServiceFailure if there is no reply in time
+     */
+    public ReportReply report(AppliedReport report, long deadline) throws ServiceFailure {
+        HttpResponse<byte[]> response = post(
+                leftMs -> buildRequest(config.appliedUri(), report.rebalance(), report.mode(), report.rememberedAt())
+                        .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(config.timeoutMs())))
+                        .header("Optassign-Applied-At", Long.toString(report.appliedAt()))
+                        .header("Optassign-Age-Ms", Long.toString(report.ageMs()))
+                        .POST(report.toBody()),
+                deadline);
+        return new ReportReply(response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
+    }
+
+    private HttpResponse<byte[]> post(LongFunction<HttpRequest.Builder> maker, long deadline) throws ServiceFailure {
         long start = System.nanoTime();
         try {
-            return send(snapshot, rememberedAt, deadline);
+            return send(maker, deadline);
         } catch (BrokenConnection e) {
             // The other side may have closed a connection that was kept; asking again does no harm.
             clients.drop();
@@ -71,23 +106,31 @@ public final class ServiceClient {
             }
         }
         try {
-            return send(snapshot, rememberedAt, deadline);
+            return send(maker, deadline);
         } catch (BrokenConnection e) {
             throw new ServiceFailure("connection broke twice: " + e.getMessage());
         }
     }
 
-    private Reply send(byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure, BrokenConnection {
+    /**
+     * Sends a request and waits for the whole response.
+     *
+     * @param maker makes the request for the milliseconds that are left
+     */
+    private HttpResponse<byte[]> send(LongFunction<HttpRequest.Builder> maker, long deadline)
+            throws ServiceFailure, BrokenConnection {
         HttpClient http = clients.get();
         long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         if (leftMs <= 0) {
             throw timeoutFailure();
         }
+        HttpRequest request =
+                maker.apply(leftMs).timeout(Duration.ofMillis(leftMs)).build();
         CompletableFuture<HttpResponse<byte[]>> call =
-                http.sendAsync(buildRequest(snapshot, rememberedAt, leftMs), head -> new LimitedBody(GREATEST_ANSWER));
+                http.sendAsync(request, head -> new LimitedBody(GREATEST_ANSWER));
         try {
             // The request's own time-out ends with the head of the response; this one covers the body too.
-            return readReply(call.get(leftMs, TimeUnit.MILLISECONDS));
+            return call.get(leftMs, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             call.cancel(true);
             throw timeoutFailure();
@@ -100,22 +143,21 @@ public final class ServiceClient {
         }
     }
 
-    private HttpRequest buildRequest(byte[] snapshot, long rememberedAt, long leftMs) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(config.assignUri())
-                .timeout(Duration.ofMillis(leftMs))
+    /** Begins a request with the headers that all have. */
+    private HttpRequest.Builder buildRequest(URI page, String rebalance, PluginConfig.Mode mode, long rememberedAt) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(page)
                 .header("Content-Type", "application/json")
                 .header("Optassign-Protocol", PROTOCOL)
-                .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)))
-                .header("Optassign-Mode", config.mode().name().toLowerCase(Locale.ROOT))
-                .header("Optassign-Plugin", PluginVersion.VERSION)
-                .POST(HttpRequest.BodyPublishers.ofByteArray(snapshot));
+                .header("Optassign-Rebalance", rebalance)
+                .header("Optassign-Mode", mode.name().toLowerCase(Locale.ROOT))
+                .header("Optassign-Plugin", PluginVersion.VERSION);
         if (rememberedAt >= 0) {
             request.header("Optassign-Remembered-At", Long.toString(rememberedAt));
         }
         if (config.token() != null) {
             request.header("Authorization", "Bearer " + config.token().value());
         }
-        return request.build();
+        return request;
     }
 
     /**

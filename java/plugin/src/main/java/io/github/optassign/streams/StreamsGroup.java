@@ -140,7 +140,7 @@ public final class StreamsGroup {
         return configs;
     }
 
-    TaskId task(int t) {
+    public TaskId task(int t) {
         return tasks[t];
     }
 
@@ -148,7 +148,7 @@ public final class StreamsGroup {
         return infos[t];
     }
 
-    ProcessId processId(int c) {
+    public ProcessId processId(int c) {
         return processIds[c];
     }
 

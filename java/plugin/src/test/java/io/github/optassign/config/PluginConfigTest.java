@@ -27,6 +27,7 @@ class PluginConfigTest {
     private static Map<String, Object> with(String key, Object value) {
         Map<String, Object> configs =
                 new HashMap<>(Map.of("application.id", "orders", "optassign.url", "http://host:8080"));
+        configs.put("task.assignor.class", "io.github.optassign.OptassignTaskAssignor");
         configs.put(key, value);
         return configs;
     }
@@ -39,6 +40,8 @@ class PluginConfigTest {
         assertNull(config.token());
         assertEquals("orders", config.application());
         assertEquals(PluginConfig.Mode.ACTIVE, config.mode());
+        assertEquals("kafka-high-availability", config.shadowAssignor());
+        assertEquals("http://host:8080/v1/applied", config.appliedUri().toString());
     }
 
     @Test
@@ -60,6 +63,10 @@ class PluginConfigTest {
             optassign.timeout.ms | 60001 | no more than 60000
             optassign.timeout.ms | soon | Not a number of type INT
             optassign.mode | off | String must be one of: active, shadow
+            optassign.shadow.assignor | kafka | allowed: kafka-high-availability, kafka-sticky, fallback, or the name of a
+            optassign.shadow.assignor | no.such.Assignor | found java.lang.ClassNotFoundException: no.such.Assignor
+            optassign.shadow.assignor | java.lang.String | found java.lang.ClassCastException
+            optassign.shadow.assignor | io.github.optassign.OptassignTaskAssignor | allowed: kafka-high-availability
             optassign.token | a b | Invalid value [hidden] for configuration optassign.token: allowed: a token of
             optassign.token.file | /no/such/file | Invalid value /no/such/file for configuration optassign.token.file: allowed
             optassign.application | '' | allowed: not empty
@@ -197,12 +204,40 @@ class PluginConfigTest {
         OptassignTaskAssignor.check(with("group.protocol", "classic"));
     }
 
+    /** Without it Kafka would assign by itself, and the plug-in would never be heard of. */
+    @Test
+    void assignorHasToBeThisOne() {
+        Map<String, Object> configs = with("task.assignor.class", null);
+        ConfigException e = assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(configs));
+        assertEquals(
+                "Invalid value for configuration task.assignor.class: found nothing, so Kafka's default would assign; "
+                        + "allowed: the text io.github.optassign.OptassignTaskAssignor",
+                e.getMessage());
+        configs.remove("task.assignor.class");
+        assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(configs));
+        for (Object other : new Object[] {
+            "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor",
+            "io.github.optassign.OptassignTaskAssignor ", // Kafka would not find such a class
+            OptassignTaskAssignor.class, // Kafka refuses a class in place of its name
+        }) {
+            configs.put("task.assignor.class", other);
+            e = assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(configs));
+            assertTrue(e.getMessage().contains("task.assignor.class: found " + other), e.getMessage());
+        }
+    }
+
+    @Test
+    void kafkasDefaultCanBeCalledInShadowMode() {
+        OptassignTaskAssignor.check(with("optassign.mode", "shadow"));
+    }
+
     /** Applications usually configure Kafka Streams by Properties. */
     @Test
     void propertiesCanBeChecked() {
         Properties properties = new Properties();
         properties.put("application.id", "orders");
         properties.put("optassign.url", "http://host:8080");
+        properties.put("task.assignor.class", "io.github.optassign.OptassignTaskAssignor");
         OptassignTaskAssignor.check(properties);
         properties.put("optassign.timeout.ms", "5");
         assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(properties));

@@ -101,7 +101,7 @@ class HttpClientsTest {
                 assertEquals(
                         "{}",
                         new ServiceClient(config, clients)
-                                .ask(new byte[] {'{', '}'}, -1, deadline)
+                                .ask("r", new byte[] {'{', '}'}, -1, deadline)
                                 .json());
                 advanceClock(600_000);
             }

@@ -72,7 +72,8 @@ class OutOfMemoryTest {
     }
 
     /**
-     * The service may take the last thread or megabyte. The fallback needs neither, and the leader's thread goes on.
+     * The service may take the last thread or megabyte. The fallback needs neither, and the leader's thread goes on,
+     * also where there is not enough for the report.
      */
     @Test
     void whileTheServiceIsAsked() throws IOException {
@@ -90,9 +91,11 @@ class OutOfMemoryTest {
             assignor.configure(Map.of("application.id", "memory", "optassign.url", service.url()));
             TaskAssignment assignment = survives(() -> assignor.assign(group.state()));
             assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-            assertEquals(1, log.warnings().size(), log.all().toString());
+            assertEquals(2, log.warnings().size(), log.all().toString());
             String line = log.warnings().get(0);
             assertTrue(line.contains("java.lang.OutOfMemoryError: unable to create native thread, after "), line);
+            line = log.warnings().get(1);
+            assertTrue(line.contains("report: not made, so this is not recorded: java.lang.OutOfMemoryError"), line);
         }
     }
 }

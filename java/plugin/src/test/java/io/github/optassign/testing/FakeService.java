@@ -47,13 +47,24 @@ public final class FakeService implements AutoCloseable {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     public final List<String> bodies = Collections.synchronizedList(new ArrayList<>());
     public final List<Headers> headers = Collections.synchronizedList(new ArrayList<>());
+    /** Bodies of reports of what was applied, and their headers; they are not among the others. */
+    public final List<String> reports = Collections.synchronizedList(new ArrayList<>());
+
+    public final List<Headers> reportHeaders = Collections.synchronizedList(new ArrayList<>());
     /** What a slow service waits for: it is zero when the test is over. */
     public final CountDownLatch closing = new CountDownLatch(1);
 
     public volatile Behaviour behaviour = (exchange, body) -> "{}";
+    /** The same for reports. */
+    public volatile Behaviour reporting = (exchange, body) -> "{\"recorded\": true, \"beside\": null}";
 
     public FakeService() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        this(0);
+    }
+
+    /** One on a port that is known before it is there. */
+    public FakeService(int port) throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
         server.createContext("/", this::handle);
         server.start();
@@ -62,14 +73,15 @@ public final class FakeService implements AutoCloseable {
     private void handle(HttpExchange exchange) throws IOException {
         try (exchange) {
             String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-            bodies.add(body);
+            boolean isReport = exchange.getRequestURI().getPath().equals("/v1/applied");
             Headers copy = new Headers();
             exchange.getRequestHeaders().forEach((name, values) -> copy.put(name, new ArrayList<>(values)));
             copy.set("Test-Path", exchange.getRequestURI().getPath());
-            headers.add(copy);
+            (isReport ? reportHeaders : headers).add(copy);
+            (isReport ? reports : bodies).add(body);
             exchange.getResponseHeaders().set("Optassign-Protocol", "1");
             exchange.getResponseHeaders().set("Optassign-Answered-At", "1780000000000");
-            String answer = behaviour.answer(exchange, body);
+            String answer = (isReport ? reporting : behaviour).answer(exchange, body);
             if (answer != null) {
                 reply(exchange, 200, answer);
             }
@@ -97,6 +109,11 @@ public final class FakeService implements AutoCloseable {
         TaskAssignment assignment = assignor.assign(group.state());
         assignor.onAssignmentComputed(new GroupAssignment(Map.of()), new GroupSubscription(Map.of()), outcome);
         return assignment;
+    }
+
+    /** Waits until so many reports have come. */
+    public void awaitReports(int count) {
+        Awaiting.until(() -> reports.size() >= count, () -> reports.size() + " reports");
     }
 
     @Override

@@ -6,14 +6,25 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.github.optassign.OptassignTaskAssignor;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
 /** Collects what the plug-in logs while this is open. */
 public final class LogLines implements AutoCloseable {
-    private final Logger logger = (Logger) LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    private final Logger logger;
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
 
+    private final String part;
+
     public LogLines() {
+        this(OptassignTaskAssignor.class, "");
+    }
+
+    /** Those of a class that logs by itself, also for other tests: only lines with this in them are wanted. */
+    public LogLines(Class<?> logging, String part) {
+        this.part = part;
+        logger = (Logger) LoggerFactory.getLogger(logging);
+        lines.list = new CopyOnWriteArrayList<>(); // other threads log too
         lines.start();
         logger.addAppender(lines);
     }
@@ -22,6 +33,7 @@ public final class LogLines implements AutoCloseable {
         return lines.list.stream()
                 .filter(line -> line.getLevel() == level)
                 .map(ILoggingEvent::getFormattedMessage)
+                .filter(line -> line.contains(part))
                 .toList();
     }
 
@@ -34,7 +46,10 @@ public final class LogLines implements AutoCloseable {
     }
 
     public List<String> all() {
-        return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+        return lines.list.stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .filter(line -> line.contains(part))
+                .toList();
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.github.optassign.baselines;
+package io.github.optassign.kafka;
 
 import java.util.Collections;
 import java.util.HashMap;
@@ -34,7 +34,9 @@ import org.apache.kafka.streams.processor.internals.assignment.ClientState;
  */
 final class RecordedClientState extends ClientState {
     private final Recording recording;
-    /** The standbys when the first part ended, which are those of the end; null before. */
+    /** The actives when the first part ended, which are those of the end; null before, and without logged tasks. */
+    private Set<TaskId> plannedActives;
+    /** The same of standbys. */
     private Set<TaskId> plannedStandbys;
     /** Copies on this client, by identity, that are warm-ups if they are still here in the end. */
     private final Set<TaskId> keptToWarmUp = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -47,21 +49,21 @@ final class RecordedClientState extends ClientState {
         private final Map<TaskId, RecordedClientState> takers = new HashMap<>();
     }
 
-    RecordedClientState(
-            Recording recording,
-            ProcessId processId,
-            int threads,
-            SortedSet<TaskId> previousActive,
-            SortedSet<TaskId> previousStandby,
-            Map<TaskId, Long> lags,
-            Map<String, String> tags) {
-        super(previousActive, previousStandby, lags, tags, threads, processId);
+    RecordedClientState(Recording recording, ProcessId processId, DefaultAssignor.Client client) {
+        super(
+                client.previousActive(),
+                client.previousStandby(),
+                client.lags(),
+                client.tags(),
+                client.threads(),
+                processId);
         this.recording = recording;
     }
 
     @Override
     public long lagFor(TaskId task) {
         if (plannedStandbys == null) {
+            plannedActives = new HashSet<>(activeTasks());
             plannedStandbys = new HashSet<>(standbyTasks());
         }
         return super.lagFor(task);
@@ -99,6 +101,25 @@ final class RecordedClientState extends ClientState {
             }
         }
         return warmups;
+    }
+
+    /**
+     * The actives that shall be here in the end, once the assignor is done.
+     *
+     * @param logged tasks with a changelog; the others are placed last, and stay where they are put
+     */
+    SortedSet<TaskId> plannedActive(Set<TaskId> logged) {
+        SortedSet<TaskId> planned = new TreeSet<>(activeTasks());
+        if (plannedActives != null) {
+            planned.removeAll(logged);
+            planned.addAll(plannedActives);
+        }
+        return planned;
+    }
+
+    /** The standbys that shall be here in the end, once the assignor is done. */
+    SortedSet<TaskId> plannedStandby() {
+        return new TreeSet<>(plannedStandbys == null ? standbyTasks() : plannedStandbys);
     }
 
     private TaskId copyId(TaskId task) {

@@ -1,0 +1,48 @@
+package io.github.optassign.config;
+
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor;
+
+/** Who may run the group in shadow mode: a name of ours or, with a dot in it, that of a class. */
+public final class ShadowChoice {
+    /** What Kafka Streams uses where nothing is configured (KIP-441); {@code optassign compare} calls it the same. */
+    public static final String HIGH_AVAILABILITY = "kafka-high-availability";
+
+    /** The public class of Kafka Streams (KIP-924). */
+    public static final String STICKY = "kafka-sticky";
+
+    /** The plug-in's own rules. */
+    public static final String FALLBACK = "fallback";
+
+    static final String DEFAULT = HIGH_AVAILABILITY;
+    static final String ALLOWED =
+            HIGH_AVAILABILITY + ", " + STICKY + ", " + FALLBACK + ", or the name of a class that is a TaskAssignor";
+    private static final String OURS = "io.github.optassign.OptassignTaskAssignor";
+
+    private ShadowChoice() {}
+
+    static void check(String name, Object value) {
+        String choice = (String) value;
+        if (choice.equals(HIGH_AVAILABILITY) || choice.equals(STICKY) || choice.equals(FALLBACK)) {
+            return;
+        }
+        if (!choice.contains(".") || choice.equals(OURS)) {
+            throw new ConfigException(name, value, "allowed: " + ALLOWED + "");
+        }
+        try {
+            load(choice).getConstructor();
+        } catch (ClassNotFoundException | NoSuchMethodException | ClassCastException | LinkageError e) {
+            throw new ConfigException(name, value, "allowed: " + ALLOWED + "; found " + e);
+        }
+    }
+
+    /**
+     * Loads a class as Kafka Streams does.
+     *
+     * @throws ClassCastException if it is no TaskAssignor
+     */
+    public static Class<? extends TaskAssignor> load(String className) throws ClassNotFoundException {
+        return Utils.loadClass(className, TaskAssignor.class);
+    }
+}

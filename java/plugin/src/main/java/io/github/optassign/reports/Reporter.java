@@ -1,0 +1,180 @@
+package io.github.optassign.reports;
+
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.service.AppliedReport;
+import io.github.optassign.service.ServiceClient;
+import io.github.optassign.service.ServiceFailure;
+import java.net.URI;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells a service what was applied, one report after the other, off the stream threads: again with growing pauses until
+ * it is taken, so also after a while in which the service was down.
+ *
+ * <p>Reports that wait are kept in memory, up to {@link #MOST_REPORTS} and {@link #MOST_BYTES}; then the oldest goes.
+ * The thread, a daemon, ends when there are none.
+ */
+public final class Reporter {
+    static final int MOST_REPORTS = 256;
+    static final long MOST_BYTES = 32L << 20;
+    private static final long FIRST_PAUSE_MS = 500;
+    private static final long LONGEST_PAUSE_MS = 30_000;
+    /** The service lets a report wait for those before it, and works out its own answer. */
+    private static final long ATTEMPT_MS = 90_000;
+    /** These say that a report will never be taken. */
+    private static final Set<Integer> REFUSALS = Set.of(400, 404, 405, 413, 415);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
+    private static final ConcurrentMap<URI, Reporter> BY_PAGE = new ConcurrentHashMap<>();
+
+    private final Deque<AppliedReport> waiting = new ArrayDeque<>();
+    private long bytes;
+    /** The latest one: its token counts. */
+    private PluginConfig config;
+    /** Null: none is needed. */
+    private Thread worker;
+    /** Whether the last attempt failed, which has been logged. */
+    private boolean failing;
+
+    Reporter() {}
+
+    /** Sends a report some time soon, to the service of this configuration. Never waits, never throws. */
+    public static void send(AppliedReport report, PluginConfig config) {
+        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter()).submit(report, config);
+    }
+
+    synchronized void submit(AppliedReport report, PluginConfig latest) {
+        config = latest;
+        waiting.addLast(report);
+        bytes += report.size();
+        while (waiting.size() > MOST_REPORTS || bytes > MOST_BYTES) {
+            drop(waiting.getFirst(), "too many wait, or they are too large");
+        }
+        notifyAll(); // a sign of life: the pause is over
+        if (worker == null && !waiting.isEmpty()) {
+            startWorker();
+        }
+    }
+
+    private void startWorker() {
+        Thread thread = new Thread(this::work, "optassign-reports");
+        thread.setDaemon(true);
+        try {
+            thread.start();
+            worker = thread;
+        } catch (OutOfMemoryError e) {
+            LOG.warn("optassign: reports wait for the next one: no thread is to be had", e);
+        }
+    }
+
+    private void drop(AppliedReport report, String why) {
+        if (waiting.remove(report)) {
+            bytes -= report.size();
+            LOG.warn(
+                    "optassign: application={} report: dropped, so rebalance {} ({} s ago) is not recorded: {}",
+                    report.application(),
+                    report.rebalance(),
+                    TimeUnit.MILLISECONDS.toSeconds(report.ageMs()),
+                    why);
+        }
+    }
+
+    private void work() {
+        long pauseMs = FIRST_PAUSE_MS;
+        while (true) {
+            AppliedReport report;
+            PluginConfig current;
+            synchronized (this) {
+                report = waiting.peekFirst();
+                current = config;
+                if (report == null) {
+                    worker = null;
+                    return;
+                }
+            }
+            String problem = attempt(report, current);
+            if (problem == null) {
+                pauseMs = FIRST_PAUSE_MS;
+            } else {
+                pause(pauseMs, report, problem);
+                pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+            }
+        }
+    }
+
+    /** Sends a report once. Returns why it has to be tried again; null: it is done with. */
+    private String attempt(AppliedReport report, PluginConfig current) {
+        ServiceClient.ReportReply reply;
+        try {
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ATTEMPT_MS);
+            reply = new ServiceClient(current).report(report, deadline);
+        } catch (ServiceFailure e) {
+            return e.getMessage();
+        } catch (Throwable e) {
+            // Whatever it is, it must not end this thread: others wait behind it.
+            return ServiceFailure.toOneLine(e.toString());
+        }
+        if (reply.status() == 200) {
+            finish(report);
+            Comparison.read(reply.body()).ifPresent(comparison -> logComparison(report, comparison));
+            return null;
+        }
+        String answer = ServiceFailure.toOneLine("status " + reply.status() + " " + reply.body());
+        if (REFUSALS.contains(reply.status())) {
+            synchronized (this) {
+                drop(report, answer);
+            }
+            return null;
+        }
+        return answer;
+    }
+
+    private synchronized void finish(AppliedReport report) {
+        if (waiting.remove(report)) {
+            bytes -= report.size();
+        }
+        if (failing) {
+            failing = false;
+            LOG.info(
+                    "optassign: application={} report: taken, of rebalance {} ({} s ago); {} more wait",
+                    report.application(),
+                    report.rebalance(),
+                    TimeUnit.MILLISECONDS.toSeconds(report.ageMs()),
+                    waiting.size());
+        }
+    }
+
+    private synchronized void pause(long ms, AppliedReport report, String problem) {
+        if (!failing) {
+            failing = true;
+            LOG.warn(
+                    "optassign: application={} report: {} {}; rebalance {} is reported as soon as it can be, within {} reports",
+                    report.application(),
+                    config.appliedUri(),
+                    problem,
+                    report.rebalance(),
+                    MOST_REPORTS);
+        }
+        try {
+            wait(ms);
+        } catch (InterruptedException e) {
+            // Nobody of ours interrupts it; the pause is over.
+        }
+    }
+
+    private static void logComparison(AppliedReport report, Comparison comparison) {
+        LOG.info(
+                "optassign: application={} {}: rebalance={} {}",
+                report.application(),
+                report.mode() == PluginConfig.Mode.SHADOW ? "shadow" : "fallback",
+                report.rebalance(),
+                comparison);
+    }
+}

@@ -1,0 +1,115 @@
+package io.github.optassign.reports;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.service.AppliedReport;
+import io.github.optassign.testing.Awaiting;
+import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.LogLines;
+import java.io.IOException;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What waits is bounded, the oldest goes first, and the newest token counts. */
+class ReporterTest {
+    private final String own = "reporter-" + UUID.randomUUID();
+    private final LogLines log = new LogLines(Reporter.class, "application=" + own);
+    private final CountDownLatch asked = new CountDownLatch(1);
+    private final CountDownLatch released = new CountDownLatch(1);
+    private FakeService service;
+
+    /** A service that refuses the first report, once it is let. */
+    @BeforeEach
+    void open() throws IOException {
+        service = new FakeService();
+        service.reporting = (exchange, body) -> {
+            if (service.reports.size() > 1) {
+                return "{}";
+            }
+            asked.countDown();
+            try {
+                released.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            FakeService.reply(exchange, 503, "{}");
+            return null;
+        };
+    }
+
+    @AfterEach
+    void close() {
+        released.countDown();
+        service.close();
+        log.close();
+    }
+
+    private PluginConfig config(String token) {
+        return PluginConfig.of(
+                Map.of("application.id", "orders", "optassign.url", service.url(), "optassign.token", token));
+    }
+
+    private AppliedReport report(int number, int bytes) {
+        return new AppliedReport(
+                own,
+                PluginConfig.Mode.ACTIVE,
+                "r-" + number,
+                number,
+                System.nanoTime(),
+                -1,
+                "why \"it\"",
+                "{}",
+                ("{\"x\":\"" + "x".repeat(bytes) + "\"}").getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    }
+
+    private String rebalance(int call) {
+        return service.reportHeaders.get(call).getFirst("Optassign-Rebalance");
+    }
+
+    @Test
+    void noMoreThanSoManyWait() throws InterruptedException {
+        Reporter reporter = new Reporter();
+        reporter.submit(report(0, 0), config("old"));
+        asked.await();
+        for (int i = 1; i <= Reporter.MOST_REPORTS + 2; i++) {
+            reporter.submit(report(i, 0), config("new"));
+        }
+        assertEquals(3, log.warnings().size(), "the oldest three are gone");
+        assertTrue(
+                log.warnings().get(0).contains("dropped, so rebalance r-0"),
+                log.warnings().get(0));
+        released.countDown();
+        service.awaitReports(1 + Reporter.MOST_REPORTS);
+        assertEquals("r-3", rebalance(1));
+        assertEquals("r-" + (Reporter.MOST_REPORTS + 2), rebalance(Reporter.MOST_REPORTS));
+        assertEquals("Bearer old", service.reportHeaders.get(0).getFirst("Authorization"));
+        assertEquals("Bearer new", service.reportHeaders.get(1).getFirst("Authorization"));
+        assertTrue(service.reports
+                .get(1)
+                .startsWith("{\"application\":\"" + own + "\",\"why\":\"why \\\"it\\\"\",\"applied\":{}"));
+    }
+
+    @Test
+    void noMoreThanSoManyBytesWait() throws InterruptedException {
+        Reporter reporter = new Reporter();
+        reporter.submit(report(0, 0), config("t"));
+        asked.await();
+        int half = (int) (Reporter.MOST_BYTES / 2);
+        for (int i = 1; i <= 3; i++) {
+            reporter.submit(report(i, half - 100), config("t"));
+        }
+        reporter.submit(report(4, 2 * half), config("t"));
+        assertEquals(5, log.warnings().size(), log.all().toString());
+        released.countDown();
+        reporter.submit(report(5, 0), config("t"));
+        service.awaitReports(2);
+        assertEquals("r-5", rebalance(1));
+        Awaiting.until(() -> service.reports.size() == 2, () -> service.reports.size() + " reports");
+    }
+}

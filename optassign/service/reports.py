@@ -1,0 +1,178 @@
+"""From a plug-in's report of what was applied to a recording, with the service's own answer beside it (docs/protocol.md).
+
+Reports are nobody's wait: they are worked off one at a time, so that they never hold more than one worker.
+"""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from optassign import __version__
+from optassign.recordings.recording import Beside, RecordingHead, Summary
+from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.http.refusals import make_unavailable
+from optassign.service.http.request_body import find_application
+from optassign.service.http.request_headers import ReportHead
+from optassign.service.logs import log_event
+from optassign.service.memory import Memory, Remembered
+from optassign.service.metrics import Metrics
+from optassign.service.rebalances import Rebalances
+from optassign.service.recorder import Recorder
+from optassign.service.settings import Settings
+from optassign.service.turns import Turns
+from optassign.service.workers.deadlines import make_schedule
+from optassign.service.workers.fallback import AnswerFinder, FoundAnswer
+from optassign.service.workers.messages import Applied, AssignJob, Details
+
+__all__ = ["Reports"]
+
+_WAIT_SECONDS = 20.0
+"""For the reports before it."""
+
+
+class Reports:
+    """Takes reports: remembers what was applied, works out what the service would have answered, and records both."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        rebalances: Rebalances,
+        finder: AnswerFinder,
+        memory: Memory,
+        turns: Turns,
+        metrics: Metrics,
+        recorder: Recorder | None,
+    ) -> None:
+        self._assignor, self._limits = settings.assignor, settings.limits
+        self._rebalances, self._finder, self._memory, self._turns = rebalances, finder, memory, turns
+        self._metrics, self._recorder = metrics, recorder
+        self._one_at_a_time = asyncio.Semaphore(1)
+
+    async def take(self, head: ReportHead, body: bytes) -> bytes:
+        """Take a report, and return what the plug-in is told: JSON with both answers in a few numbers.
+
+        RequestRefusedError if it is a bad one, or if it cannot be taken now.
+        """
+        try:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._one_at_a_time.acquire()
+        except TimeoutError:
+            raise make_unavailable("other reports come first", 5) from None
+        try:
+            return await self._take(head, body)
+        finally:
+            self._one_at_a_time.release()
+
+    async def _take(self, head: ReportHead, body: bytes) -> bytes:
+        begun, order = asyncio.get_running_loop().time(), self._memory.next_order()
+        applied_at = read_milliseconds() - 1000 * head.age
+        times = make_schedule(body, begun, head.request.deadline)
+        application = find_application(body)
+        remembering = application if head.request.mode == "active" else None
+        self._memory.check_date(remembering, "Optassign-Applied-At", head.applied_at)
+        async with self._turns.take(remembering, times.fallback):  # the answer that came too late may be under way still
+            answered = await self._rebalances.await_recording(head.rebalance)
+            last = self._memory.get(remembering)
+            since = head.request.remembered_at
+            job = AssignJob(
+                body=body,
+                limits=self._limits,
+                assignor=self._assignor,
+                seconds=times.solved - begun,
+                remembered=None if last is None or last.at >= head.applied_at else last.answer,
+                remembered_newer=last is not None and since is not None and last.at > since,
+                keep_snapshot=self._recorder is not None,
+                report=True,
+                # In active mode nobody looks at what would have been where it is not recorded.
+                solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
+            )
+            found = await self._finder.find(job, times)
+            in_time = asyncio.get_running_loop().time() <= times.deadline
+            details = await found.job.details
+            if details is None or details.applied is None:
+                raise make_unavailable("the worker process died", 1)
+            if remembering is not None and (last is None or last.rebalance == head.rebalance or last.at < head.applied_at):
+                remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
+                self._memory.put(remembering, remembered)
+        beside = _make_beside(found, details, in_time)
+        if self._recorder is not None and details.snapshot is not None:
+            recorded = _make_head(application, head, applied_at, found, details.applied, beside)
+            self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
+        self._count(head, found, beside)
+        _log_report(application, head, details.applied, beside, answered)
+        return _encode_reply(self._recorder is not None, details.applied, beside)
+
+    def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None) -> None:
+        self._metrics.reports.labels(head.request.mode).inc()
+        if beside is not None and head.request.mode == "shadow":
+            outcome = "answered" if beside.fallback is None else beside.fallback.reason
+            self._metrics.rebalances.labels("shadow", outcome).inc()
+            self._metrics.solve_seconds.observe(found.answer.solve_seconds)
+            self._metrics.show_last_answer(found.answer.application, beside.summary)
+
+
+def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:
+    """What the service has answered now; None where it has answered before."""
+    if details.summary is None:
+        return None
+    return Beside(
+        assignor=found.answer.assignor,
+        time_limit=found.answer.time_limit,
+        fallback=found.fallback,
+        in_time=in_time,
+        after_the_fact=True,
+        summary=details.summary,
+    )
+
+
+def _make_head(
+    application: str | None, head: ReportHead, applied_at: float, found: FoundAnswer, applied: Applied, beside: Beside | None
+) -> RecordingHead:
+    """The head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
+    return RecordingHead(
+        format=1,
+        application=application,
+        recorded_at=format_utc(applied_at / 1000),
+        answered_at=head.applied_at,
+        mode=head.request.mode,
+        assignor=applied.assignor,
+        time_limit=0.0,
+        memory=found.answer.memory,
+        service=__version__,
+        plugin=head.request.plugin,
+        rebalance=head.rebalance,
+        reported=True,
+        why=applied.why,
+        beside=beside,
+        summary=applied.summary,
+    )
+
+
+def _log_report(application: str | None, head: ReportHead, applied: Applied, beside: Beside | None, answered: bool) -> None:
+    log_event(
+        "report",
+        logging.INFO if head.request.mode == "shadow" else logging.WARNING,
+        application=application,
+        mode=head.request.mode,
+        assignor=applied.assignor,
+        why=applied.why,
+        age=round(head.age, 1),
+        **applied.summary.model_dump(),
+        beside=None if beside is None else {"assignor": beside.assignor, **beside.summary.model_dump()},
+        answered_before=answered,
+        rebalance=head.rebalance,
+        plugin=head.request.plugin,
+    )
+
+
+def _encode_reply(recorded: bool, applied: Applied, beside: Beside | None) -> bytes:
+    def describe(assignor: str, summary: Summary, **more: Any) -> dict[str, Any]:
+        return {"assignor": assignor, **more, **summary.model_dump()}
+
+    told = {
+        "recorded": recorded,
+        "applied": describe(applied.assignor, applied.summary),
+        "beside": None if beside is None else describe(beside.assignor, beside.summary, in_time=beside.in_time),
+    }
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

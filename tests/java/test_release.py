@@ -1,0 +1,172 @@
+"""A project of somebody else's uses the plug-in, and an environment without the sources the service: each as documented.
+
+Their own dependencies come from the usual registries; nothing of ours does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from serving import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.source]
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "installing.md"
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>com.example</groupId>
+  <artifactId>orders</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    {dependency}
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka-streams</artifactId>
+      <version>4.3.1</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+APPLICATION = """
+import io.github.optassign.OptassignTaskAssignor;
+import java.util.Properties;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor;
+
+public class Orders {
+    public static void main(String[] args) throws Exception {
+        Properties properties = new Properties();
+        properties.put("application.id", "orders");
+        properties.put("task.assignor.class", "io.github.optassign.OptassignTaskAssignor");
+        properties.put("optassign.url", "http://127.0.0.1:8924");
+        OptassignTaskAssignor.check(properties);
+        Class<?> named = Class.forName(properties.getProperty("task.assignor.class"));
+        System.out.println(((TaskAssignor) named.getDeclaredConstructor().newInstance()).getClass().getName());
+    }
+}
+"""
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    """Run a command to its end, and return what it printed; what it printed is the error, if it fails."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def documented(beginning: str) -> list[str]:
+    """The words of the one command of docs/installing.md that begins so."""
+    (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(beginning))
+    return [word.strip("'") for word in line.split()]
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Other tests build the same module."""
+    with (ROOT / "java" / "plugin" / "pom.xml").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def maven() -> None:
+    if shutil.which("mvn") is None:
+        pytest.skip("needs Maven: found no mvn on PATH")
+
+
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A local repository of Maven that is empty at first."""
+    return tmp_path_factory.mktemp("repository")
+
+
+@pytest.fixture
+def repository(repositories: Path) -> str:
+    """Maven's option for a local repository without anything of ours."""
+    shutil.rmtree(repositories / "io" / "github" / "optassign", ignore_errors=True)
+    return f"-Dmaven.repo.local={repositories}"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release") / "optassign"
+    with alone():
+        run("make", "release", f"RELEASE={folder}", folder=ROOT)
+    return folder
+
+
+def use_as_dependency(folder: Path, repository: str) -> None:
+    """Compile and run an application that has the documented dependency, and the plug-in among its classes."""
+    (found,) = re.findall(r"<dependency>.*?</dependency>", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    sources = folder / "src" / "main" / "java"
+    sources.mkdir(parents=True)
+    (folder / "pom.xml").write_text(POM.format(dependency=found), encoding="utf-8")
+    (sources / "Orders.java").write_text(APPLICATION, encoding="utf-8")
+    goals = ("compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath")
+    run("mvn", "--batch-mode", "--quiet", repository, *goals, folder=folder)
+    classpath = (folder / "classpath").read_text(encoding="utf-8")
+    ours = [path for path in classpath.split(os.pathsep) if "optassign" in Path(path).name]
+    assert [Path(path).name for path in ours] == ["optassign-streams-0.1.0.jar"]
+    installed = Path(ours[0]).with_suffix(".pom").read_text(encoding="utf-8")
+    assert "<version>0.1.0</version>" in installed
+    assert not re.search("<(?:parent|dependency)>", installed)
+    java = ("java", "-cp", os.pathsep.join(["target/classes", classpath]), "Orders")
+    assert run(*java, folder=folder).strip() == "io.github.optassign.OptassignTaskAssignor"
+
+
+def test_a_project_uses_the_plug_in_of_a_checkout(tmp_path: Path, repository: str) -> None:
+    with alone():
+        run(*documented("mvn -f java/pom.xml"), "--batch-mode", "--quiet", repository, folder=ROOT)
+    use_as_dependency(tmp_path, repository)
+
+
+def test_a_project_uses_the_plug_in_of_a_release(tmp_path: Path, repository: str, release: Path) -> None:
+    run(*documented("mvn install:install-file"), "--batch-mode", "--quiet", repository, folder=release)
+    use_as_dependency(tmp_path, repository)
+
+
+def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
+    lines = [line.split() for line in (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
+    files = {file.name: file for file in release.iterdir() if file.name != "SHA256SUMS"}
+    assert {name: digest for digest, name in lines} == {
+        name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()
+    }
+    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", "installing.md", "LICENSE"):
+        assert any(name.endswith(kind) for name in files), kind
+    text = PAGE.read_text(encoding="utf-8")
+    for name in files:
+        stem, dot, suffix = name.partition("0.1.0")
+        assert name in text or f"`{suffix}`" in text, f"{stem}{dot}{suffix} is not described"
+
+
+def test_the_service_runs_from_a_release(tmp_path: Path, release: Path) -> None:
+    run(sys.executable, "-m", "venv", tmp_path / "venv", folder=tmp_path)
+    _, *install = documented("/opt/optassign/bin/pip install")
+    pinned = ("--constraint", ROOT / "constraints.txt", "--disable-pip-version-check", "--quiet")
+    run(tmp_path / "venv" / "bin" / "pip", *install, *pinned, folder=release)
+    command = str(tmp_path / "venv" / "bin" / "optassign")
+    serve = [command, "serve", "--port", "0", "--workers", "1", "--recordings", "recordings"]
+    log = tmp_path / "log"
+    with log.open("wb") as stream, subprocess.Popen(serve, cwd=tmp_path, stderr=stream) as service:
+        try:
+            wait_until(lambda: service.poll() is not None or "worker_ready" in log.read_text(encoding="utf-8"))
+            assert service.poll() is None, log.read_text(encoding="utf-8")
+        finally:
+            service.terminate()
+    assert service.returncode == 0

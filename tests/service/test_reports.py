@@ -1,0 +1,246 @@
+"""`POST /v1/applied`: recordings are of what was applied, with the service's answer beside it, and that is remembered."""
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import pytest
+from serving import (
+    Service,
+    dump_without_times,
+    list_files,
+    make_headers,
+    make_report,
+    make_state,
+    read_answer,
+    run_service,
+    wait_until,
+)
+
+from optassign import ApplicationState, TaskAssignment, assign
+from optassign.formats.assignment import Report
+from optassign.generate import Shape, generate
+from optassign.judging.metrics import measure
+from optassign.recordings.files import find_newest_answers, name_folder
+from optassign.recordings.recording import (
+    Recording,
+    RecordingHead,
+    encode_recording,
+    read_recording,
+    replay_recording,
+    summarise,
+)
+from optassign.schema import json_schema
+from optassign.service.clock import read_milliseconds
+from optassign.service.metrics import Metrics
+from optassign.service.recorder import Recorder
+
+
+def apply_other(state: ApplicationState) -> TaskAssignment:
+    """What a plug-in may have applied: another answer than the service's, whose report says next to nothing."""
+    return assign(state, "sticky").model_copy(update={"assignor": "fallback", "report": Report(found_by="fallback")})
+
+
+def read_only_recording(recordings: Path, application: str) -> Recording:
+    """The one recording of an application, once it is there and as it is then."""
+    folder = recordings / name_folder(application)
+    wait_until(lambda: list_files(folder))
+    (path,) = list_files(folder)
+    jsonschema.Draft202012Validator(json_schema("recording")).validate(json.loads(gzip.decompress(path.read_bytes())))
+    return read_recording(path)
+
+
+def await_report(recordings: Path, application: str) -> Recording:
+    folder = recordings / name_folder(application)
+    wait_until(lambda: any(read_recording(path).reported for path in list_files(folder)))
+    return read_only_recording(recordings, application)
+
+
+def test_what_was_applied_without_the_service_is_recorded_with_its_answer_beside(service: Service, recordings: Path) -> None:
+    state = make_state("reported")
+    applied, at = apply_other(state), read_milliseconds()
+    response = service.report(
+        make_report(state, applied, "no connection: refused"), "r-1", at, optassign_age_ms="90000", optassign_plugin="1.2.3"
+    )
+    assert response.status_code == 200, response.text
+    recording = await_report(recordings, "reported")
+    assert recording.assignment == applied
+    assert (recording.assignor, recording.reported, recording.applied, recording.why) == (
+        "fallback", True, True, "no connection: refused",
+    )  # fmt: skip
+    assert (recording.answered_at, recording.rebalance, recording.plugin) == (at, "r-1", "1.2.3")
+    ago = datetime.now(UTC) - datetime.fromisoformat(recording.recorded_at)
+    assert timedelta(seconds=90) <= ago < timedelta(seconds=150)
+    ours = assign(state)
+    assert recording.beside is not None
+    assert (recording.beside.assignor, recording.beside.after_the_fact, recording.beside.in_time) == ("cp-sat", True, True)
+    assert recording.beside_assignment is not None
+    assert dump_without_times(recording.beside_assignment) == dump_without_times(ours)
+    replayed = replay_recording(recording)
+    assert replayed is not None
+    assert dump_without_times(replayed) == dump_without_times(ours)
+    assert (recording.summary, recording.beside.summary) == (summarise(state, applied), summarise(state, ours))
+    told = response.json()
+    assert told["recorded"] is True
+    for name, answer in (("applied", applied), ("beside", ours)):
+        measures = measure(state, answer)
+        assert told[name]["moved_active"] == measures.active_moves
+        assert told[name]["balanced"] is measures.balanced
+        assert told[name]["restored"] == measures.restore_work + measures.warmup_work
+    line = service.wait_for("report", application="reported")
+    assert (line["assignor"], line["beside"]["assignor"], line["answered_before"]) == ("fallback", "cp-sat", False)
+
+
+def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
+    shapes: dict[Shape, bool] = {"steady": True, "scale-out": False}
+    for shape, balanced in shapes.items():
+        state = generate(shape, 24, 4, 1, seed=3)
+        answer = assign(state).model_copy(update={"report": Report(balanced=not balanced)})
+        assert summarise(state, answer).balanced is measure(state, answer).balanced is balanced
+
+
+def test_what_was_applied_is_remembered(service: Service, recordings: Path) -> None:
+    state = make_state("reported-memory")
+    applied, at = apply_other(state), read_milliseconds()
+    service.report(make_report(state, applied), "r-1", at)
+    again = read_answer(service.assign(state))
+    assert service.wait_for("rebalance", application="reported-memory")["memory"] == "service"
+    assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
+
+
+def test_a_report_from_before_the_last_answer_is_not_remembered(service: Service) -> None:
+    state = make_state("reported-late")
+    given = service.assign(state)
+    service.report(make_report(state, apply_other(state)), "r-0", int(given.headers["optassign-answered-at"]) - 1)
+    again = read_answer(service.assign(state))
+    expected = assign(state.model_copy(update={"remembered": read_answer(given)}))
+    assert again.without_times() == expected.without_times()
+
+
+def test_an_answer_that_was_refused_goes_beside_what_was_applied(service: Service, recordings: Path) -> None:
+    state = make_state("refused")
+    given = service.assign(state, optassign_rebalance="r-7")
+    applied = apply_other(state)
+    # By a clock that is behind, so that the date alone would say that the service's answer is the newer one.
+    response = service.report(make_report(state, applied, "found task 0_1 twice"), "r-7", read_milliseconds() - 3_600_000)
+    assert response.json()["beside"] is None  # it is told already
+    recording = await_report(recordings, "refused")
+    assert (recording.assignment, recording.assignor) == (applied, "fallback")
+    assert recording.beside is not None
+    assert (recording.beside.assignor, recording.beside.after_the_fact) == ("cp-sat", False)
+    assert recording.beside_assignment == read_answer(given)
+    assert recording.beside.summary == summarise(state, read_answer(given))
+    assert dump_without_times(replay_recording(recording) or applied) == dump_without_times(read_answer(given))
+    again = read_answer(service.assign(state))
+    assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
+
+
+def test_what_is_told_twice_is_recorded_once(service: Service, recordings: Path) -> None:
+    state = make_state("twice")
+    body = make_report(state, apply_other(state))
+    for _ in range(2):
+        assert service.report(body, "r-2", read_milliseconds()).status_code == 200
+    service.report(make_report(make_state("twice-after"), apply_other(state)), "r-3", read_milliseconds())
+    await_report(recordings, "twice-after")  # the recorder has come to the end
+    assert read_only_recording(recordings, "twice").rebalance == "r-2"
+
+
+def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service, recordings: Path) -> None:
+    state = make_state("shadow-report")
+    applied = apply_other(state).model_copy(update={"assignor": "kafka-high-availability"})
+    response = service.report(make_report(state, applied, "shadow"), "r-1", read_milliseconds(), optassign_mode="shadow")
+    assert response.json()["beside"]["assignor"] == "cp-sat"
+    recording = await_report(recordings, "shadow-report")
+    assert (recording.mode, recording.assignor, recording.assignment) == ("shadow", "kafka-high-availability", applied)
+    assert recording.beside is not None
+    assert not [found for found in find_newest_answers(recordings, 999) if found.application == "shadow-report"]
+    service.assign(state)
+    assert service.wait_for("rebalance", application="shadow-report")["memory"] == "none"
+    assert service.metric("optassign_reports_total", mode="shadow") == 1
+
+
+def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
+    state = make_state("restarted")
+    applied = apply_other(state)
+    options = ("--workers", "1", "--recordings", str(tmp_path))
+    with run_service(*options) as service:
+        service.assign(state, optassign_rebalance="r-1")
+        service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000)
+    with run_service(*options) as service:
+        # The plug-in has not heard that its report was taken: it is known by its id, not told by anybody.
+        assert service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000).status_code == 200
+        again = read_answer(service.assign(state))
+        assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
+    recordings = [read_recording(path) for path in list_files(tmp_path)]
+    assert [recording.reported for recording in recordings] == [True, False]
+    assert recordings[0].beside is not None
+    assert not recordings[0].beside.after_the_fact
+
+
+def test_without_recordings_a_shadow_is_compared_all_the_same() -> None:
+    state = make_state("unrecorded")
+    body = make_report(state, apply_other(state))
+    with run_service("--workers", "1") as service:
+        shadow = service.report(body, "r-1", 1, optassign_mode="shadow").json()
+        active = service.report(body, "r-2", 1).json()
+    assert (shadow["recorded"], shadow["beside"]["assignor"]) == (False, "cp-sat")
+    assert (active["recorded"], active["beside"]) == (False, None)
+
+
+@pytest.mark.parametrize("first", ["answer", "report"])
+def test_answer_and_report_become_one_recording_in_any_order(tmp_path: Path, first: str) -> None:
+    """The answer of a worker that was too slow comes after the plug-in's report."""
+    state = make_state("any-order")
+    ours, applied, at = assign(state), apply_other(state), "2026-07-01T12:00:00.000Z"
+    answered = RecordingHead(
+        format=1, application="any-order", recorded_at=at, answered_at=5, assignor="cp-sat", time_limit=1.0, rebalance="r-1",
+        summary=summarise(state, ours),
+    )  # fmt: skip
+    news = {"answered_at": 6, "assignor": "fallback", "reported": True, "summary": summarise(state, applied)}
+    items = [(answered, ours), (answered.model_copy(update=news), applied)]
+    recorder = Recorder(tmp_path, 100_000, 1 << 30, Metrics("test", 10))
+    recorder.start()
+    for head, answer in items if first == "answer" else items[::-1]:
+        recorder.put(head, answer.model_dump_json().encode(), state.model_dump_json().encode())
+    recorder.stop(30)
+    (path,) = list_files(tmp_path)
+    found = read_recording(path)
+    assert (found.assignor, found.assignment, found.answered_at) == ("fallback", applied, 6)
+    assert (found.beside is not None) is (first == "answer")
+
+
+BAD = [
+    ({"snapshot": None}, {}, "snapshot"),
+    ({"applied": None}, {}, "applied"),
+    ({"applied": {"format": 2}}, {}, "applied.format"),
+    ({"applied": {"format": 1, "assignor": "x", "clients": []}}, {}, "applied.clients"),
+    ({}, {"optassign_rebalance": None}, "Optassign-Rebalance"),
+    ({}, {"optassign_rebalance": "no spaces"}, "Optassign-Rebalance"),
+    ({}, {"optassign_applied_at": None}, "Optassign-Applied-At"),
+    ({}, {"optassign_applied_at": str(2**62)}, "Optassign-Applied-At"),
+    ({}, {"optassign_age_ms": "-1"}, "Optassign-Age-Ms"),
+    ({}, {"optassign_mode": "off"}, "Optassign-Mode"),
+]
+
+
+@pytest.mark.parametrize(("change", "headers", "where"), BAD, ids=lambda value: json.dumps(value))
+def test_bad_reports_are_refused(
+    service: Service, change: dict[str, object], headers: dict[str, str | None], where: str
+) -> None:
+    state = make_state("bad-report")
+    body = json.loads(make_report(state, apply_other(state)))
+    named = {"optassign_rebalance": "r", "optassign_applied_at": "1", **headers}
+    response = service.client.post("/v1/applied", content=json.dumps({**body, **change}), headers=make_headers(named))
+    assert (response.status_code, response.json()["where"]) == (400, where)
+
+
+def test_older_recordings_are_read_as_before() -> None:
+    """What is new in the format may be missing."""
+    head = read_recording(Path(__file__).parents[1] / "data" / "recordings" / "shadow.json.gz")
+    assert (head.reported, head.beside, head.beside_assignment, head.rebalance) == (False, None, None, None)
+    assert not head.applied
+    assert head.service_answer is head.assignment
+    content = encode_recording(head, b"{}", b"{}", b"{}")
+    assert b'"beside_assignment":{}' in gzip.decompress(content)
