@@ -29,7 +29,7 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.solving": CORE | {"ortools"},
     "optassign.cli.show.pictures": CORE | {"matplotlib"},
     "optassign.models": {"numpy", "ortools"},
-    "optassign.service": CORE | {"fastapi", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.service": CORE | {"fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
     "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }
