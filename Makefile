@@ -21,7 +21,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java release bench clean
+.PHONY: help setup demo test test-wheel lint format docs java release bench attacks fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -108,6 +108,13 @@ release: $(READY)  ## wheel, sdist, jars and checksums, in dist/release or RELEA
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)
+
+attacks: $(READY)  ## what attackers do to the service, and what an innocent plug-in notices
+	$(BIN)/python tests/attacks/run.py
+
+fuzz: $(READY)  ## random input for MINUTES (default 5), each case with a seed
+	@$(BIN)/python $(PIP) install -c constraints.txt schemathesis
+	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)
 
 clean:  ## remove what builds and tests leave; .venv stays
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target

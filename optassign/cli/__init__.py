@@ -3,16 +3,20 @@
 Answering `--help` and refusing bad usage loads nothing but argparse; what a command needs is imported when it runs.
 """
 
+import errno
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from optassign.cli.closed_output import ClosedOutput
 from optassign.cli.errors import BROKEN, USAGE, UsageError
 from optassign.cli.parser import COMMANDS, make_parser
 
 __all__ = ["main"]
 
+_OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+"""Of other files a command says itself what is wrong; these are left for standard output."""
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as shells say it
 
 
@@ -21,17 +25,32 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
     """
-    arguments = make_parser().parse_args(argv)
+    if sys.stdout is None:  # closed before we were started
+        sys.stdout = ClosedOutput()
     try:
-        code = _run_command(arguments)
-        sys.stdout.flush()
+        try:
+            code = _run_command(make_parser().parse_args(argv))
+        finally:
+            sys.stdout.flush()  # after --help, too, which ends by SystemExit
         return code
-    except BrokenPipeError:
-        # Whoever read our output has had enough. Python would complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has had enough
+        _leave_output()
         return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS:
+            raise
+        _leave_output()
+        found = f"that it cannot be written ({error.strerror})"
+        print(f"optassign: error: standard output: found {found}; allowed: one that takes the result", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _leave_output() -> None:
+    """Have what is still to be written go nowhere: Python would complain when it flushes at its end."""
+    if not isinstance(sys.stdout, ClosedOutput):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run_command(arguments: Namespace) -> int:

@@ -65,7 +65,7 @@ class Pace(Frozen):
     """What the times between answers have taught: how fast clients restore, for the time of the next follow-up."""
 
     taken_at: Time = Field(description="when the snapshot was taken that this is from, ISO 8601")
-    clients: Annotated[tuple[ClientPace, ...], Field(strict=False)] = ()
+    clients: Annotated[tuple[ClientPace, ...], Field(strict=False, fail_fast=True)] = ()
     looks: Count = Field(default=0, description="answers in a row at which no copy had come nearer")
     counted_at: Time | None = Field(default=None, description="when answers without progress were counted last")
 
@@ -100,18 +100,20 @@ class Dropped(Frozen):
 class Report(Frozen):
     """How an answer came about and how good it is known to be."""
 
-    goals: Annotated[tuple[GoalReport, ...], Field(strict=False)] = ()
+    goals: Annotated[tuple[GoalReport, ...], Field(strict=False, fail_fast=True)] = ()
     found_by: str = Field(default="", description="the stage that found the answer: greedy, flow, cp-sat, ...")
     proved_by: str | None = None
     termination: Termination = Termination()
-    seconds: dict[str, Annotated[float, Field(ge=0)]] = Field(default={}, description="seconds per stage")
-    waiting: Annotated[tuple[Waiting, ...], Field(strict=False)] = ()
-    warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False)] = ()
+    seconds: Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(fail_fast=True)] = Field(
+        default={}, description="seconds per stage"
+    )
+    waiting: Annotated[tuple[Waiting, ...], Field(strict=False, fail_fast=True)] = ()
+    warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False, fail_fast=True)] = ()
     pace: Pace | None = Field(default=None, description="how fast clients restore; null: no times are known")
     stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
     balanced: bool = False
     dropped: Dropped = Dropped()
-    notes: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    notes: Annotated[tuple[str, ...], Field(strict=False, fail_fast=True)] = ()
 
     def without_times(self) -> Self:
         """The same report without seconds: what has to be equal between two runs of the same problem (R9)."""
@@ -135,10 +137,10 @@ class TaskAssignment(Frozen):
 
     format: Format = 1
     assignor: NotEmpty
-    clients: Annotated[tuple[KafkaStreamsAssignment, ...], Field(strict=False), AfterValidator(_by_process_id)]
-    plan: Annotated[tuple[PlannedAssignment, ...], Field(strict=False), AfterValidator(_by_process_id)] | None = Field(
-        default=None, description="where all copies shall be in the end; null: this answer is it"
-    )
+    clients: Annotated[tuple[KafkaStreamsAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)]
+    plan: (
+        Annotated[tuple[PlannedAssignment, ...], Field(strict=False, fail_fast=True), AfterValidator(_by_process_id)] | None
+    ) = Field(default=None, description="where all copies shall be in the end; null: this answer is it")
     report: Report = Report()
 
     @property

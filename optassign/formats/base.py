@@ -1,24 +1,33 @@
 """The base of all types of the JSON formats: frozen, strict, `null` means the default, fields that begin with `x_` are kept."""
 
-from collections.abc import Mapping
-from math import isfinite
+from collections.abc import Iterable, Mapping
+from math import isfinite, isnan
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from optassign.formats.input_errors import find_path
 from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
 
 INT64_MAX = 2**63 - 1
 
 
-def _refuse_infinite(value: JsonValue) -> JsonValue:
-    """The value, unless it holds NaN or infinity: pydantic's parser accepts them, but JSON cannot be written with them."""
-    if isinstance(value, float) and not isfinite(value):
-        raise cross_check_error(str(value), "any JSON value without NaN and infinity")
-    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _refuse_infinite(below)
-    return value
+def _refuse_infinite(names: Iterable[str], data: Mapping[str, Any]) -> None:
+    """A `cross_check_error` if one of these fields holds NaN or infinity, with which no JSON can be written."""
+    for name in names:
+        stack = [data[name]]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, float):
+                if not isfinite(value):
+                    shown = "NaN" if isnan(value) else "-Infinity" if value < 0 else "Infinity"
+                    place = find_path({name: data[name]}, lambda found: isinstance(found, float) and not isfinite(found))
+                    raise cross_check_error(shown, "any JSON value without NaN and infinity", f".{place}")
+            elif isinstance(value, dict):
+                stack.extend(value.values())
+            elif isinstance(value, list):
+                stack.extend(value)
 
 
 class Frozen(BaseModel):
@@ -26,10 +35,12 @@ class Frozen(BaseModel):
 
     Strict: no "2" for 2, no true for 1, no 2.0 for an integer, no NaN or infinity, no unknown field. In Python, tuples
     and sets are taken for lists. Objects inside are plain dicts for speed: read them, do not change them.
+
+    Of a list or mapping only the first error is kept (`fail_fast`): an error takes hundreds of times the room of its value.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
-    __pydantic_extra__: dict[str, Annotated[JsonValue, AfterValidator(_refuse_infinite)]]
+    __pydantic_extra__: dict[str, JsonValue]
     _fields: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 
@@ -48,9 +59,11 @@ class Frozen(BaseModel):
         if not isinstance(data, dict):
             return data
         if not data.keys() <= cls._fields:
-            names = [n for n in data if n not in cls._fields and not (isinstance(n, str) and n.startswith("x_"))]
-            if names:
-                raise PydanticCustomError("unknown_field", "unknown field {name}", {"name": str(names[0]), "names": names})
+            extras = [name for name in data if name not in cls._fields]
+            for name in extras:
+                if not (isinstance(name, str) and name.startswith("x_")):
+                    raise PydanticCustomError("unknown_field", "unknown field {name}", {"name": str(name)})
+            _refuse_infinite(extras, data)
         if None in data.values():
             return {k: v for k, v in data.items() if v is not None or k in cls._required or k not in cls._fields}
         return data
@@ -105,6 +118,6 @@ Count = Annotated[int, Field(ge=0, le=INT64_MAX)]
 Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 _id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})
 TaskIdText = Annotated[str, AfterValidator(check_task_id), _id_schema]
-TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False)]
+TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False, fail_fast=True)]
 """Task ids that are not checked here: the object that has them checks all of its ids at once."""
 SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]

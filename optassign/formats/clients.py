@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # read-only to the type checker; a plain dict, which pydantic
     _Consumers = Mapping[str, tuple[str, ...]]
     _Tags = Mapping[str, str]
 else:
-    _Lags = dict[str, _Lag]
-    _Consumers = dict[str, TaskIds]
-    _Tags = dict[str, str]
+    _Lags = Annotated[dict[str, _Lag], Field(fail_fast=True)]
+    _Consumers = Annotated[dict[str, TaskIds], Field(fail_fast=True)]
+    _Tags = Annotated[dict[str, str], Field(fail_fast=True)]
 
 
 class _KnowsTasks(Protocol):

@@ -32,9 +32,9 @@ class AssignmentConfigs(Frozen):
     rack_aware_assignment_strategy: Literal["none", "min_traffic", "balance_subtopology"] = Field(
         default="none", description="not none: goal rack_traffic joins"
     )
-    rack_aware_assignment_tags: Annotated[tuple[NotEmpty, ...], Field(strict=False), AfterValidator(_sorted_names)] = Field(
-        default=(), description="client tags whose values the copies of a task shall differ in: goal tag_spread joins"
-    )
+    rack_aware_assignment_tags: Annotated[
+        tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_sorted_names)
+    ] = Field(default=(), description="client tags whose values the copies of a task shall differ in: goal tag_spread joins")
     rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
     rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
 
@@ -56,7 +56,7 @@ class Options(Frozen):
     preset: Literal["ordered", "weighted"] = Field(
         default="ordered", description="windows are kept, goals follow one another; or one sum, by weights"
     )
-    goals: Annotated[tuple[GoalName, ...], Field(strict=False), AfterValidator(_no_repeats)] | None = Field(
+    goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] | None = Field(
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 _TOP = "the top level"
-_SHOWN = 60
+_SHOWN, _LONGEST_PLACE = 60, 300
+"""Characters of a value and of a place in an error's one line."""
 
 
 class InputError(ValueError):
@@ -20,6 +21,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, source: str, place: str, found: str, allowed: str, more: int = 0) -> None:
+        place = shorten(place, _LONGEST_PLACE)
         self.source, self.place, self.found, self.allowed, self.more = source, place, found, allowed, more
         where = f"{source}: {place}" if place else source
         also = f" (and {more} more)" if more else ""
@@ -39,7 +41,7 @@ def from_validation(error: ValidationError, data: Any, model: type[BaseModel], s
         case "unknown_field":
             place, name = f"{place}.{context['name']}", context["name"]
             names = list(node.get("properties", {}))
-            near = get_close_matches(name, names, 1)
+            near = get_close_matches(name, names, 1) if len(name) <= _SHOWN else []  # it takes long with long ones
             found = "an unknown field" + (f" (did you mean {near[0]}?)" if near else "")
             allowed = f"{', '.join(names)}, and fields that begin with x_"
         case "missing":
@@ -57,12 +59,6 @@ def _independent_errors(error: ValidationError) -> list[ErrorDetails]:
     inner = {e["loc"][:depth] for e in errors for depth in range(len(e["loc"]))}
     follows = ("default_factory_not_called", "too_short")
     return [e for e in errors if not (e["type"] == follows[0] or (e["type"] == follows[1] and e["loc"] in inner))]
-
-
-def unknown_fields(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
-    """(path of the object, name) of each unknown field in the error."""
-    errors = error.errors(include_url=False, include_input=False)
-    return [(e["loc"], name) for e in errors if e["type"] == "unknown_field" for name in e["ctx"]["names"]]
 
 
 def show_value(value: Any) -> str:
@@ -85,23 +81,38 @@ def shorten(text: str, length: int = _SHOWN) -> str:
 
 def find_path(data: Any, wanted: Callable[[Any], bool]) -> str | None:
     """JSON path of the first value (or of an object with a key) for which `wanted` is true; slow, for error messages only."""
-    for path, value in _walk(data, ""):
+    for steps, value in _walk(data):
         if wanted(value):
-            return path.removeprefix(".") or _TOP
+            return _write_path(steps).removeprefix(".") or _TOP
     return None
 
 
-def _walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    stack = [(path, value)]
+_Steps = tuple["_Steps | None", int | str]
+"""The last step of a path and, before it, the path to it: long names deep down are written once, not at every step."""
+
+
+def _walk(value: Any) -> Iterator[tuple[_Steps | None, Any]]:
+    stack: list[tuple[_Steps | None, Any]] = [(None, value)]
     while stack:
-        path, value = stack.pop()
-        yield path, value
+        steps, value = stack.pop()
+        yield steps, value
         if isinstance(value, dict):
             for key, below in reversed(value.items()):
-                stack.append((path + (f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"), below))
-                stack.append((path, key))
+                stack.append(((steps, key), below))
+                stack.append((steps, key))
         elif isinstance(value, list):
-            stack.extend((f"{path}[{i}]", below) for i, below in reversed(list(enumerate(value))))
+            stack.extend(((steps, i), below) for i, below in reversed(list(enumerate(value))))
+
+
+def _write_path(steps: _Steps | None) -> str:
+    parts = []
+    while steps is not None:
+        steps, step = steps
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        else:
+            parts.append(f".{step}" if step.isidentifier() else f"[{json.dumps(shorten(step, _LONGEST_PLACE))}]")
+    return "".join(reversed(parts))
 
 
 def _locate(loc: tuple[int | str, ...], data: Any, model: type[BaseModel]) -> tuple[str, Any, dict[str, Any]]:

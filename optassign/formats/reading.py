@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import io
 import json
 import logging
 import os
@@ -15,8 +16,9 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value, unknown_fields
+from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
 from optassign.formats.state import ApplicationState
+from optassign.formats.unknown_fields import drop_unknown_fields, is_unknown_field
 
 __all__ = ["InputError", "Source", "read_assignment", "read_json", "read_state", "read_value", "to_model"]
 
@@ -28,6 +30,10 @@ _GZIP = b"\x1f\x8b"
 _JSON = "JSON in UTF-8"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_DIGITS = re.compile(r"\d+")
+_MANY_DIGITS = 1000
+_MOST_BYTES = 1 << 30
+"""Of a file, as it is and inflated: a small one can hold any number of zeros."""
 _log = logging.getLogger(__name__)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -62,22 +68,17 @@ def to_model(
         # This comes first: in another version of the format everything else may be different.
         found = show_value(data["format"]) if "format" in data else "nothing"
         raise InputError(name, "format", found, "1, the only version of the format there is")
-    ignored: set[str] = set()
     with _no_garbage_collection():
-        while True:
-            try:
-                return model.model_validate(data), tuple(sorted(ignored))
-            except ValidationError as error:
-                fields = [] if unknown == "refuse" else unknown_fields(error)
-                if not fields:
-                    raise from_validation(error, data, model, name) from None
-            # An object that had unknown fields is validated anew, which may show unknown fields inside of it: hence the loop.
-            for path, field in fields:
-                holder = data
-                for step in path:
-                    holder = holder[step]
-                del holder[field]
-                ignored.add("".join("[]" if isinstance(step, int) else f".{step}" for step in (*path, field))[1:])
+        try:
+            return model.model_validate(data), ()
+        except ValidationError as error:
+            if unknown == "refuse" or not is_unknown_field(error):
+                raise from_validation(error, data, model, name) from None
+        ignored = drop_unknown_fields(data, model)
+        try:
+            return model.model_validate(data), tuple(sorted(ignored))
+        except ValidationError as error:
+            raise from_validation(error, data, model, name) from None
 
 
 def _read(source: Source, model: type[_Model], unknown: Literal["refuse", "ignore"]) -> _Model:
@@ -93,9 +94,12 @@ def read_json(source: Source) -> tuple[str, Any]:
     name, content = _read_bytes(source)
     if content.startswith(_GZIP):
         try:
-            content = gzip.decompress(content)
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+                content = file.read(_MOST_BYTES + 1)
         except (OSError, EOFError, zlib.error):
             raise InputError(name, "", "gzip that is cut short or damaged", _FILE) from None
+    if len(content) > _MOST_BYTES:
+        raise InputError(name, "", f"more than {_MOST_BYTES >> 30} GiB", _FILE)
     return name, read_value(content, name)
 
 
@@ -106,9 +110,9 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
     name = "standard input" if path == "-" else path
     try:
         if path == "-":
-            return name, sys.stdin.buffer.read()
+            return name, sys.stdin.buffer.read(_MOST_BYTES + 1)
         with open(path, "rb") as file:
-            return name, file.read()
+            return name, file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         found = "no such file"
     except IsADirectoryError:
@@ -156,7 +160,8 @@ def _parse(content: bytes, source: str) -> Any:
     except RecursionError:
         raise InputError(source, "", "lists or objects in each other, too deep to read", _JSON) from None
     except ValueError:  # an integer of thousands of digits, which Python refuses to convert
-        digits = re.search(r"\d{1000,}", text)
+        # Each run is looked at once: a pattern with a least length would begin anew at each of its digits.
+        digits = next((run for run in _DIGITS.finditer(text) if run.end() - run.start() >= _MANY_DIGITS), None)
         at = f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else ""
         raise InputError(source, at, "an integer of thousands of digits", "integers within 64 bits") from None
     if repeats:

@@ -43,8 +43,8 @@ class ApplicationState(Frozen):
     taken_at: Time | None = Field(default=None, description="ISO 8601; null: follow-ups are due after the interval")
     configs: AssignmentConfigs
     options: Options = Options()
-    tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False)]
-    clients: Annotated[tuple[KafkaStreamsState, ...], Field(strict=False, min_length=1)]
+    tasks: Annotated[tuple[TaskInfo, ...], Field(strict=False, fail_fast=True)]
+    clients: Annotated[tuple[KafkaStreamsState, ...], Field(strict=False, fail_fast=True, min_length=1)]
     remembered: TaskAssignment | None = Field(default=None, description="the last answer for this application")
 
     @model_validator(mode="after")

@@ -15,6 +15,9 @@ TASK_ID_ALLOWED = (
     "numbers from 0 to 2147483647 without signs or leading zeros"
 )
 
+_LONGEST_MEMOISED = 300
+"""Characters: what is remembered shall not be for those to choose who send ids."""
+
 # From the right: a topology's name may itself contain underscores. One spelling per task: "0_03" would be a second 0_3.
 _PARSE = re.compile(r"(?:(.+)__)?(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})")
 
@@ -41,8 +44,12 @@ class TaskId(NamedTuple):
         return _parse(text)
 
 
-@lru_cache(maxsize=1 << 17)
 def _parse(text: str) -> TaskId:
+    return _parse_once(text) if len(text) <= _LONGEST_MEMOISED else _parse_once.__wrapped__(text)
+
+
+@lru_cache(maxsize=1 << 17)
+def _parse_once(text: str) -> TaskId:
     match = _PARSE.fullmatch(text)
     if match is not None:
         name, subtopology, partition = match[1] or "", int(match[2]), int(match[3])

@@ -15,7 +15,9 @@ class TaskTopicPartition(Frozen):
     partition: Int32 | None = None
     changelog: bool = False
     source: bool = Field(default_factory=lambda data: not data.get("changelog"), description="default: not changelog")
-    racks: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(lambda racks: tuple(sorted(racks)))] = ()
+    racks: Annotated[
+        tuple[str, ...], Field(strict=False, fail_fast=True), AfterValidator(lambda racks: tuple(sorted(racks)))
+    ] = ()
 
     def _key(self) -> tuple[Any, ...]:
         partition = -1 if self.partition is None else self.partition
@@ -37,9 +39,9 @@ class TaskInfo(Frozen):
     )
     changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
     weight: Annotated[float, Field(gt=0, le=1e9, description="relative load of the active copy")] = 1.0
-    partitions: Annotated[tuple[TaskTopicPartition, ...], Field(strict=False), AfterValidator(_sorted_partitions)] = Field(
-        default=(), description="needed by goal rack_traffic alone"
-    )
+    partitions: Annotated[
+        tuple[TaskTopicPartition, ...], Field(strict=False, fail_fast=True), AfterValidator(_sorted_partitions)
+    ] = Field(default=(), description="needed by goal rack_traffic alone")
 
     @model_validator(mode="after")
     def _logged_is_stateful(self) -> Self:

@@ -3,7 +3,7 @@
 import logging
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -22,6 +22,8 @@ __all__ = [
     "find_newest_answers",
     "find_recordings",
     "make_relative_path",
+    "measure_file",
+    "name_day",
     "name_folder",
     "read_recording_head",
 ]
@@ -51,7 +53,7 @@ class RecordingFile:
     """The application's folder."""
     path: Path
     size: int
-    """Of the file, in bytes."""
+    """Bytes that it takes on the disk, which are whole blocks."""
 
     @property
     def id(self) -> str:
@@ -82,8 +84,17 @@ def make_relative_path(application: str | None, at: datetime, number: int) -> Pa
     return Path(name_folder(application), f"{at:%Y-%m-%d}", f"{time}-{number}{SUFFIX}")
 
 
-def find_recordings(folder: Path, application: str | None = None) -> Iterator[RecordingFile]:
-    """All recordings below `folder`, or one application's, in no particular order; whatever is named otherwise is passed by.
+def name_day(at: datetime) -> str:
+    """The name of a day's folder."""
+    return f"{at.astimezone(UTC):%Y-%m-%d}"
+
+
+def find_recordings(
+    folder: Path, application: str | None = None, days: Container[str] | None = None
+) -> Iterator[RecordingFile]:
+    """All recordings below `folder`, or one application's, or those of some days (YYYY-MM-DD), in no particular order.
+
+    Whatever is named otherwise is passed by.
 
     OSError if the folder itself cannot be read; none if it does not exist.
     """
@@ -93,8 +104,14 @@ def find_recordings(folder: Path, application: str | None = None) -> Iterator[Re
     for of_application in folder.iterdir():
         if wanted is None or of_application.name == wanted:
             for day in _list_folder(of_application):
-                if _DAY.fullmatch(day.name):
+                if _DAY.fullmatch(day.name) and (days is None or day.name in days):
                     yield from _list_day(day, of_application.name)
+
+
+def measure_file(path: Path) -> int:
+    """Bytes that a file takes on the disk. OSError if it cannot be looked at."""
+    found = path.stat()
+    return max(found.st_size, 512 * getattr(found, "st_blocks", 0))
 
 
 def _list_folder(folder: Path) -> list[Path]:
@@ -115,7 +132,7 @@ def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
         if match:
             try:
                 at = datetime.strptime(f"{day.name} {match[1]}000+0000", "%Y-%m-%d %H%M%S.%f%z")
-                yield RecordingFile(at, int(match[2]), folder, path, path.stat().st_size)
+                yield RecordingFile(at, int(match[2]), folder, path, measure_file(path))
             except (ValueError, OSError):  # no such day or time, or a file that is gone or cannot be looked at
                 continue
 

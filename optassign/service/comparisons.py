@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal, make_unavailable
 from optassign.service.workers.messages import Answer, CompareJob, Failure, Outcome
@@ -16,8 +17,8 @@ _MOST_SECONDS = 300.0
 class Comparisons:
     """Makes comparisons, at most one at a time."""
 
-    def __init__(self, log_format: str, registered: tuple[tuple[str, str], ...] = ()) -> None:
-        self._spec = WorkerSpec(assignor=None, log_format=log_format, niceness=10, registered=registered)
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._spec = replace(spec, assignor=None, niceness=10)
         self._worker: Worker | None = None
         self._given_up: RequestRefusedError | None = None
         """Why the comparison that is under way need not go on."""
@@ -43,7 +44,7 @@ class Comparisons:
             try:
                 await loop.run_in_executor(thread, worker.start)
                 if self._given_up is None:  # else it may have been before there was a process to kill
-                    await loop.run_in_executor(thread, lambda: worker.run_job(job, outcomes.append))
+                    await loop.run_in_executor(thread, lambda: worker.run_job(job, _MOST_SECONDS, outcomes.append))
             except (WorkerDiedError, OSError) as error:
                 outcomes.append(Failure(str(error)))
             finally:

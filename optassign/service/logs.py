@@ -1,22 +1,32 @@
-"""Logs on standard error: one line for each event, as JSON or for people."""
+"""Logs on standard error: one line for each event, as JSON or for people (docs/operations.md)."""
 
 import json
 import logging
-import sys
+import time
 import traceback
 from typing import Any
 
 from optassign.service.clock import format_utc
+from optassign.service.log_writer import LogWriter
 
 __all__ = ["log_event", "set_up_logging"]
 
+_STANDARD_ERROR = 2
+"""Its descriptor."""
 _log = logging.getLogger("optassign.service")
 
 
 def set_up_logging(log_format: str) -> None:
-    """Send everything that is logged in this process to standard error, as `json` or as `text`."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
+    """Send everything that is logged in this process to standard error, as `json` or as `text`; nobody waits for it."""
+    formatter = _JsonFormatter() if log_format == "json" else _TextFormatter()
+
+    def format_dropped(lines: dict[str, int]) -> str:
+        record = logging.LogRecord(_log.name, logging.WARNING, "", 0, "log_limited", None, None)
+        record.created, record.fields = time.time(), {"dropped": lines}
+        return formatter.format(record)
+
+    handler = LogWriter(_STANDARD_ERROR, format_dropped)
+    handler.setFormatter(formatter)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # of what it does we tell ourselves
 
@@ -48,7 +58,7 @@ class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = _collect_fields(record)
         head = [fields.pop(name) for name in ("time", "level", "event")]
-        return " ".join([*head, *(f"{name}={_quote(value)}" for name, value in fields.items())])
+        return " ".join([*head, *(f"{_quote(name)}={_quote(value)}" for name, value in fields.items())])
 
 
 def _quote(value: Any) -> str:

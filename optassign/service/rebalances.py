@@ -88,6 +88,7 @@ class Rebalances:
             job = AssignJob(
                 body=body,
                 limits=self._limits,
+                remembering=(application,) if head.mode == "active" else None,
                 assignor=self._assignor,
                 seconds=times.solved - loop.time(),
                 remembered=None if last is None else last.answer,

@@ -9,18 +9,27 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from optassign.formats.input_errors import InputError
-from optassign.recordings.files import RecordingFile, find_recordings, make_relative_path, name_folder, read_recording_head
+from optassign.recordings.files import (
+    RecordingFile,
+    find_recordings,
+    make_relative_path,
+    measure_file,
+    name_day,
+    name_folder,
+    read_recording_head,
+)
 from optassign.recordings.recording import RecordingHead, encode_recording
 from optassign.recordings.reported import join_report
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 from optassign.service.settings import SettingsError
+from optassign.service.trusted_clock import TrustedClock
 
 __all__ = ["Recorder"]
 
@@ -28,6 +37,8 @@ _LONGEST_QUEUE = 64
 """Rebalances that wait to be written."""
 _TEMPORARY = ".recording-"
 """How the names of files begin that are not wholly written."""
+_CLOCK = ".clock"
+"""The file that has the latest time that is believed."""
 _LOCK = ".lock"
 """The file that tells another service that the folder is taken."""
 _MOST_KEEP_DAYS = 300_000.0
@@ -57,9 +68,14 @@ class Recorder:
         self._keep = timedelta(days=min(keep_days, _MOST_KEEP_DAYS))
         self._queue: queue.Queue[_Rebalance | None] = queue.Queue(_LONGEST_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
-        self._files: deque[RecordingFile] = deque()
-        """All recordings, the oldest first."""
+        self._days: dict[str, list[int]] = {}
+        """Day, as in the names of folders -> how many recordings it has and how many bytes they take: not each of them."""
+        self._oldest: deque[RecordingFile] = deque()
+        """The recordings of the oldest day, the oldest first, once some have to go."""
+        self._kept: set[Path] = set()
+        """Recordings that could not be deleted, and are counted no more."""
         self._bytes = 0
+        self._clock = TrustedClock(folder / _CLOCK)
         self._works: bool | None = None
         self._lock = _lock_folder(folder)
 
@@ -128,9 +144,21 @@ class Recorder:
             for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
                 with suppress(OSError):
                     leftover.unlink()
-        self._files = deque(sorted(find_recordings(self._folder)))
-        self._bytes = sum(file.size for file in self._files)
+        self._days, self._bytes = {}, 0
+        self._oldest.clear()
+        for file in find_recordings(self._folder):
+            self._count(file, 1)
         self._note_success()
+
+    def _count(self, file: RecordingFile, number: int) -> None:
+        """Count a recording that has come (1) or gone (-1)."""
+        day = name_day(file.at)
+        of_day = self._days.setdefault(day, [0, 0])
+        of_day[0] += number
+        of_day[1] += number * file.size
+        self._bytes += number * file.size
+        if not of_day[0]:
+            del self._days[day]
 
     def _write(self, rebalance: _Rebalance) -> None:
         at = datetime.fromisoformat(rebalance.head.recorded_at)
@@ -139,9 +167,10 @@ class Recorder:
             joined = join_report(known.path, rebalance.head, rebalance.assignment)
             if joined is not None:
                 self._write_file(known.path, joined)
-                self._files.remove(known)
-                self._bytes -= known.size
-                self._add_file(replace(known, size=len(joined)))
+                self._count(known, -1)
+                with suppress(ValueError):
+                    self._oldest.remove(known)
+                self._add_file(replace(known, size=measure_file(known.path)))
             return
         number = 0
         while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():
@@ -149,7 +178,7 @@ class Recorder:
         content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.beside)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write_file(path, content)
-        self._add_file(RecordingFile(at, number, name_folder(rebalance.head.application), path, len(content)))
+        self._add_file(RecordingFile(at, number, name_folder(rebalance.head.application), path, measure_file(path)))
 
     def _write_file(self, path: Path, content: bytes) -> None:
         """Write a file, or write it anew: whatever happens, its name has the old content or the new."""
@@ -166,8 +195,9 @@ class Recorder:
             raise
 
     def _add_file(self, file: RecordingFile) -> None:
-        insort(self._files, file)  # a report may be of long ago
-        self._bytes += file.size
+        self._count(file, 1)
+        if self._oldest and name_day(file.at) == name_day(self._oldest[0].at):
+            insort(self._oldest, file)
         self._metrics.recordings_bytes.set(self._bytes)
         self._note_success()
 
@@ -175,26 +205,28 @@ class Recorder:
         """The recording of the same rebalance, if there is one."""
         if head.rebalance is None:
             return None
-        folder = name_folder(head.application)
-        for file in reversed(self._files):
-            if file.at < at - _SAME_REBALANCE:
-                return None
-            if file.folder == folder and file.at <= at + _SAME_REBALANCE:
+        days = {name_day(day) for day in (at - _SAME_REBALANCE, at, at + _SAME_REBALANCE)}
+        for file in sorted(find_recordings(self._folder, head.application, days), reverse=True):
+            if abs(file.at - at) <= _SAME_REBALANCE and file.folder == name_folder(head.application):
                 with suppress(InputError):
                     if read_recording_head(file.path).rebalance == head.rebalance:
                         return file
         return None
 
     def _delete_old(self) -> None:
-        oldest = datetime.now(UTC) - self._keep
+        oldest = self._clock.read() - self._keep
         kept: list[tuple[RecordingFile, OSError]] = []
-        while self._files and (self._bytes > self._keep_bytes or self._files[0].at < oldest):
-            gone = self._files.popleft()
-            self._bytes -= gone.size
+        while self._days and (self._bytes > self._keep_bytes or min(self._days) <= name_day(oldest)):
+            first = self._find_oldest()
+            if first is None or (self._bytes <= self._keep_bytes and first.at >= oldest):
+                break
+            gone = self._oldest.popleft()
+            self._count(gone, -1)
             try:
                 gone.path.unlink(missing_ok=True)
             except OSError as error:  # it may be somebody else's: passed by for the later ones, until the next start
                 kept.append((gone, error))
+                self._kept.add(gone.path)
                 continue
             with suppress(OSError):  # the folders go too, unless other files are in them
                 gone.path.parent.rmdir()
@@ -204,9 +236,20 @@ class Recorder:
             file, why = kept[0]
             log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe_error(why), others=len(kept) - 1)
 
+    def _find_oldest(self) -> RecordingFile | None:
+        """The oldest recording; the list of its day is made when it is needed."""
+        while self._days and (not self._oldest or name_day(self._oldest[0].at) > min(self._days)):
+            day = min(self._days)
+            of_day = find_recordings(self._folder, days={day})
+            self._oldest = deque(sorted(file for file in of_day if file.path not in self._kept))
+            if not self._oldest:  # somebody else has deleted them
+                self._bytes -= self._days.pop(day)[1]
+        return self._oldest[0] if self._oldest else None
+
     def _note_success(self) -> None:
         if self._works is not True:
-            log_event("recording", folder=str(self._folder), recordings=len(self._files), bytes=self._bytes)
+            number = sum(count for count, _ in self._days.values())
+            log_event("recording", folder=str(self._folder), recordings=number, bytes=self._bytes)
         self._works = True
         self._metrics.recording.set(1)
 

@@ -78,6 +78,7 @@ class Reports:
             job = AssignJob(
                 body=body,
                 limits=self._limits,
+                remembering=(application,),
                 assignor=self._assignor,
                 seconds=times.solved - begun,
                 remembered=None if last is None or last.at >= head.applied_at else last.answer,

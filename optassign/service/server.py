@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import signal
-import socket
+import ssl
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,10 @@ from optassign import __version__
 from optassign.recordings.files import find_newest_answers
 from optassign.service.comparisons import Comparisons
 from optassign.service.http.app import PAGES, make_app
+from optassign.service.http.connections import Connections, LimitedListener
 from optassign.service.http.gateway import Gateway
+from optassign.service.http.held_bodies import HeldBodies
+from optassign.service.http.tokens import Tokens
 from optassign.service.listening import open_listener
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered
@@ -22,7 +26,7 @@ from optassign.service.metrics import Metrics
 from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
-from optassign.service.settings import Settings, check_tls
+from optassign.service.settings import Settings, SettingsError, check_tls
 from optassign.service.turns import Turns
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
@@ -32,6 +36,8 @@ __all__ = ["serve"]
 
 _KEEP_ALIVE = 1800
 """Seconds. Longer than a JVM keeps idle connections (1,200 at most), so that it is the one to close them."""
+_LOOK_SECONDS = 2.0
+"""Between looks whether tokens or certificate have changed."""
 _FLUSH_SECONDS = 10.0
 """For recordings that wait to be written when the service stops."""
 
@@ -42,10 +48,26 @@ def serve(settings: Settings) -> int:
     SettingsError, before anything is started, for settings that cannot be.
     """
     check_tls(settings)
-    listener = open_listener(settings)
+    tokens = Tokens(settings.token_file)
+    listener = open_listener(settings, bool(tokens))
     with listener:
+        _raise_descriptors()
         set_up_logging(settings.log_format)
-        return asyncio.run(_Service(settings).run(listener))
+        try:
+            return asyncio.run(_Service(settings, tokens).run(listener))
+        finally:
+            logging.shutdown()  # what is logged is written, as far as somebody takes it
+
+
+def _raise_descriptors() -> None:
+    """Take as many descriptors as the system lets this process have."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else max(soft, 4096), hard))
 
 
 class _Server(uvicorn.Server):
@@ -76,28 +98,35 @@ class _Server(uvicorn.Server):
 class _Service:
     """The parts of the service, and the order in which they start and stop."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+        self._settings, self._tokens = settings, tokens
         limits = settings.limits
+        self._connections = Connections(limits, _KEEP_ALIVE)
+        self._bodies = HeldBodies(limits.held_bytes)
         self._metrics = Metrics(__version__, limits.applications)
         self._recorder: Recorder | None = None
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
         self._memory = Memory(limits.applications)
         # Solvers stand back, so that neither the loop nor greedy waits for a processor.
-        solver = WorkerSpec(settings.assignor, settings.log_format, niceness=5, registered=settings.registered)
+        solver = WorkerSpec(
+            settings.assignor, settings.log_format, niceness=5, memory=limits.worker_bytes, registered=settings.registered
+        )
         self._solvers = WorkerPool("solvers", settings.workers, solver)
-        self._reserve = WorkerPool("reserve", 1, WorkerSpec("greedy", settings.log_format))
-        self._comparisons = Comparisons(settings.log_format, settings.registered)
+        # Two, so that one is there for small groups while the other has a heavy job.
+        self._reserve = WorkerPool("reserve", 2, WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes))
+        self._comparisons = Comparisons(solver)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
         about = (finder, self._memory, Turns(), self._metrics, self._recorder)
         self._rebalances = Rebalances(settings, *about)
         reports = Reports(settings, self._rebalances, *about)
-        app = make_app(settings, self._rebalances, reports, self._comparisons, self._metrics, self._find_why_not_ready)
-        self._gateway = Gateway(app, token=settings.token, most_in_flight=limits.in_flight, metrics=self._metrics, pages=PAGES)
+        app = make_app(
+            settings, self._rebalances, reports, self._comparisons, self._metrics, self._bodies, self._find_why_not_ready
+        )
+        self._gateway = Gateway(app, tokens=tokens, metrics=self._metrics, pages=PAGES)
         self._add_gauges()
 
-    async def run(self, listener: socket.socket) -> int:
+    async def run(self, listener: LimitedListener) -> int:
         """Serve on the socket until a signal, and return the exit code."""
         settings = self._settings
         self._solvers.start()
@@ -105,9 +134,10 @@ class _Service:
         await asyncio.to_thread(self._restore_memory)
         if self._recorder is not None:
             self._recorder.start()
+        listener.connections = self._connections
         config = uvicorn.Config(
             self._gateway,
-            http="h11",
+            http=self._connections.make_protocol,  # type: ignore[arg-type] # called as a class is
             ws="none",
             lifespan="off",
             log_config=None,
@@ -118,10 +148,15 @@ class _Service:
             timeout_graceful_shutdown=5,
             ssl_certfile=settings.tls_cert,
             ssl_keyfile=settings.tls_key,
+            ssl_ca_certs=None if settings.tls_client_ca is None else str(settings.tls_client_ca),
+            ssl_cert_reqs=ssl.CERT_NONE if settings.tls_client_ca is None else ssl.CERT_REQUIRED,
         )
         server = _Server(config, self._finish_requests)
         self._log_address(listener)
+        watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]
         await server.serve(sockets=[listener])
+        for task in watching:
+            task.cancel()
         if server.force_exit:
             log_event("stopped", logging.WARNING, note="a second signal: what was under way is lost")
         await self._solvers.close()
@@ -158,20 +193,49 @@ class _Service:
     def _find_why_not_ready(self) -> str | None:
         if self._gateway.draining:
             return "the service is shutting down"
-        if not self._solvers.warm or not self._reserve.warm:
-            return "no worker is warm"
+        for name, pool in (("solver", self._solvers), ("worker of the reserve", self._reserve)):
+            if not pool.warm:
+                return "no worker is warm"
+            if not pool.able:
+                return f"every {name} is stuck with a request that is past its deadline"
         return None
+
+    async def _watch_files(self, config: uvicorn.Config) -> None:
+        """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
+        certificate = self._look_at_certificate()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                if await asyncio.to_thread(self._tokens.reload):
+                    log_event("tokens_read")
+                now = await asyncio.to_thread(self._look_at_certificate)
+                if now != certificate and config.ssl is not None:
+                    certificate = now
+                    check_tls(self._settings)
+                    assert self._settings.tls_cert is not None
+                    config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
+                    log_event("certificate_read")
+            except (SettingsError, OSError) as error:
+                log_event("settings_kept", logging.ERROR, why=str(error))
+
+    def _look_at_certificate(self) -> tuple[int, ...]:
+        """What changes when the files of certificate and key do."""
+        paths = [path for path in (self._settings.tls_cert, self._settings.tls_key) if path is not None]
+        return tuple(path.stat().st_mtime_ns for path in paths if path.exists())
 
     def _add_gauges(self) -> None:
         add = self._metrics.add_gauge
         add("queue_length", "Rebalances that wait for a worker", lambda: self._solvers.waiting + self._reserve.waiting)
         add("in_flight", "Requests that are read or answered", lambda: self._gateway.in_flight)
+        add("connections", "Connections that are open", lambda: len(self._connections))
+        add("held_bytes", "Bytes of the bodies of requests under way", lambda: self._bodies.bytes)
+        add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
         add("workers_replaced", "Workers that died", lambda: self._solvers.replaced + self._reserve.replaced)
         add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
 
-    def _log_address(self, listener: socket.socket) -> None:
+    def _log_address(self, listener: LimitedListener) -> None:
         settings = self._settings
         host, port = listener.getsockname()[:2]
         scheme = "http" if settings.tls_cert is None else "https"
@@ -181,6 +245,6 @@ class _Service:
             version=__version__,
             assignor=settings.assignor,
             workers=settings.workers,
-            token=settings.token is not None,
+            token=bool(self._tokens),
             recordings=None if settings.recordings is None else str(settings.recordings),
         )

@@ -2,15 +2,14 @@
 
 import os
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "check_tls", "count_default_workers", "read_token"]
+__all__ = ["TOKEN_VARIABLE", "Limits", "Settings", "SettingsError", "check_tls", "count_default_workers"]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
 """The variable of the environment that has the token where --token-file does not."""
-_SHORTEST_TOKEN = 16
 
 
 class SettingsError(ValueError):
@@ -19,7 +18,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all of them together, may ask for. Over a limit the status is 413 or 503."""
+    """What one request, and all of them together, may ask for. Over a limit the status is 413 or 503, or nobody listens."""
 
     body_bytes: int = 64 << 20
     """Of a body, before and after inflating it."""
@@ -27,8 +26,14 @@ class Limits:
     """Tasks × clients."""
     name_length: int = 255
     """Characters of an application's or a client's name."""
-    in_flight: int = 64
-    """Requests that are read or answered at once."""
+    connections: int = 512
+    """In all."""
+    connections_per_peer: int = 128
+    """From one address."""
+    held_bytes: int = 256 << 20
+    """Of the bodies of all requests under way, those of up to 1 MiB not counted."""
+    worker_bytes: int = 4 << 30
+    """Of the address space of a worker process; 0: no limit."""
     applications: int = 256
     """How many have their last answer remembered, and metrics of their own."""
 
@@ -49,9 +54,12 @@ class Settings:
     recordings: Path | None = None
     keep_days: float = 90.0
     keep_bytes: int = 10 << 30
-    token: str | None = field(default=None, repr=False)
+    token_file: Path | None = None
+    """None: what the environment has, if it has one."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    """Only who has a certificate of these authorities may connect."""
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
     limits: Limits = Limits()
@@ -63,30 +71,22 @@ def count_default_workers() -> int:
     return min(4, usable)
 
 
-def read_token(path: Path | None) -> str | None:
-    """The token in a file, or else in the environment; None if there is none. SettingsError if it is too weak to serve."""
-    if path is not None:
-        try:
-            token, where = path.read_text(encoding="utf-8").strip(), str(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"--token-file: found that {path} cannot be read ({error}); allowed: a text file") from None
-    elif TOKEN_VARIABLE in os.environ:
-        token, where = os.environ[TOKEN_VARIABLE].strip(), TOKEN_VARIABLE
-    else:
-        return None
-    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        allowed = f"at least {_SHORTEST_TOKEN} printable ASCII characters without spaces"
-        raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")
-    return token
-
-
 def check_tls(settings: Settings) -> None:
     """SettingsError unless certificate and key are both there and belong together, or both are missing."""
+    if settings.tls_client_ca is not None and settings.tls_cert is None:
+        raise SettingsError("found --tls-client-ca without --tls-cert; allowed: certificates of clients where there is TLS")
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("found only one of --tls-cert and --tls-key; allowed: both or neither")
     if settings.tls_cert is not None and settings.tls_key is not None:
         try:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(settings.tls_cert, settings.tls_key)
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(settings.tls_cert, settings.tls_key)
         except (OSError, ssl.SSLError) as error:
             found = f"that {settings.tls_cert} and {settings.tls_key} cannot be used ({error})"
             raise SettingsError(f"--tls-cert, --tls-key: found {found}; allowed: PEM files that belong together") from None
+        if settings.tls_client_ca is not None:
+            try:
+                context.load_verify_locations(settings.tls_client_ca)
+            except (OSError, ssl.SSLError) as error:
+                found = f"that {settings.tls_client_ca} cannot be used ({error})"
+                raise SettingsError(f"--tls-client-ca: found {found}; allowed: a PEM file with certificates") from None

@@ -30,7 +30,7 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.cli.show.pictures": CORE | {"matplotlib"},
     "optassign.cli.show.timelines": CORE | {"matplotlib"},
     "optassign.models": {"numpy", "ortools"},
-    "optassign.service": CORE | {"fastapi", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.service": CORE | {"fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
     "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }

@@ -21,6 +21,7 @@ from optassign.service.comparisons import Comparisons
 from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import CompareJob
+from optassign.service.workers.worker import WorkerSpec
 
 BODY = generate("scale-out", 300, 30, 1, seed=3).model_dump_json().encode()
 JOB = CompareJob(BODY, Limits(), ("cp-sat",), 10.0)
@@ -105,7 +106,7 @@ def get_refusal(compared: asyncio.Future[Any]) -> Refusal:
 
 def test_it_is_given_up_before_there_is_a_process() -> None:
     async def run() -> Refusal:
-        comparisons_here = Comparisons("json")
+        comparisons_here = Comparisons(WorkerSpec(None, "json"))
         compared = asyncio.ensure_future(comparisons_here.compare(JOB))
         await asyncio.sleep(0)  # it begins
         comparisons_here.stop()
@@ -121,7 +122,7 @@ def test_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparisons, "_MOST_SECONDS", 0.0)
 
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparisons("json").compare(JOB))
+        compared = asyncio.ensure_future(Comparisons(WorkerSpec(None, "json")).compare(JOB))
         await asyncio.wait([compared])
         return get_refusal(compared)
 
@@ -133,7 +134,7 @@ def test_nobody_waits_for_it_any_more() -> None:
         return next((pid for pid in list_worker_pids() if has_begun(pid)), None)
 
     async def run() -> Refusal:
-        comparisons_here = Comparisons("json")
+        comparisons_here = Comparisons(WorkerSpec(None, "json"))
         compared = asyncio.ensure_future(comparisons_here.compare(JOB))
         pid = await asyncio.to_thread(wait_until, find_busy_pid)
         with freeze(pid):  # so the job would never end
@@ -156,7 +157,7 @@ def test_its_process_dies() -> None:
         return bool(found)
 
     async def run() -> Refusal:
-        compared = asyncio.ensure_future(Comparisons("json").compare(JOB))
+        compared = asyncio.ensure_future(Comparisons(WorkerSpec(None, "json")).compare(JOB))
         await asyncio.to_thread(wait_until, kill_worker)
         await asyncio.wait([compared])
         return get_refusal(compared)

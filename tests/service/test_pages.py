@@ -122,7 +122,7 @@ def test_the_description_is_right(service: Service) -> None:
     assert "$defs" not in json.dumps(description)
     operation = description["paths"]["/v1/assign"]["post"]
     assert {p["name"] for p in operation["parameters"] if p["required"]} == {"Optassign-Protocol"}
-    assert set(operation["responses"]) == {"200", "400", "401", "408", "413", "415", "500", "503"}
+    assert set(operation["responses"]) == {"200", "400", "401", "403", "408", "413", "415", "500", "503"}
 
 
 def test_the_examples_of_the_description_are_right(service: Service) -> None:

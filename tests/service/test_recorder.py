@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import pickle
 import re
 import shutil
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from serving import Service, list_files, make_state, run_service, wait_until
 from optassign import TaskAssignment, assign
 from optassign.cli import main
 from optassign.recordings import files as recording_files
-from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path
+from optassign.recordings.files import find_newest_answers, find_recordings, make_relative_path, measure_file
 from optassign.recordings.recording import RecordingHead, encode_recording, read_recording, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
@@ -69,11 +70,50 @@ def test_two_in_the_same_millisecond_are_both_kept(tmp_path: Path) -> None:
     assert list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, number) for number in (0, 1)]
 
 
+def measure_item(folder: Path, item: Any) -> int:
+    """Bytes that its recording takes on the disk, in whole blocks."""
+    path = folder / "measured"
+    path.write_bytes(encode_recording(*item))
+    try:
+        return measure_file(path)
+    finally:
+        path.unlink()
+
+
+def test_more_days_than_are_kept_have_to_pass_on_both_clocks(tmp_path: Path) -> None:
+    """A clock that is years ahead for a while deletes nothing; one that has been right for long goes on deleting."""
+    write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 30)))
+    last_believed = NOW - timedelta(days=4000)
+    (tmp_path / ".clock").write_text(last_believed.isoformat(), encoding="ascii")
+    start_recorder(tmp_path, keep_days=7).stop(30)
+    assert len(list_files(tmp_path)) == 2
+    believed = datetime.fromisoformat((tmp_path / ".clock").read_text().strip())
+    assert last_believed <= believed < last_believed + timedelta(days=1)
+    (tmp_path / ".clock").write_text(NOW.isoformat(), encoding="ascii")
+    start_recorder(tmp_path, keep_days=7).stop(30)
+    assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0)]
+
+
+def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
+    """Of each day a few numbers are kept, however many recordings it has."""
+    folder = tmp_path / "orders" / f"{NOW:%Y-%m-%d}"
+    folder.mkdir(parents=True)
+    kept = []
+    for number in (10, 2000):
+        for each in range(number):
+            (folder / f"000000.000-{each}.json.gz").touch()
+        recorder = Recorder(tmp_path, 1000, 1 << 40, Metrics("test", 10))
+        recorder.start()
+        recorder.stop(30)
+        kept.append(len(pickle.dumps({name: each for name, each in vars(recorder).items() if name in ("_days", "_oldest")})))
+        assert recorder._days == {f"{NOW:%Y-%m-%d}": [number, 0]}
+    assert kept[1] < 2 * kept[0] + 1000
+
+
 def test_the_oldest_go_first_whosever_they_are(tmp_path: Path) -> None:
     times = [NOW - timedelta(hours=hours) for hours in range(6, 0, -1)]
     items = [make_item(at, application) for at, application in zip(times, ("a", "b") * 3, strict=True)]
-    sizes = [len(encode_recording(*each)) for each in items]
-    recorder = start_recorder(tmp_path, keep_bytes=sum(sizes[3:]))
+    recorder = start_recorder(tmp_path, keep_bytes=3 * measure_item(tmp_path, items[0]))
     for each in items:
         recorder.put(*each)
     recorder.stop(30)
@@ -91,7 +131,7 @@ def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_p
 def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """More of them than there are since the first year."""
     items = [make_item(NOW - timedelta(hours=hours)) for hours in (2, 1)]
-    recorder = start_recorder(tmp_path, keep_days=1e6, keep_bytes=len(encode_recording(*items[1])))
+    recorder = start_recorder(tmp_path, keep_days=1e6, keep_bytes=measure_item(tmp_path, items[1]))
     for each in items:
         recorder.put(*each)
     recorder.stop(30)
@@ -187,7 +227,7 @@ def test_what_cannot_be_deleted_keeps_nothing_else(tmp_path: Path, caplog: pytes
     assert leftover.exists()
     (line,) = find_events(caplog, "recording_kept")  # told once, though looked at after each rebalance
     assert (line["path"], line["others"]) == (str(kept[0]), 1)
-    assert read_metric(metrics, "bytes") == new.stat().st_size
+    assert read_metric(metrics, "bytes") == measure_file(new)
     assert not find_events(caplog, "recording_stopped")
 
 

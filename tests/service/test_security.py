@@ -9,7 +9,7 @@ import httpx
 import pytest
 import trustme
 from command_line import run_here
-from serving import HEADERS, Service, run_service
+from serving import HEADERS, Service, make_state, read_answer, run_service
 
 from optassign.generate import generate
 
@@ -129,3 +129,29 @@ def test_two_services_do_not_share_a_port_or_a_folder(
         code, _, error = run_here(capsys, "serve", "--port", "0", "--recordings", str(recordings))
         assert code == 2
         assert "where another service records" in error
+
+
+def test_only_who_has_a_certificate_may_connect(tmp_path: Path) -> None:
+    """Mutual TLS."""
+    authority = trustme.CA()
+    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("plug-in@example.org")
+    files = {name: tmp_path / name for name in ("cert.pem", "key.pem", "ca.pem", "client.pem")}
+    server.cert_chain_pems[0].write_to_path(files["cert.pem"])
+    server.private_key_pem.write_to_path(files["key.pem"])
+    authority.cert_pem.write_to_path(files["ca.pem"])
+    client.private_key_and_cert_chain_pem.write_to_path(files["client.pem"])
+    known = ssl.create_default_context(cafile=files["ca.pem"])
+    unknown = ssl.create_default_context(cafile=files["ca.pem"])
+    known.load_cert_chain(files["client.pem"])
+    options = (
+        "--tls-cert",
+        str(files["cert.pem"]),
+        "--tls-key",
+        str(files["key.pem"]),
+        "--tls-client-ca",
+        str(files["ca.pem"]),
+    )
+    with run_service("--workers", "1", *options, verify=known) as service:
+        assert read_answer(service.assign(make_state("mutual"))).clients
+        with httpx.Client(base_url=service.client.base_url, verify=unknown) as stranger, pytest.raises(httpx.HTTPError):
+            stranger.get("/readyz")

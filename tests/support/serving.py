@@ -57,7 +57,8 @@ class Service:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
-        self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=verify)
+        limits = httpx.Limits(max_connections=None)
+        self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=verify, limits=limits)
         wait_until(lambda: (is_ready or Service.is_ready)(self))
 
     def is_ready(self) -> bool:

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
     add_register(parser)
-    add("--default-deadline", type=_parse_positive, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
+    add("--default-deadline", type=_parse_deadline, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
     add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
     add("--recordings", metavar="DIR", help="record every rebalance there, and remember across restarts")
@@ -36,12 +36,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--token-file", metavar="FILE", help="what plug-ins must know (or in OPTASSIGN_TOKEN)")
     add("--tls-cert", metavar="FILE", help="certificate chain, PEM")
     add("--tls-key", metavar="FILE", help="its private key, PEM")
+    add("--tls-client-ca", metavar="FILE", help="only clients with a certificate of these authorities, PEM")
     add("--behind-proxy", action="store_true", help="a proxy does TLS: listen to others without")
     add = parser.add_argument_group("limits").add_argument
     add("--max-body", type=_parse_bytes, default=64 << 20, metavar="N", help="bytes, inflated (default: 64M)")
     add("--max-cells", type=accept_integers(1), default=100_000_000, metavar="N", help="tasks × clients (default: 100,000,000)")
     add("--max-name", type=accept_integers(1), default=255, metavar="N", help="characters (default: %(default)s)")
-    add("--max-in-flight", type=accept_integers(1), default=64, metavar="N", help="requests (default: %(default)s)")
+    add("--max-connections", type=accept_integers(1), default=512, metavar="N", help="in all (default: %(default)s)")
+    add(
+        "--max-connections-per-peer",
+        type=accept_integers(1),
+        metavar="N",
+        help="from one address (default: 128; with --behind-proxy no less than in all)",
+    )
+    add("--max-held", type=_parse_bytes, default=256 << 20, metavar="N", help="bytes of all bodies above 1M (default: 256M)")
+    add("--max-worker-memory", type=_parse_bytes, default=4 << 30, metavar="N", help="address space of each (default: 4G)")
     add(
         "--max-applications",
         type=accept_integers(1),
@@ -57,7 +66,7 @@ def run(arguments: Namespace) -> int:
 
     try:
         from optassign.service.server import serve
-        from optassign.service.settings import Limits, Settings, SettingsError, count_default_workers, read_token
+        from optassign.service.settings import Limits, Settings, SettingsError, count_default_workers
     except ModuleNotFoundError as error:
         raise UsageError(f"it needs {error.name}, which is not installed: pip install 'optassign[service]'") from None
 
@@ -78,16 +87,21 @@ def run(arguments: Namespace) -> int:
                 recordings=as_path(arguments.recordings),
                 keep_days=arguments.keep_days,
                 keep_bytes=arguments.keep_bytes,
-                token=read_token(as_path(arguments.token_file)),
+                token_file=as_path(arguments.token_file),
                 tls_cert=as_path(arguments.tls_cert),
                 tls_key=as_path(arguments.tls_key),
+                tls_client_ca=as_path(arguments.tls_client_ca),
                 behind_proxy=arguments.behind_proxy,
                 log_format=arguments.log_format,
                 limits=Limits(
                     body_bytes=arguments.max_body,
                     cells=arguments.max_cells,
                     name_length=arguments.max_name,
-                    in_flight=arguments.max_in_flight,
+                    connections=arguments.max_connections,
+                    connections_per_peer=arguments.max_connections_per_peer
+                    or (arguments.max_connections if arguments.behind_proxy else 128),
+                    held_bytes=max(arguments.max_held, arguments.max_body),
+                    worker_bytes=arguments.max_worker_memory,
                     applications=arguments.max_applications,
                 ),
             )
@@ -103,6 +117,13 @@ def _parse_positive(text: str) -> float:
     return value
 
 
+def _parse_deadline(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 60:
+        raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 60")
+    return value
+
+
 def _parse_bytes(text: str) -> int:
     """Bytes, from a number with or without K, M, G or T behind it, which are powers of 1,024."""
     units = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -113,4 +134,4 @@ def _parse_bytes(text: str) -> int:
     return int(digits) << shift
 
 
-_parse_positive.__name__ = "number"  # argparse puts it into its message: invalid number value
+_parse_positive.__name__ = _parse_deadline.__name__ = "number"  # argparse puts it into its message: invalid number value

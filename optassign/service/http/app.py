@@ -10,14 +10,16 @@ from optassign import __version__
 from optassign.assignor import names_without_jdk
 from optassign.service.comparisons import Comparisons
 from optassign.service.http import openapi
+from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal
-from optassign.service.http.request_body import read_body
+from optassign.service.http.request_body import find_application, read_body
 from optassign.service.http.request_headers import (
     read_content_encoding,
     read_deadline,
     read_report_head,
     read_request_head,
 )
+from optassign.service.http.tokens import Access
 from optassign.service.metrics import Metrics
 from optassign.service.rebalances import Rebalances
 from optassign.service.reports import Reports
@@ -40,6 +42,7 @@ def make_app(
     reports: Reports,
     comparisons: Comparisons,
     metrics: Metrics,
+    bodies: HeldBodies,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
     """The application. `find_why_not_ready`: None where the service is ready."""
@@ -53,8 +56,10 @@ def make_app(
         arrived = asyncio.get_running_loop().time()
         head = read_request_head(request.headers, settings.default_deadline)
         encoding = read_content_encoding(request.headers)
-        body = await read_body(request, encoding, limits.body_bytes, arrived + head.deadline)
-        answer = await rebalances.answer(head, body, arrived, request.is_disconnected)
+        with bodies.hold() as held:
+            body = await read_body(request, encoding, limits.body_bytes, arrived + head.deadline, held)
+            _get_access(request).check_application(find_application(body))
+            answer = await rebalances.answer(head, body, arrived, request.is_disconnected)
         return Response(answer.content, media_type=_JSON, headers={"Optassign-Answered-At": str(answer.at)})
 
     @app.post("/v1/applied", **openapi.APPLIED)
@@ -62,8 +67,10 @@ def make_app(
         arrived = asyncio.get_running_loop().time()
         head = read_report_head(request.headers, settings.default_deadline)
         encoding = read_content_encoding(request.headers)
-        body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD)
-        return Response(await reports.take(head, body), media_type=_JSON)
+        with bodies.hold() as held:
+            body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD, held)
+            _get_access(request).check_application(find_application(body))
+            return Response(await reports.take(head, body), media_type=_JSON)
 
     @app.post("/v1/compare", **openapi.COMPARE)
     async def compare(request: Request) -> Response:
@@ -71,8 +78,10 @@ def make_app(
         seconds = read_deadline(request.headers, _COMPARE_SECONDS)
         encoding = read_content_encoding(request.headers)
         chosen = _read_assignors(request.query_params.get("assignors"))
-        body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD)
-        answer = await comparisons.compare(CompareJob(body, limits, chosen, seconds))
+        with bodies.hold() as held:
+            body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD, held)
+            _get_access(request).check_application(find_application(body))
+            answer = await comparisons.compare(CompareJob(body, limits, chosen, seconds))
         return Response(answer.content, media_type=_JSON)
 
     @app.get("/healthz", **openapi.HEALTHZ)
@@ -87,7 +96,8 @@ def make_app(
         return Response(b'{"status":"ready"}', media_type=_JSON)
 
     @app.get("/metrics", **openapi.METRICS)
-    async def scrape() -> Response:
+    async def scrape(request: Request) -> Response:
+        _get_access(request).check_everything()
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
     @app.exception_handler(RequestRefusedError)
@@ -106,6 +116,13 @@ def make_app(
         return _make_response(Refusal(error.status_code, what, found=found, allowed=_list_allowed(headers), headers=headers))
 
     return app
+
+
+def _get_access(request: Request) -> Access:
+    """What the gateway found that the request's token is for."""
+    access = request.scope["state"]["access"]
+    assert isinstance(access, Access)
+    return access
 
 
 def _list_allowed(headers: dict[str, str]) -> str:

@@ -9,7 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from optassign import __version__
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_unavailable
-from optassign.service.http.request_headers import PROTOCOL, check_token
+from optassign.service.http.request_headers import PROTOCOL
+from optassign.service.http.tokens import Tokens
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 
@@ -25,10 +26,8 @@ _OTHER_PAGES = "other"
 class Gateway:
     """An ASGI application around the one that has the pages."""
 
-    def __init__(
-        self, app: ASGIApp, *, token: str | None, most_in_flight: int, metrics: Metrics, pages: frozenset[str]
-    ) -> None:
-        self._app, self._token, self._most, self._metrics, self._pages = app, token, most_in_flight, metrics, pages
+    def __init__(self, app: ASGIApp, *, tokens: Tokens, metrics: Metrics, pages: frozenset[str]) -> None:
+        self._app, self._tokens, self._metrics, self._pages = app, tokens, metrics, pages
         self.in_flight = 0
         """Requests to /v1 that are read or answered."""
         self.draining = False
@@ -50,12 +49,15 @@ class Gateway:
         try:
             path = scope["path"]
             if path not in _PUBLIC_PAGES:
-                check_token(Headers(scope=scope), self._token)
+                scope["state"]["access"] = self._tokens.check(Headers(scope=scope))
             if path.startswith("/v1/"):
                 self._enter()
                 counted = True
             await self._app(scope, receive, response.send)
         except RequestRefusedError as error:
+            if error.refusal.status == 401:
+                client = scope.get("client")
+                log_event("login_failed", logging.WARNING, peer=client and client[0], path=scope["path"][:100])
             await response.refuse(error.refusal)
         except ClientDisconnect:
             response.status = None  # the application has said 500, but nobody heard it
@@ -73,8 +75,6 @@ class Gateway:
     def _enter(self) -> None:
         if self.draining:
             raise make_unavailable("the service is shutting down", _RETRY_SECONDS)
-        if self.in_flight >= self._most:
-            raise make_unavailable(f"{self._most} requests are under way, and there cannot be more", _RETRY_SECONDS)
         self.in_flight += 1
         self._idle.clear()
 

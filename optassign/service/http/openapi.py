@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.schema import json_schema
+from optassign.service.http.request_headers import LONGEST_DEADLINE_MS, PROTOCOL
 
 __all__ = ["APPLIED", "ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
 
@@ -38,6 +39,7 @@ _ERROR = {"error": "the request cannot be read", "where": "tasks[0].id", "found"
 _ERRORS = {
     400: "A header or the body is wrong",
     401: "The token is missing or wrong",
+    403: "The token is not for this application, or not for all",
     408: "The body did not arrive before the deadline",
     413: "Body, tasks × clients or names over the limit",
     415: "Neither JSON nor a known encoding",
@@ -61,14 +63,14 @@ def _describe_header(name: str, schema: dict[str, Any], about: str, required: bo
     return {"name": name, "in": "header", "required": required, "schema": schema, "description": about}
 
 
-_MODE = {"enum": ["active", "shadow"], "default": "active"}
-_MILLISECONDS = {"type": "integer", "minimum": 1, "maximum": 600_000}
-_ENCODING = _describe_header("Content-Encoding", {"enum": ["identity", "gzip"]}, "of the body")
+_MODE = {"type": "string", "enum": ["active", "shadow"], "default": "active"}
+_MILLISECONDS = {"type": "integer", "minimum": 1, "maximum": LONGEST_DEADLINE_MS}
+_ENCODING = _describe_header("Content-Encoding", {"type": "string", "enum": ["identity", "gzip"]}, "of the body")
 _BODY = {"required": True, "content": _describe_content("ApplicationState", _SNAPSHOT)}
 _REFUSALS: dict[int | str, dict[str, Any]] = {status: _describe_error(about) for status, about in _ERRORS.items()}
 
 _REQUEST_HEADERS = [
-    _describe_header("Optassign-Protocol", {"const": 1}, "what the plug-in speaks", required=True),
+    _describe_header("Optassign-Protocol", {"type": "string", "enum": [PROTOCOL]}, "what the plug-in speaks", required=True),
     _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
     _describe_header("Optassign-Mode", _MODE, "shadow: not to be remembered"),
     _describe_header("Optassign-Remembered-At", {"type": "integer"}, "when `remembered` was decided, ms since 1970"),

@@ -7,19 +7,26 @@ from typing import Literal
 from starlette.requests import Request
 
 from optassign.formats.json_head import read_members
+from optassign.service.http.held_bodies import HeldBody
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
 
 __all__ = ["find_application", "read_body"]
 
 _MOST_AT_ONCE = 1 << 20
 """Bytes that are inflated in one call of zlib."""
+_SILENT_SECONDS = 10.0
+"""Between two pieces of a body."""
+_HEAD = 1 << 18
+"""Bytes of a body in which the application's name is looked for."""
 
 
-async def read_body(request: Request, encoding: Literal["identity", "gzip"], most: int, until: float) -> bytes:
-    """The body, inflated, of at most `most` bytes, before `until` by the loop's clock.
+async def read_body(request: Request, encoding: Literal["identity", "gzip"], most: int, until: float, held: HeldBody) -> bytes:
+    """The body, inflated, of at most `most` bytes, before `until` by the loop's clock; what there is of it is `held`.
 
-    RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time.
+    RequestRefusedError: 413 as soon as it is too large, 400 if it is no gzip, 408 if it does not arrive in time, 503 where so
+    much cannot be held.
     """
+    loop = asyncio.get_running_loop()
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise _make_too_large(most, f"{declared} bytes")
@@ -27,26 +34,34 @@ async def read_body(request: Request, encoding: Literal["identity", "gzip"], mos
     body = bytearray()
     received = 0
     try:
-        async with asyncio.timeout_at(until):
+        async with asyncio.timeout_at(min(until, loop.time() + _SILENT_SECONDS)) as held.arriving:
             async for chunk in request.stream():
+                if held.arriving is not None:
+                    held.arriving.reschedule(min(until, loop.time() + _SILENT_SECONDS))
                 received += len(chunk)
                 if received > most:
                     raise _make_too_large(most, f"more than {most} bytes")
                 # zlib lets other threads run, so inflating does not hold up the loop.
-                body += chunk if inflater is None else await asyncio.to_thread(inflater.inflate, chunk, len(body))
+                piece = chunk if inflater is None else await asyncio.to_thread(inflater.inflate, chunk, len(body))
+                held.grow(len(piece))
+                body += piece
     except TimeoutError:
-        raise make_refusal(408, "the body did not arrive before the deadline") from None
+        if held.refused:
+            raise held.make_refusal() from None
+        raise make_refusal(408, "the body did not arrive before the deadline, or stood still on its way") from None
+    finally:
+        held.arriving = None
     if inflater is not None and not inflater.complete:
         raise _make_no_gzip("the end: it is cut short" if received else "nothing")
     return bytes(body)
 
 
 def find_application(body: bytes) -> str | None:
-    """The application's name, without reading more of a snapshot or report than comes before it.
+    """The application's name, without reading more of a snapshot or report than comes before it, and of that not much.
 
-    None where there is none; whether the rest is right is found out where it is read.
+    None where there is none, or none so early; whether the rest is right is found out where it is read.
     """
-    for name, value in read_members(body.decode("utf-8-sig", "replace")):
+    for name, value in read_members(body[:_HEAD].decode("utf-8-sig", "replace")):
         if name == "application":
             return value if isinstance(value, str) else None
     return None

@@ -1,6 +1,5 @@
 """The headers of a request, read and checked (docs/protocol.md)."""
 
-import hmac
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +7,14 @@ from typing import Literal, Protocol
 
 from optassign.formats.base import INT64_MAX
 from optassign.formats.input_errors import shorten
-from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.http.refusals import make_refusal
 
 __all__ = [
+    "LONGEST_DEADLINE_MS",
     "PROTOCOL",
     "HeaderValues",
     "ReportHead",
     "RequestHead",
-    "check_token",
     "read_content_encoding",
     "read_deadline",
     "read_report_head",
@@ -23,7 +22,8 @@ __all__ = [
 ]
 
 PROTOCOL = "1"
-_LONGEST_DEADLINE_MS = 600_000
+LONGEST_DEADLINE_MS = 60_000
+"""No plug-in waits longer (`optassign.timeout.ms`)."""
 _LONGEST_AGE_MS = 366 * 86_400_000
 _REBALANCE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST_PLUGIN = 60
@@ -102,7 +102,7 @@ def read_request_head(headers: HeaderValues, default_deadline: float) -> Request
 
 def read_deadline(headers: HeaderValues, default: float) -> float:
     """Seconds from the arrival of the request until the answer is of no use any more."""
-    milliseconds = _read_integer(headers, "Optassign-Deadline-Ms", 1, _LONGEST_DEADLINE_MS)
+    milliseconds = _read_integer(headers, "Optassign-Deadline-Ms", 1, LONGEST_DEADLINE_MS)
     return default if milliseconds is None else milliseconds / 1000
 
 
@@ -116,20 +116,6 @@ def read_content_encoding(headers: HeaderValues) -> Literal["identity", "gzip"]:
     if encoding not in ("identity", "gzip"):
         raise make_refusal(415, "unknown encoding", "Content-Encoding", _show(encoding), "identity or gzip")
     return "gzip" if encoding == "gzip" else "identity"
-
-
-def check_token(headers: HeaderValues, token: str | None) -> None:
-    """RequestRefusedError with status 401 unless the request has the token, where there is one."""
-    if token is None:
-        return
-    values = headers.getlist("authorization")
-    scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
-    # Compared in constant time: how long it takes tells nothing about the token.
-    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
-    if scheme.lower() != "bearer" or not same:
-        allowed, headers_back = "Bearer and the service's token", {"WWW-Authenticate": "Bearer"}
-        refusal = Refusal(401, "the token is missing or wrong", "Authorization", allowed=allowed, headers=headers_back)
-        raise RequestRefusedError(refusal)
 
 
 def _read_value(headers: HeaderValues, name: str) -> str | None:

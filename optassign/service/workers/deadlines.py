@@ -20,7 +20,7 @@ _OVERDUE, _LONG_OVERDUE = 5.0, 60.0
 
 @dataclass(frozen=True)
 class Schedule:
-    """Points in time by the loop's clock, in this order."""
+    """Points in time by the loop's clock, in this order; `reading` and `cost` are seconds."""
 
     solved: float
     """The assignor's time limit."""
@@ -30,6 +30,10 @@ class Schedule:
     """An answer is of no use to the plug-in any more, but still sent."""
     give_up: float
     """The request is refused, if there is no answer."""
+    reading: float
+    """Seconds in which the body has to be read and checked, once a worker has it, where that is after the deadline."""
+    cost: float
+    """Seconds of work, roughly."""
     kill: float
     """A worker that is still busy with the job is killed: a solver may run on for ever."""
     kill_greedy: float
@@ -48,4 +52,13 @@ def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
     deadline = arrived + seconds
     fallback = deadline - greedy
     give_up = deadline + greedy + _GRACE
-    return Schedule(fallback - _WRITING * greedy, fallback, deadline, give_up, give_up + _OVERDUE, give_up + _LONG_OVERDUE)
+    return Schedule(
+        solved=fallback - _WRITING * greedy,
+        fallback=fallback,
+        deadline=deadline,
+        give_up=give_up,
+        reading=greedy + _GRACE,
+        cost=greedy,
+        kill=give_up + _OVERDUE,
+        kill_greedy=give_up + _LONG_OVERDUE,
+    )

@@ -25,23 +25,32 @@ __all__ = ["run_assign", "run_compare"]
 
 _MOST_NAMES = 20
 """Of unknown fields, in the log."""
+_MOST_OBJECTS = 4_000_000
+"""Lists and objects in a body."""
 _LEAST_SECONDS = 1e-3
 """A time limit that is over already is still one."""
 
 
-def run_assign(job: AssignJob, send: Callable[[Outcome], None]) -> Details | None:
-    """Solve, `send` the outcome as soon as it is there, return the details; None where there is no answer."""
+def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Callable[[], None] = lambda: None) -> Details | None:
+    """Solve, `send` the outcome as soon as it is there, return the details; None where there is no answer.
+
+    `job.seconds` are for all of it; `note_read` is called once the body is read and checked.
+    """
     end = time.monotonic() + job.seconds
     try:
+        _check_size(job.body)
         data = read_value(job.body, "request")
         report, data = _take_snapshot(data) if job.report else (None, data)
         _check_limits(data, job.limits)
+        if job.remembering is not None:
+            _check_application(report or data, job.remembering[0])
         memory = _insert_memory(data, job)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
         applied = None if report is None else _read_applied(report, state)
     except (InputError, RequestRefusedError) as error:
         send(_get_refusal(error))
         return None
+    note_read()
     summary: Summary | None = None
     said: dict[str, str | list[str] | None] = {}
     if job.solve:
@@ -110,6 +119,7 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
     from optassign.judging.comparison import compare
 
     try:
+        _check_size(job.body)
         data = read_value(job.body, "request")
         _check_limits(data, job.limits)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
@@ -126,6 +136,22 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
     comparison = compare(state, chosen, ask)
     content = json.dumps(comparison.as_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return send(Answer(content.encode(), state.application, ignored=_list_ignored(ignored)))
+
+
+def _check_size(body: bytes) -> None:
+    """RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes many times its text."""
+    count = body.count(b"[") + body.count(b"{")
+    if count > _MOST_OBJECTS:
+        found = f"{count} opening brackets and braces"
+        raise make_refusal(413, "too many lists and objects", "body", found, f"at most {_MOST_OBJECTS}")
+
+
+def _check_application(data: Any, known: str | None) -> None:
+    """InputError if the application is not the one for whom the request was taken."""
+    found = data.get("application") if isinstance(data, dict) else None
+    if isinstance(found, str) and found != known:
+        found = "it after more than 256 KiB of other fields" if known is None else "it twice"
+        raise InputError("request", "application", found, "once, before the fields that are large")
 
 
 def _check_limits(data: Any, limits: Limits) -> None:

@@ -26,6 +26,8 @@ class AssignJob:
     """Whether it takes the place of one that the body carries."""
     keep_snapshot: bool
     """Whether the details shall have the snapshot."""
+    remembering: tuple[str | None] | None = None
+    """The application in whose name it was taken; None where that does not matter."""
     fallback: Termination | None = None
     """Why greedy is asked in place of the assignor; None where it is not."""
     report: bool = False

@@ -1,7 +1,10 @@
-"""Several workers of a kind: jobs in the order they come, each to the first that is free; a worker that dies is replaced."""
+"""Several workers of a kind: small jobs first, each to the first that is free; a worker that dies is replaced."""
 
 import asyncio
+import heapq
+import itertools
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from optassign.service.logs import log_event
+from optassign.service.workers.deadlines import Schedule
 from optassign.service.workers.messages import AssignJob, Details, Failure, Outcome
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
@@ -17,6 +21,8 @@ __all__ = ["RunningJob", "WorkerPool"]
 T = TypeVar("T")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 """Seconds between attempts to replace a worker that does not start."""
+_HEAVY = 1.0
+"""Seconds of work from which a job is heavy: of several workers such jobs never have all."""
 _CHECK_SECONDS = 1.0
 """Between checks whether the idle workers are still alive."""
 
@@ -25,10 +31,23 @@ _CHECK_SECONDS = 1.0
 class RunningJob:
     """A job that a worker has begun."""
 
+    read: asyncio.Future[None]
+    """Done once the body has been read and checked, or the job is over."""
     outcome: asyncio.Future[Outcome]
     details: asyncio.Future[Details | None]
     """Follows the outcome; None where there is nothing to tell."""
     begun: float = field(default_factory=time.monotonic)
+
+
+@dataclass(order=True)
+class _Waiter:
+    """A job that waits for a worker."""
+
+    bucket: int
+    """The logarithm of its cost: within a bucket who came first is first."""
+    number: int
+    heavy: bool = field(compare=False)
+    worker: asyncio.Future[Worker] = field(compare=False)
 
 
 class WorkerPool:
@@ -47,7 +66,13 @@ class WorkerPool:
         """Whether any worker has been warm yet."""
         self._workers = [Worker(spec) for _ in range(size)]
         self._warm: set[Worker] = set()
-        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._idle: list[Worker] = []
+        self._waiters: list[_Waiter] = []
+        self._numbers = itertools.count()
+        self._heavy: set[Worker] = set()
+        """Workers with a heavy job."""
+        self._due: dict[Worker, float] = {}
+        """Worker with a job -> by when it should be done."""
         self._threads = ThreadPoolExecutor(size, thread_name_prefix=f"optassign-{name}")
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -60,7 +85,13 @@ class WorkerPool:
     @property
     def busy(self) -> int:
         """Workers with a job."""
-        return len(self._warm) - self._idle.qsize()
+        return len(self._warm) - len(self._idle)
+
+    @property
+    def able(self) -> int:
+        """Workers that can take jobs, or have one that is not overdue."""
+        now = asyncio.get_running_loop().time()
+        return sum(self._due.get(worker, now) >= now for worker in self._warm)
 
     def start(self) -> None:
         """Start all workers; they become warm by and by."""
@@ -68,28 +99,66 @@ class WorkerPool:
             self._create_task(self._start_worker(worker))
         self._create_task(self._watch_idle_workers())
 
-    async def start_job(self, job: AssignJob, until: float, kill_at: float) -> RunningJob | None:
-        """Give a job to the first free worker; None if none is free before `until`.
+    async def start_job(self, job: AssignJob, until: float, times: Schedule, kill_at: float) -> RunningJob | None:
+        """Give a job to the first worker that is free for it; None if none is before `until`.
 
-        Its `seconds` are cut to what is left when it begins. kill_at: when the worker is killed if it is not done with it.
-        Both by the loop's clock.
+        Its `seconds` are cut to what is left when it begins. kill_at: when the worker is killed if it is not done with it;
+        one that has not even read it is killed earlier (`Schedule.reading`). All by the loop's clock.
         """
-        self.waiting += 1
-        try:
-            async with asyncio.timeout_at(until):
-                worker = await self._idle.get()
-                while not worker.alive:
-                    self._create_task(self._replace(worker, "it had no job"))
-                    worker = await self._idle.get()
-        except TimeoutError:
+        worker = await self._wait_for_worker(times.cost, until)
+        if worker is None:
             return None
-        finally:
-            self.waiting -= 1
         loop = asyncio.get_running_loop()
-        running = RunningJob(loop.create_future(), loop.create_future())
+        if times.cost > _HEAVY:
+            self._heavy.add(worker)
+        self._due[worker] = max(times.deadline, loop.time() + times.reading)
+        running = RunningJob(loop.create_future(), loop.create_future(), loop.create_future())
         job = replace(job, seconds=max(0.0, min(job.seconds, until - loop.time())))
         self._create_task(self._run_job(worker, job, running, kill_at))
         return running
+
+    async def _wait_for_worker(self, cost: float, until: float) -> Worker | None:
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(math.ceil(math.log2(cost)), next(self._numbers), cost > _HEAVY, loop.create_future())
+        heapq.heappush(self._waiters, waiter)
+        self.waiting += 1
+        self._give_out()
+        try:
+            await asyncio.wait([waiter.worker], timeout=until - loop.time())
+            return waiter.worker.result() if waiter.worker.done() else None
+        except asyncio.CancelledError:
+            if waiter.worker.done():
+                self._take_back(waiter.worker.result())
+            raise
+        finally:
+            self.waiting -= 1
+            waiter.worker.cancel()
+
+    def _give_out(self) -> None:
+        """Give the idle workers to those who wait."""
+        passed_by = []
+        while self._idle and self._waiters:
+            waiter = heapq.heappop(self._waiters)
+            if waiter.worker.done():  # it has given up
+                continue
+            if waiter.heavy and len(self._heavy) >= max(1, len(self._workers) - 1):
+                passed_by.append(waiter)
+                continue
+            worker = self._idle.pop()
+            if worker.alive:
+                waiter.worker.set_result(worker)
+            else:
+                self._create_task(self._replace(worker, "it had no job"))
+                passed_by.append(waiter)
+        for waiter in passed_by:
+            heapq.heappush(self._waiters, waiter)
+
+    def _take_back(self, worker: Worker) -> None:
+        """A worker has no job any more."""
+        self._heavy.discard(worker)
+        self._due.pop(worker, None)
+        self._idle.append(worker)
+        self._give_out()
 
     async def close(self) -> None:
         """End all workers, whatever they do."""
@@ -124,7 +193,7 @@ class WorkerPool:
                 self._warm.add(worker)
                 self.started = True
                 log_event("worker_ready", crew=self._name, pid=worker.pid)
-                self._idle.put_nowait(worker)
+                self._take_back(worker)
                 return
 
     async def _run_job(self, worker: Worker, job: AssignJob, running: RunningJob, kill_at: float) -> None:
@@ -133,34 +202,49 @@ class WorkerPool:
         def hand_on(outcome: Outcome) -> None:
             loop.call_soon_threadsafe(_set_result, running.outcome, outcome)
 
-        overdue = loop.call_at(kill_at, worker.kill)
+        def note_read() -> None:
+            loop.call_soon_threadsafe(_set_result, running.read, None)
+
+        def kill_reading() -> None:
+            if not running.read.done():
+                worker.kill()
+
+        read_by = self._due[worker]
+        unread, overdue = loop.call_at(read_by, kill_reading), loop.call_at(kill_at, worker.kill)
+        seconds = kill_at - loop.time()
         try:
-            details = await self._call_in_thread(lambda: worker.run_job(job, hand_on))
+            details = await self._call_in_thread(lambda: worker.run_job(job, seconds, hand_on, note_read))
         except WorkerDiedError as error:
-            _set_result(running.outcome, Failure(str(error), died=True))
+            why = str(error)
+            if not running.read.done() and loop.time() >= read_by:
+                why = "it had not read its request by the deadline, and was killed"
+            elif loop.time() >= kill_at:
+                why = "it was not done long after the deadline, and was killed"
+            _set_result(running.outcome, Failure(why, died=True))
             _set_result(running.details, None)
-            late = loop.time() >= kill_at
-            await self._replace(worker, "it was not done long after the deadline, and was killed" if late else str(error))
+            await self._replace(worker, why)
         else:
             _set_result(running.details, details)
-            self._idle.put_nowait(worker)
+            self._take_back(worker)
         finally:
+            _set_result(running.read, None)
+            unread.cancel()
             overdue.cancel()
 
     async def _watch_idle_workers(self) -> None:
         """Replace workers that die while they have no job, before they get one."""
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
-            for _ in range(self._idle.qsize()):
-                worker = self._idle.get_nowait()
-                if worker.alive:
-                    self._idle.put_nowait(worker)
-                else:
-                    self._create_task(self._replace(worker, "it had no job"))
+            for worker in [worker for worker in self._idle if not worker.alive]:
+                self._idle.remove(worker)
+                self._create_task(self._replace(worker, "it had no job"))
+            self._give_out()
 
     async def _replace(self, worker: Worker, why: str) -> None:
         """Log that the worker died, and start a new process for it."""
         self._warm.discard(worker)
+        self._heavy.discard(worker)
+        self._due.pop(worker, None)
         if not self._closing:
             self.replaced += 1
             log_event("worker_died", logging.ERROR, crew=self._name, pid=worker.pid, why=why)

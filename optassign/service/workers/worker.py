@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from optassign.service.workers.bounds import bind_to_parent, limit_memory, limit_time
 from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
 
@@ -20,6 +21,10 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with thread
 _log = logging.getLogger(__name__)
 _WARM = "warm"
 """What a process says first, once it is ready for jobs."""
+_READ = "read"
+"""What it says once it has read and checked a job's body."""
+_LATER = 5.0
+"""Seconds after those of its job until a process ends itself, where the service has not ended it."""
 _STOP_SECONDS = 5.0
 """For an idle process to end by itself."""
 
@@ -37,6 +42,8 @@ class WorkerSpec:
     log_format: str
     niceness: int = 0
     """As `nice` counts it: how far it stands back from other processes where processors are scarce."""
+    memory: int = 0
+    """Bytes of address space; 0: no limit."""
     registered: tuple[tuple[str, str], ...] = ()
     """(name, "module:class") of assignors that are not optassign's own."""
 
@@ -65,21 +72,33 @@ class Worker:
     def start(self) -> None:
         """Start a process and wait until it is warm. WorkerDiedError if it does not get that far."""
         ours, theirs = _SPAWN.Pipe()
-        process = _SPAWN.Process(target=_run_process, args=(theirs, self._spec), daemon=True, name="optassign-worker")
+        arguments = (theirs, self._spec, os.getpid())
+        process = _SPAWN.Process(target=_run_process, args=arguments, daemon=True, name="optassign-worker")
         process.start()
         theirs.close()  # else its end would not be seen here
         self._process, self._pipe = process, ours
         if self._receive() != _WARM:
             raise WorkerDiedError("it did not start as it should")
 
-    def run_job(self, job: AssignJob | CompareJob, hand_on: Callable[[Outcome], None]) -> Details | None:
-        """Send the job, call `hand_on` with its outcome, return its details. WorkerDiedError if the process dies meanwhile."""
+    def run_job(
+        self,
+        job: AssignJob | CompareJob,
+        seconds: float,
+        hand_on: Callable[[Outcome], None],
+        note_read: Callable[[], None] = lambda: None,
+    ) -> Details | None:
+        """Send the job, call `note_read` once it is read, then `hand_on` with its outcome; return its details.
+
+        The process ends itself some time after `seconds`. WorkerDiedError if it dies meanwhile.
+        """
         assert self._pipe is not None
         try:
-            self._pipe.send(job)
+            self._pipe.send((job, seconds + _LATER))
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
-        hand_on(self._receive())
+        while (said := self._receive()) == _READ:
+            note_read()
+        hand_on(said)
         details: Details | None = self._receive()
         return details
 
@@ -111,8 +130,10 @@ class Worker:
             raise WorkerDiedError("the worker process died") from None
 
 
-def _run_process(pipe: Connection, spec: WorkerSpec) -> None:
-    """What the process runs. It ends when the other end of the pipe is closed, so also when the service is killed."""
+def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
+    """What the process runs. It ends when the other end of the pipe is closed, and is killed with the service."""
+    bind_to_parent(parent)
+    limit_memory(spec.memory)
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished
         signal.signal(number, signal.SIG_IGN)
     if spec.niceness and hasattr(os, "nice"):
@@ -121,14 +142,22 @@ def _run_process(pipe: Connection, spec: WorkerSpec) -> None:
     from optassign.service.logs import set_up_logging
 
     set_up_logging(spec.log_format)
-    for name, place in spec.registered:
-        register(name, place)
-    if spec.assignor is not None:
-        _warm_up(spec.assignor)
+    try:
+        for name, place in spec.registered:
+            register(name, place)
+        if spec.assignor is not None:
+            _warm_up(spec.assignor)
+    except Exception:  # left to Python, it would be many lines in the midst of the log's
+        _log.exception("a worker does not start")
+        logging.shutdown()
+        os._exit(1)
     with suppress(EOFError, OSError):
         pipe.send(_WARM)
         while True:
-            _run_one_job(pipe, pipe.recv())
+            job, seconds = pipe.recv()
+            limit_time(seconds)
+            _run_one_job(pipe, job)
+            limit_time(None)
 
 
 def _run_one_job(pipe: Connection, job: AssignJob | CompareJob) -> None:
@@ -143,9 +172,14 @@ def _run_one_job(pipe: Connection, job: AssignJob | CompareJob) -> None:
     details = None
     try:
         if isinstance(job, AssignJob):
-            details = run_assign(job, send)
+            details = run_assign(job, send, lambda: pipe.send(_READ))
         else:
             run_compare(job, send)
+    except MemoryError:
+        job = None  # type: ignore[assignment] # room to say so
+        if not outcomes:
+            send(Failure("the worker has not so much memory", died=True))
+        raise SystemExit(1) from None  # what it holds is better given back whole
     except Exception as error:  # whatever a bug raises is this job's alone
         _log.exception("a job failed")
         if not outcomes:

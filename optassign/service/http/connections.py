@@ -1,0 +1,217 @@
+"""The connections of the service: how many there may be, in all and of each peer, and how long one may be silent.
+
+They are counted where they are accepted, below TLS and HTTP, so that half a handshake counts as well. The protocol is uvicorn's
+own; what is added looks now and then which connections have been in one state for too long.
+"""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from optassign.service.logs import log_event
+from optassign.service.settings import Limits
+
+__all__ = ["Connections", "LimitedListener"]
+
+_LOOK_SECONDS = 1.0
+"""Between looks."""
+_HEAD_SECONDS = 10.0
+"""For the head of a request, from its first byte; for the first head, TLS included, from when the connection was accepted."""
+_READ_SECONDS = 30.0
+"""For a peer to take what has been written: so long it may stand still."""
+
+
+class Connections:
+    """All connections there are. To be used from one event loop."""
+
+    def __init__(self, limits: Limits, idle_seconds: float) -> None:
+        self._limits, self._idle_seconds = limits, idle_seconds
+        self._sockets: dict[_CountedSocket, float] = {}
+        """Socket -> when it was accepted, as long as no protocol has it."""
+        self._by_peer: Counter[str] = Counter()
+        self._protocols: set[_Protocol] = set()
+        self.refused: Counter[str] = Counter()
+        """Why -> connections that were refused or ended for it."""
+
+    def __len__(self) -> int:
+        return self._by_peer.total()
+
+    def make_protocol(self, **settings: Any) -> "_Protocol":
+        """What uvicorn calls for each connection."""
+        return _Protocol(self, **settings)
+
+    def accept(self, connection: "_CountedSocket") -> bool:
+        """Count a connection, and say whether it may stay.
+
+        If there are too many, the one goes whose head has been coming for the longest or, without any, the longest idle.
+        """
+        peer = connection.peer
+        if self._by_peer[peer] >= self._limits.connections_per_peer and not self._make_room(peer):
+            return self._refuse("peer", peer)
+        if len(self) >= self._limits.connections and not self._make_room(None):
+            return self._refuse("total", peer)
+        self._by_peer[peer] += 1
+        self._sockets[connection] = asyncio.get_running_loop().time()
+        return True
+
+    def forget(self, connection: "_CountedSocket") -> None:
+        """Count a connection no more: it is closed."""
+        self._sockets.pop(connection, None)
+        self._by_peer[connection.peer] -= 1
+        if self._by_peer[connection.peer] <= 0:
+            del self._by_peer[connection.peer]
+
+    def add(self, protocol: "_Protocol", connection: Any) -> float:
+        """A connection has come as far as HTTP; when it was accepted."""
+        self._protocols.add(protocol)
+        accepted = None
+        for known in self._sockets:  # only those in between: few, and each for a moment
+            if known.fileno() == connection.fileno():
+                accepted = known
+                break
+        now = asyncio.get_running_loop().time()
+        return now if accepted is None else self._sockets.pop(accepted)
+
+    def discard(self, protocol: "_Protocol") -> None:
+        """A connection has been lost or closed."""
+        self._protocols.discard(protocol)
+
+    async def watch(self) -> None:
+        """End, for ever, what has been silent for too long."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            now = asyncio.get_running_loop().time()
+            for connection, accepted in list(self._sockets.items()):
+                if now - accepted > _HEAD_SECONDS:
+                    self._end("handshake", connection.shut_down)
+            for protocol in list(self._protocols):
+                why = protocol.find_fault(now, self._idle_seconds)
+                if why is not None:
+                    self._end(why, protocol.abort)
+
+    def _make_room(self, peer: str | None) -> bool:
+        """End a connection (of this peer) that has no request under way, and say whether there was one."""
+        of_peer = [protocol for protocol in self._protocols if peer in (None, protocol.peer)]
+        waiting = [protocol for protocol in of_peer if protocol.head_since is not None]
+        waiting = waiting or [protocol for protocol in of_peer if protocol.idle_since is not None]
+        if not waiting:
+            return False
+        self._end("crowded out", min(waiting, key=lambda protocol: protocol.head_since or protocol.idle_since or 0.0).abort)
+        return True
+
+    def _end(self, why: str, end: Callable[[], None]) -> None:
+        self.refused[why] += 1
+        log_event("connection_ended", why=why)
+        end()
+
+    def _refuse(self, why: str, peer: str) -> bool:
+        self.refused[why] += 1
+        log_event("connection_refused", limit=why, peer=peer)
+        return False
+
+
+class LimitedListener(socket.socket):
+    """A listening socket whose connections are counted, and closed at once where there are too many."""
+
+    connections: Connections
+
+    def accept(self) -> "tuple[_CountedSocket, Any]":
+        """The next connection that may stay. ConnectionAbortedError for one that may not, which asyncio passes by."""
+        handle, address = super()._accept()  # type: ignore[misc]
+        connection = _CountedSocket(self.family, self.type, self.proto, fileno=handle)
+        connection.peer = str(address[0])
+        if not self.connections.accept(connection):
+            socket.socket.close(connection)
+            raise ConnectionAbortedError
+        connection.connections = self.connections
+        return connection, address
+
+
+class _CountedSocket(socket.socket):
+    """A connection that is counted until it is closed."""
+
+    peer: str
+    connections: Connections | None = None
+
+    def close(self) -> None:
+        connections, self.connections = self.connections, None
+        if connections is not None:
+            connections.forget(self)
+        super().close()
+
+    def shut_down(self) -> None:
+        """End the connection below a protocol that does not know of it yet."""
+        with suppress(OSError):
+            self.shutdown(socket.SHUT_RDWR)
+
+
+class _Protocol(H11Protocol):
+    """Uvicorn's protocol, that knows since when it waits for what."""
+
+    def __init__(self, owner: Connections, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._owner = owner
+        self.peer = ""
+        self.idle_since: float | None = None
+        """Since when no request has been under way and no byte of the next has come; None: it is not so."""
+        self.head_since: float | None = None
+        """Since when the head of a request has been coming."""
+        self._unread_since: float | None = None
+        """Since when the peer has not taken what was written."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.peer = str(transport.get_extra_info("peername", ("",))[0])
+        self.head_since = self._owner.add(self, transport.get_extra_info("socket"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owner.discard(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.head_since is None and self.idle_since is not None:
+            self.head_since = self.loop.time()
+        self.idle_since = None
+        super().data_received(data)
+        if self._is_under_way():
+            self.head_since = None
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._is_under_way():  # else a request that came meanwhile has begun
+            self.idle_since, self.head_since = self.loop.time(), None
+            if self.conn.their_state is not h11.IDLE:  # the rest of a body that nobody reads any more
+                self.head_since = self.idle_since
+
+    def _is_under_way(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread_since = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread_since = None
+
+    def find_fault(self, now: float, idle_seconds: float) -> str | None:
+        """What has taken too long, if anything has. How long a body may take its page knows (`read_body`)."""
+        if self.head_since is not None and now - self.head_since > _HEAD_SECONDS:
+            return "head"
+        if self._unread_since is not None and now - self._unread_since > _READ_SECONDS:
+            return "answer unread"
+        if self.idle_since is not None and now - self.idle_since > idle_seconds:
+            return "idle"
+        return None
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self.idle_since = self.head_since = self._unread_since = None
+        self.transport.abort()

@@ -1,0 +1,127 @@
+"""Tokens: who may ask about which application (docs/operations.md). Read anew when the file changes, without a restart."""
+
+import hmac
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.http.request_headers import HeaderValues
+from optassign.service.settings import TOKEN_VARIABLE, SettingsError
+
+__all__ = ["EVERYTHING", "Access", "Tokens", "read_tokens"]
+
+_SHORTEST = 16
+_LARGEST_FILE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the holder of a token may ask about."""
+
+    applications: frozenset[str] | None
+    """None: every application, and the pages that tell of all of them."""
+
+    def check_application(self, application: str | None) -> None:
+        """RequestRefusedError with status 403 unless the application is among those of the token."""
+        if self.applications is not None and application not in self.applications:
+            raise make_refusal(403, "the token is not for this application", "application", application or "nothing")
+
+    def check_everything(self) -> None:
+        """RequestRefusedError with status 403 for a token of some applications only."""
+        if self.applications is not None:
+            raise make_refusal(403, "the token is for some applications only")
+
+
+EVERYTHING = Access(None)
+
+
+class Tokens:
+    """The tokens that are good now; None: there are none, and everybody may do everything."""
+
+    def __init__(self, path: Path | None) -> None:
+        """SettingsError if they cannot be read, or are too weak to serve."""
+        self._path = path
+        self._tokens = read_tokens(path)
+        self._seen = self._look()
+
+    def __bool__(self) -> bool:
+        return self._tokens is not None
+
+    def check(self, headers: HeaderValues) -> Access:
+        """What the request may do. RequestRefusedError with status 401 without a token that is good."""
+        if self._tokens is None:
+            return EVERYTHING
+        values = headers.getlist("authorization")
+        scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+        encoded = given.strip().encode("utf-8", "replace")
+        found = None
+        # All are compared, each in constant time: how long it takes tells nothing about them.
+        for token, access in self._tokens.items():
+            if hmac.compare_digest(encoded, token.encode()):
+                found = access
+        if scheme.lower() != "bearer" or found is None:
+            allowed, headers_back = "Bearer and the service's token", {"WWW-Authenticate": "Bearer"}
+            refusal = Refusal(401, "the token is missing or wrong", "Authorization", allowed=allowed, headers=headers_back)
+            raise RequestRefusedError(refusal)
+        return found
+
+    def reload(self) -> bool:
+        """Read the file anew if it has changed, and say whether it had; reads a file, so not for the event loop.
+
+        SettingsError if it cannot be read: then the old tokens stay.
+        """
+        seen = self._look()
+        if self._path is None or seen == self._seen:
+            return False
+        self._seen = seen
+        self._tokens = read_tokens(self._path)
+        return True
+
+    def _look(self) -> tuple[int, int, int] | None:
+        if self._path is None:
+            return None
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return (0, 0, 0)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
+    """Token -> what it is for, from a file or else the environment; None without any.
+
+    Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Empty lines
+    and those that begin with # are passed by. SettingsError if there is none, or if one is too weak to serve.
+    """
+    if path is None:
+        if TOKEN_VARIABLE not in os.environ:
+            return None
+        token = os.environ[TOKEN_VARIABLE].strip()
+        _check(token, TOKEN_VARIABLE)
+        return {token: EVERYTHING}
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_LARGEST_FILE).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"--token-file: found that {path} cannot be read ({error}); allowed: a text file") from None
+    found: dict[str, Access] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        token, *applications = line.split()
+        where = f"{path}: line {number}"
+        _check(token, where)
+        if token in found:
+            raise SettingsError(f"{where}: found a token a second time; allowed: each once, with all its applications")
+        found[token] = Access(frozenset(applications)) if applications else EVERYTHING
+    if not found:
+        raise SettingsError(f"{path}: found no token; allowed: lines of a token and the applications that it is for")
+    return found
+
+
+def _check(token: str, where: str) -> None:
+    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()) or " " in token:
+        allowed = f"at least {_SHORTEST} printable ASCII characters without spaces"
+        raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")

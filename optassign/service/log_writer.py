@@ -1,0 +1,119 @@
+"""How lines get to standard error without anybody waiting for it, and never more of them than somebody can read."""
+
+import json
+import logging
+import os
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+__all__ = ["LogWriter"]
+
+_MOST_WAITING = 2_000
+"""Lines that wait for standard error to take them."""
+_BURST, _PER_SECOND = 500, 50
+"""Lines of one event that are written at once, and then in each second: a flood of one kind leaves room for the others."""
+_MOST_KINDS = 100
+"""Kinds of events that are told apart: the names of libraries' loggers are not ours to number."""
+_LONGEST = 16_384
+"""Characters of a line."""
+_STOP_SECONDS = 2.0
+
+
+class LogWriter(logging.Handler):
+    """Writes lines from a thread of its own. What is too much, or what nobody takes, is dropped, counted and told.
+
+    format_dropped: a line that tells how many lines of which events were dropped.
+    """
+
+    def __init__(self, descriptor: int, format_dropped: Callable[[dict[str, int]], str]) -> None:
+        super().__init__()
+        self._descriptor, self._format_dropped = descriptor, format_dropped
+        self._queue: queue.Queue[str | None] = queue.Queue(_MOST_WAITING)
+        self._allowances: dict[str, tuple[float, float]] = {}
+        """Kind -> (lines that may be written, at which time)."""
+        self._dropped: Counter[str] = Counter()
+        self._counting = threading.Lock()
+        self._thread = threading.Thread(target=self._write_lines, name="optassign-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have the record written some time soon; never waits."""
+        kind = record.getMessage() if hasattr(record, "fields") else record.name
+        try:
+            if self._may_write(kind):
+                self._queue.put_nowait(self.format(record))
+                return
+        except queue.Full:
+            pass
+        except Exception:  # of a log that cannot be formatted the program must not end
+            self.handleError(record)
+            return
+        with self._counting:
+            self._dropped[kind] += 1
+
+    def close(self) -> None:
+        """Write what is waiting, for so long at most as nobody would mind."""
+        try:
+            self._queue.put(None, timeout=_STOP_SECONDS)
+        except queue.Full:
+            pass
+        else:
+            self._thread.join(_STOP_SECONDS)
+        super().close()
+
+    def _may_write(self, kind: str) -> bool:
+        """Whether the kind's allowance has room for one more line."""
+        now = time.monotonic()
+        with self._counting:
+            if kind not in self._allowances and len(self._allowances) >= _MOST_KINDS:
+                kind = ""
+            room, since = self._allowances.get(kind, (float(_BURST), now))
+            room = min(float(_BURST), room + _PER_SECOND * (now - since))
+            self._allowances[kind] = (max(0.0, room - 1), now)
+            return room >= 1
+
+    def _write_lines(self) -> None:
+        while True:
+            try:
+                line = self._queue.get(timeout=1)
+            except queue.Empty:
+                line = ""
+            if line is None:
+                self._tell_dropped()
+                return
+            if line:
+                self._write(line)
+            if not line or self._queue.empty():
+                self._tell_dropped()
+
+    def _tell_dropped(self) -> None:
+        with self._counting:
+            dropped, self._dropped = dict(self._dropped), Counter()
+        if dropped:
+            self._write(self._format_dropped(dropped))
+
+    def _write(self, line: str) -> None:
+        """Write a line. By its descriptor: Python's own standard error would hold a lock that the end of the process needs."""
+        if len(line) > _LONGEST:
+            line = self._shorten(line)
+        data = line.encode("utf-8", "backslashreplace") + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError:  # closed, or its reader has gone: there is nobody to tell
+            pass
+
+    def _shorten(self, line: str) -> str:
+        """A line that is too long, cut; as JSON again, if it was."""
+        if not line.startswith("{"):
+            return line[:_LONGEST] + "..."
+        fields = json.loads(line)
+        room = _LONGEST // max(1, len(fields))
+        for name, value in fields.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            if len(text) > room:
+                fields[name] = text[:room] + "..."
+        return json.dumps(fields, separators=(",", ":"))

@@ -1,0 +1,64 @@
+"""What it takes to refuse an input grows no faster than its size, in processor time and in memory, whatever is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hostile_bodies import BODIES
+
+_SUPPORT = Path(__file__).parents[1] / "support"
+_READ = """
+import resource, sys
+from optassign.formats.reading import InputError, read_value, to_model
+from optassign.formats.state import ApplicationState
+sys.path.insert(0, sys.argv[1])
+from hostile_bodies import BODIES
+body = BODIES[sys.argv[2]](int(sys.argv[3]))
+seconds, room = int(sys.argv[4]), int(sys.argv[5])
+used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds))
+for line in open("/proc/self/status"):
+    if line.startswith("VmSize"):
+        resource.setrlimit(resource.RLIMIT_AS, ((int(line.split()[1]) << 10) + room,) * 2)
+try:
+    to_model(read_value(body, "request"), ApplicationState, "request", unknown="ignore")
+except InputError as error:
+    assert len(str(error)) < 1000
+    print(ascii(str(error)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of a process as Linux keeps them")
+@pytest.mark.parametrize(
+    ("name", "megabytes", "room", "found"),
+    [
+        ("repeated names", 4, 250, 'field "n0000000" twice'),
+        ("runs of digits", 60, 400, "an integer of thousands of digits"),
+        ("wrong tasks", 8, 250, "tasks[0]: found 0"),
+        ("wrong lags", 8, 500, 'clients[0].lags["0_0"]: found "x"'),
+        ("wrong consumers", 8, 600, 'clients[0].consumers["0"][0]: found 0'),
+        ("infinite extras", 8, 500, "x_0: found Infinity"),
+        ("nested long names", 60, 600, 'field "a" twice'),
+        ("application last", 6, 400, "configs: found nothing"),
+    ],
+)
+def test_what_is_wrong_costs_no_more_than_its_size(name: str, megabytes: int, room: int, found: str) -> None:
+    """Some 10 s of processor time and `room` MB, where it was minutes or gigabytes."""
+    arguments = [str(_SUPPORT), name, str(megabytes * 1_000_000), "10", str(room << 20)]
+    ended = subprocess.run([sys.executable, "-c", _READ, *arguments], capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, (ended.returncode, ended.stderr[-500:])
+    assert found in ended.stdout
+
+
+def test_all_bodies_are_tried() -> None:
+    assert set(BODIES) - {"empty lists"} == {
+        "repeated names",
+        "runs of digits",
+        "wrong tasks",
+        "wrong lags",
+        "wrong consumers",
+        "infinite extras",
+        "nested long names",
+        "application last",
+    }

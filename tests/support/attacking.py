@@ -1,0 +1,205 @@
+"""What attackers do to a service, and what an innocent plug-in notices of it meanwhile."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+from serving import HEADERS, Service, make_state, write_request_head
+
+INNOCENT_DEADLINE = 2.0
+"""Seconds: the plug-in's default."""
+
+
+def read_address(service: Service) -> tuple[str, int]:
+    """Where the service listens."""
+    parts = urlsplit(str(service.client.base_url))
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
+
+
+def open_connections(service: Service, count: int, first: bytes) -> list[socket.socket]:
+    """So many connections on which `first` has been sent; those that are refused at once are left out."""
+    address = read_address(service)
+    found = []
+    for _ in range(count):
+        try:
+            connection = socket.create_connection(address, timeout=5)
+            connection.sendall(first)
+        except OSError:
+            continue
+        found.append(connection)
+    return found
+
+
+def count_open(connections: list[socket.socket]) -> int:
+    """How many of the connections the service has not closed."""
+    number = 0
+    for connection in connections:
+        connection.setblocking(False)
+        try:
+            while connection.recv(1 << 16):
+                pass
+        except BlockingIOError:
+            number += 1
+        except OSError:
+            pass
+    return number
+
+
+class Innocent:
+    """A plug-in with a small group that asks again and again, as long as the context lasts."""
+
+    def __init__(self, service: Service, pause: float = 0.05) -> None:
+        self.seconds: list[float] = []
+        """Of each request, whether it was answered or not."""
+        self.missed = 0
+        """Requests without an answer in time."""
+        self._service, self._pause = service, pause
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._ask, daemon=True)
+
+    def __enter__(self) -> "Innocent":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    @property
+    def p99(self) -> float:
+        """Seconds within which 99 of 100 requests were over."""
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
+
+    def _ask(self) -> None:
+        body = make_state("innocent").model_dump_json().encode()
+        headers = {**HEADERS, "Optassign-Deadline-Ms": str(round(1000 * INNOCENT_DEADLINE))}
+        with httpx.Client(base_url=self._service.client.base_url, timeout=INNOCENT_DEADLINE) as client:
+            while not self._end.wait(self._pause):
+                begun = time.monotonic()
+                try:
+                    answered = client.post("/v1/assign", content=body, headers=headers).status_code == 200
+                except httpx.HTTPError:
+                    answered = False
+                self.seconds.append(time.monotonic() - begun)
+                self.missed += not answered
+
+
+def read_memory(pid: int, field: str = "VmHWM") -> int:
+    """Bytes, by a field of /proc/PID/status; 0 where the process is gone."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def find_children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    with suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] or _search_children(pid)
+    return []
+
+
+def _search_children(pid: int) -> list[int]:
+    """The same where they were started by other threads than the first."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+class MemoryWatch:
+    """The most memory of a process and of all that it started, each by itself, while the context lasts."""
+
+    def __init__(self, pid: int) -> None:
+        self.most: dict[int, int] = {}
+        self._pid = pid
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "MemoryWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._end.wait(0.05):
+            for pid in [self._pid, *_search_children(self._pid)]:
+                self.most[pid] = max(self.most.get(pid, 0), read_memory(pid, "VmRSS"))
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process, and not only its exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@contextmanager
+def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000) -> Iterator[list[int]]:
+    """The body again and again, from so many threads, as long as the context lasts; the statuses (0: none) so far."""
+    end = threading.Event()
+    statuses: list[int] = []
+    headers = {**HEADERS, "Optassign-Deadline-Ms": str(deadline_ms)}
+
+    def send() -> None:
+        with httpx.Client(base_url=service.client.base_url, timeout=120) as client:
+            while not end.is_set():
+                try:
+                    statuses.append(client.post("/v1/assign", content=body, headers=headers).status_code)
+                except httpx.HTTPError:
+                    statuses.append(0)
+
+    running = [threading.Thread(target=send, daemon=True) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    try:
+        yield statuses
+    finally:
+        end.set()
+        for thread in running:
+            thread.join()
+
+
+def begin_bodies(service: Service, count: int, length: int = 1000) -> list[socket.socket]:
+    """Requests whose body never gets beyond its first byte."""
+    return open_connections(service, count, write_request_head("/v1/assign", length) + b"{")
+
+
+def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
+    """A service whose log nobody reads, and its port. The pipe is as small as it can be."""
+    import fcntl
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    read_end, write_end = os.pipe()
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    arguments = ["serve", "--port", str(port), "--log-format", "json", *options]
+    process = subprocess.Popen([sys.executable, "-m", "optassign.cli", *arguments], stderr=write_end)
+    os.close(write_end)
+    process.unread = read_end  # type: ignore[attr-defined] # stays open, else the log would fail and not wait
+    return process, port
+
+
+def dump(value: object) -> str:
+    """One line of a report."""
+    return json.dumps(value, separators=(", ", ": "))
