@@ -99,7 +99,7 @@ final class ActivePlanner {
 
     /** Compares loads per thread as they would be with one more task. */
     private int compareLoad(long[] load, int a, int b) {
-        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+        return snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     private void balance() {

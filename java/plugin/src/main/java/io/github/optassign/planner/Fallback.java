@@ -50,7 +50,7 @@ public final class Fallback {
      *
      * @param placement which client has which copy now
      * @param plan where all copies shall be in the end; null: the placement is the plan
-     * @param followupMs delay of the follow-up, which the first client asks for, ms; -1: none
+     * @param followupMs delay of the follow-up (R8 says who asks for it), ms; -1: none
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
      */
@@ -171,7 +171,7 @@ public final class Fallback {
 
     /** Compares loads per thread as they would be with one more copy. */
     private int compareLoad(int a, int b) {
-        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+        return snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     private void assignStandbys() {
@@ -245,16 +245,16 @@ public final class Fallback {
         boolean reached = answer.hasSameCopies(plan);
         boolean waits = !reached && !queue.isStalled();
         long followupMs = waits || snapshot.hasUnknownLag()
-                ? FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs())
+                ? FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs(), snapshot.configs())
                 : -1;
         return new Result(answer, reached ? null : plan, followupMs, queue.progress(), queue.isStalled());
     }
 
-    /** Turns a result into an answer for Kafka: the first client asks for the follow-up. */
+    /** Turns a result into an answer for Kafka. */
     public static CheckedAnswer toCheckedAnswer(Snapshot snapshot, Result result) {
         long[] followupMs = new long[snapshot.clientCount()];
         Arrays.fill(followupMs, -1);
-        followupMs[0] = result.followupMs();
+        followupMs[snapshot.asker()] = result.followupMs();
         return new CheckedAnswer(result.placement(), followupMs);
     }
 
@@ -262,9 +262,10 @@ public final class Fallback {
     public static Answer toAnswer(Snapshot snapshot, Result result) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement());
         if (result.followupMs() >= 0) {
-            Answer.Client first = clients.get(0);
+            int asker = snapshot.asker();
+            Answer.Client first = clients.get(asker);
             clients.set(
-                    0,
+                    asker,
                     new Answer.Client(
                             first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }

@@ -10,8 +10,8 @@ import io.github.optassign.model.Snapshot;
  * Decides where the fallback wants every copy in the end. The first of these that there is becomes the plan:
  *
  * <ol>
- *   <li>the remembered plan of the service's, unless a client is new or of another size: it knows goals that the
- *       fallback does not;
+ *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is none that a
+ *       service makes: it knows goals that the fallback does not;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck});
  *   <li>the remembered plan while it {@link #stays} (R11);
  *   <li>a new plan: actives by {@link ActivePlanner}, then standbys by {@link StandbyPlanner}.
@@ -23,7 +23,7 @@ final class Planner {
     /** Makes the plan for a snapshot with at least one client. */
     static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous) {
         Placement remembered = previous.plan();
-        if (remembered != null && previous.isPlanBinding()) {
+        if (remembered != null && previous.isPlanBinding() && isSound(snapshot, remembered)) {
             return remembered;
         }
         Placement before = previous.assigned();
@@ -35,6 +35,12 @@ final class Planner {
         return remembered != null && stays(snapshot, ranks, previous, fresh) ? remembered : fresh;
     }
 
+    /** Whether a plan of the service's is as balanced as it has to be: a wrong one must not live on here. */
+    private static boolean isSound(Snapshot snapshot, Placement plan) {
+        return Balance.excess(snapshot, plan) == 0
+                || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
+    }
+
     /**
      * Whether the remembered plan stays: it is no further from balance than a new plan, and makes the group restore
      * less, or hardly more. What else a new plan is better in does not count, moves least of all: the tasks that have
@@ -43,7 +49,8 @@ final class Planner {
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
         // Standbys of a plan for the same group may be out of their windows: they were put as well as the fallback can.
-        if (!previous.isSameGroup() && Balance.excess(snapshot, remembered) > Balance.excess(snapshot, fresh)) {
+        boolean mayBeUneven = previous.isSameGroup() && !previous.isPlanBinding();
+        if (!mayBeUneven && Balance.excess(snapshot, remembered) > Balance.excess(snapshot, fresh)) {
             return false;
         }
         return RestoreWork.of(snapshot, ranks, remembered).isHardlyMore(RestoreWork.of(snapshot, ranks, fresh));

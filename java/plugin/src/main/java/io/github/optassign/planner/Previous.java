@@ -44,8 +44,8 @@ final class Previous {
         this.snapshot = snapshot;
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
-        boolean noneIsNew = applied != null && hasNoNewSize(applied.threads());
-        sameGroup = noneIsNew && applied.threads().size() == snapshot.clientCount();
+        boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
+        sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
         if (applied != null) {
             rememberProgress(applied.answer());
@@ -120,10 +120,11 @@ final class Previous {
         return placement;
     }
 
-    /** Whether every client was there with as many threads when the last answer was given. */
-    private boolean hasNoNewSize(Map<String, Integer> threads) {
+    /** Whether every client was there, of the same size and as set to stay, when the last answer was given. */
+    private boolean hasNoNewSize(Map<String, Long> sizes) {
         return IntStream.range(0, snapshot.clientCount())
-                .allMatch(c -> Integer.valueOf(snapshot.threads(c)).equals(threads.get(snapshot.clientName(c))));
+                .allMatch(c ->
+                        Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
     }
 
     /** The remembered plan, if all copies of every task are on clients that are there. */

@@ -22,7 +22,6 @@ final class Quotas {
      */
     static long[][] find(Snapshot snapshot, long[][] count) {
         int clients = snapshot.clientCount();
-        int[] threads = snapshot.threads();
         boolean[] stateful = new boolean[count.length];
         long[] size = new long[count.length];
         long statefulTasks = 0;
@@ -38,14 +37,14 @@ final class Quotas {
         Circulation flow = new Circulation(allNode + clients + 1);
         int[][] arcs = new int[count.length][clients];
         for (int g = 0; g < count.length; g++) {
-            Windows windows = Windows.of(size[g], 1, threads);
+            Windows windows = Windows.of(size[g], 1, snapshot);
             for (int c = 0; c < clients; c++) {
                 int to = (stateful[g] ? statefulNode : statelessNode) + c;
                 arcs[g][c] = flow.addArc(g, to, windows.low()[c], windows.high()[c], count[g][c]);
             }
         }
-        Windows statefulWindows = Windows.of(statefulTasks, 1, threads);
-        Windows allWindows = Windows.of(snapshot.taskCount(), 1, threads);
+        Windows statefulWindows = Windows.of(statefulTasks, 1, snapshot);
+        Windows allWindows = Windows.of(snapshot.taskCount(), 1, snapshot);
         for (int c = 0; c < clients; c++) {
             long statefulCount = sum(count, c, g -> stateful[g]);
             long statelessCount = sum(count, c, g -> !stateful[g]);

@@ -52,10 +52,10 @@ final class StandbyPlanner {
             }
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        windows = Windows.of(logged, copiesPerTask, snapshot.threads());
+        windows = Windows.of(logged, copiesPerTask, snapshot);
         ofSubtopology = new Windows[loggedIn.length];
         for (int g = 0; g < loggedIn.length; g++) {
-            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot.threads());
+            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot);
         }
     }
 
@@ -153,9 +153,7 @@ final class StandbyPlanner {
         int order = Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
-        return order != 0
-                ? order
-                : Long.compare((copies[a] + 1) * snapshot.threads(b), (copies[b] + 1) * snapshot.threads(a));
+        return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
     /** Fills clients below their windows from any that can spare a standby, then relieves those above theirs. */
