@@ -42,7 +42,8 @@ public final class Snapshot {
      * @param threads per client how many threads it has, at least 1
      * @param previousActive per client the tasks that it lists as active
      * @param previousStandby per client the other tasks that it has a directory of
-     * @param lags per client and task {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
+     * @param lags per task and client (whoever compares the clients of a task reads one array) {@link #RUNNING},
+     *     {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
      */
     public record Clients(
             String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, long[][] lags) {
@@ -86,6 +87,9 @@ public final class Snapshot {
     private final Map<String, Integer> taskIndex;
     private final Map<String, Integer> clientIndex;
     private final boolean unknownLag;
+    private final int[] firstTasks;
+    private final int[][] owners;
+    private final int[][] holders;
 
     /**
      * Puts a snapshot together; it keeps the arrays.
@@ -104,6 +108,17 @@ public final class Snapshot {
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
         unknownLag = findUnknownLag(clients.lags);
+        owners = listClients(tasks.names.length, clients.previousActive);
+        BitSet[] held = new BitSet[clients.names.length];
+        for (int c = 0; c < held.length; c++) {
+            held[c] = (BitSet) clients.previousActive[c].clone();
+            held[c].or(clients.previousStandby[c]);
+        }
+        holders = listClients(tasks.names.length, held);
+        firstTasks = new int[subtopologyCount() + 1];
+        for (int t = 0; t < taskCount(); t++) {
+            firstTasks[subtopology(t) + 1] = t + 1;
+        }
     }
 
     private static Map<String, Integer> indexByName(String[] names) {
@@ -114,9 +129,30 @@ public final class Snapshot {
         return index;
     }
 
+    /** Per task the clients whose set has it: work follows what is listed, not all pairs of task and client. */
+    private static int[][] listClients(int tasks, BitSet[] sets) {
+        int[] size = new int[tasks];
+        for (BitSet set : sets) {
+            for (int t = set.nextSetBit(0); t >= 0; t = set.nextSetBit(t + 1)) {
+                size[t]++;
+            }
+        }
+        int[][] listed = new int[tasks][];
+        for (int t = 0; t < tasks; t++) {
+            listed[t] = new int[size[t]];
+            size[t] = 0;
+        }
+        for (int c = 0; c < sets.length; c++) {
+            for (int t = sets[c].nextSetBit(0); t >= 0; t = sets[c].nextSetBit(t + 1)) {
+                listed[t][size[t]++] = c;
+            }
+        }
+        return listed;
+    }
+
     private static boolean findUnknownLag(long[][] lags) {
-        for (long[] ofClient : lags) {
-            for (long lag : ofClient) {
+        for (long[] ofTask : lags) {
+            for (long lag : ofTask) {
                 if (lag == UNKNOWN) {
                     return true;
                 }
@@ -162,6 +198,13 @@ public final class Snapshot {
 
     public int subtopologyCount() {
         return taskCount() == 0 ? 0 : tasks.subtopologies[taskCount() - 1] + 1;
+    }
+
+    /**
+     * The first task of a subtopology, all of whose tasks follow one another; that of the next one is where it ends.
+     */
+    public int firstTask(int g) {
+        return firstTasks[g];
     }
 
     public String clientName(int c) {
@@ -228,6 +271,16 @@ public final class Snapshot {
         return c;
     }
 
+    /** The clients that list the task as active, sorted. Not to be written to. */
+    public int[] owners(int t) {
+        return owners[t];
+    }
+
+    /** The clients that list the task among their previous ones, sorted. Not to be written to. */
+    public int[] holders(int t) {
+        return holders[t];
+    }
+
     /** Whether the client lists the task as active. */
     public boolean wasActive(int t, int c) {
         return clients.previousActive[c].get(t);
@@ -255,7 +308,7 @@ public final class Snapshot {
 
     /** {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or offsets left to replay. */
     public long lag(int t, int c) {
-        return clients.lags[c][t];
+        return clients.lags[t][c];
     }
 
     /** Offsets in the task's changelogs as last seen; -1: not known. */

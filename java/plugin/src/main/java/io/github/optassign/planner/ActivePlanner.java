@@ -118,8 +118,8 @@ final class ActivePlanner {
      */
     private int findCheapest(int g, int taker, long[] quota) {
         int best = -1;
-        for (int t = 0; t < active.length; t++) {
-            boolean offered = snapshot.subtopology(t) == g && count[g][active[t]] > quota[active[t]];
+        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
+            boolean offered = count[g][active[t]] > quota[active[t]];
             if (offered && (best < 0 || ranks.cost(t, taker) <= ranks.cost(best, taker))) {
                 best = t;
             }

@@ -111,16 +111,22 @@ public final class Fallback {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
         }
-        int[] leaders = IntStream.range(0, snapshot.clientCount())
+        int last = previous.owner(t);
+        boolean isListed = last < 0 || snapshot.wasActive(t, last);
+        IntStream possible = IntStream.of(snapshot.owners(t));
+        int[] owners = (isListed
+                        ? possible
+                        : IntStream.concat(possible, IntStream.of(last)).sorted())
                 .filter(c -> isMostCaughtUp(t, c))
-                .toArray();
-        int[] owners = IntStream.of(leaders)
-                .filter(c -> snapshot.wasActive(t, c) || c == previous.owner(t))
                 .toArray();
         if (isMostCaughtUp(t, plan.active()[t]) && (owners.length == 0 || !ownersFirst)) {
             return new int[] {plan.active()[t]};
         }
-        return owners.length > 0 ? owners : leaders;
+        return owners.length > 0
+                ? owners
+                : IntStream.range(0, snapshot.clientCount())
+                        .filter(c -> isMostCaughtUp(t, c))
+                        .toArray();
     }
 
     private void assignActive(int t, int c, ActiveCounts counts) {

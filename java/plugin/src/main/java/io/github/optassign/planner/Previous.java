@@ -72,11 +72,9 @@ final class Previous {
     private void findOwner(int t) {
         int first = -1;
         int running = -1;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (snapshot.wasActive(t, c)) {
-                first = first < 0 ? c : first;
-                running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
-            }
+        for (int c : snapshot.owners(t)) {
+            first = first < 0 ? c : first;
+            running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
         }
         int last = remembered == null ? -1 : remembered.active()[t];
         if (first < 0) {
@@ -187,8 +185,8 @@ final class Previous {
         Placement before = Placement.empty(snapshot.taskCount());
         for (int t = 0; t < owner.length; t++) {
             before.active()[t] = owner[t];
-            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
-                if (c != owner[t] && hadStandby(t, c)) {
+            for (int c : standbys(t)) {
+                if (c != owner[t] && snapshot.isLogged(t) && hadStandby(t, c)) {
                     before.addStandby(t, c);
                 }
             }
@@ -203,6 +201,11 @@ final class Previous {
     /** Whether the client had a standby, as far as anything is known: by memory, else by the directory on its disk. */
     boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
+    }
+
+    /** The clients that {@link #hadStandby}, sorted, and maybe others. */
+    int[] standbys(int t) {
+        return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
 
     /** Whether the last answer warmed the task up on the client. */

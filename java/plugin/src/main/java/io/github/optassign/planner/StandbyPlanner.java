@@ -4,6 +4,7 @@ import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.function.IntFunction;
 
 /**
  * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
@@ -103,25 +104,22 @@ final class StandbyPlanner {
     }
 
     private void keepCaughtUp() {
-        keepCaughtUp(previous::hadStandby);
-        keepCaughtUp(snapshot::isHolder);
-    }
-
-    /** A question about a task and a client. */
-    private interface Condition {
-        boolean test(int t, int c);
+        keepCaughtUp(previous::standbys);
+        keepCaughtUp(snapshot::holders);
     }
 
     /**
-     * Keeps caught up copies that meet the condition, those that lag least first: where nothing is remembered, nobody
-     * knows which directories were standbys, but the one that lags least most likely was.
+     * Keeps caught up copies, those that lag least first: where nothing is remembered, nobody knows which directories
+     * were standbys, but the one that lags least most likely was.
+     *
+     * @param clients task to the clients that may keep one, sorted
      */
-    private void keepCaughtUp(Condition condition) {
+    private void keepCaughtUp(IntFunction<int[]> clients) {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
                 int best = -1;
-                for (int c = 0; c < snapshot.clientCount(); c++) {
-                    boolean fits = condition.test(t, c) && !plan.hasCopy(t, c) && ranks.rank(t, c) == 0 && !isFull(c);
+                for (int c : clients.apply(t)) {
+                    boolean fits = !plan.hasCopy(t, c) && ranks.rank(t, c) == 0 && !isFull(c);
                     if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
                         best = c;
                     }

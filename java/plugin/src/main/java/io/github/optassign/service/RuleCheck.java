@@ -95,12 +95,7 @@ public final class RuleCheck {
     }
 
     private boolean isOwnerless(int t) {
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (snapshot.wasActive(t, c)) {
-                return false;
-            }
-        }
-        return true;
+        return snapshot.owners(t).length == 0;
     }
 
     /** The least offsets that any client has to replay, or any client without an active or standby copy. */

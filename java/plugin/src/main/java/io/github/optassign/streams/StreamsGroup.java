@@ -93,7 +93,10 @@ public final class StreamsGroup {
         int[] threads = new int[count];
         BitSet[] previousActive = new BitSet[count];
         BitSet[] previousStandby = new BitSet[count];
-        long[][] lags = new long[count][tasks.length];
+        long[][] lags = new long[tasks.length][count];
+        for (long[] ofTask : lags) {
+            Arrays.fill(ofTask, Snapshot.NONE);
+        }
         for (int c = 0; c < count; c++) {
             KafkaStreamsState state = states[c];
             names[c] = processIds[c].toString();
@@ -101,7 +104,7 @@ public final class StreamsGroup {
             previousActive[c] = toIndices(index, state.previousActiveTasks());
             previousStandby[c] = toIndices(index, state.previousStandbyTasks());
             previousStandby[c].andNot(previousActive[c]);
-            readLags(state, index, lags[c], logged);
+            readLags(state, index, lags, c, logged);
         }
         return new Snapshot.Clients(names, threads, previousActive, previousStandby, lags);
     }
@@ -131,15 +134,15 @@ public final class StreamsGroup {
     }
 
     /** Kafka computes lags of logged tasks only: a stateful task without a changelog has none. */
-    private static void readLags(KafkaStreamsState state, Map<TaskId, Integer> index, long[] lags, boolean[] logged) {
-        Arrays.fill(lags, Snapshot.NONE);
+    private static void readLags(
+            KafkaStreamsState state, Map<TaskId, Integer> index, long[][] lags, int c, boolean[] logged) {
         for (Map.Entry<TaskId, Long> entry : state.statefulTasksToLagSums().entrySet()) {
             Integer t = index.get(entry.getKey());
             if (t == null) {
                 continue;
             }
             long lag = entry.getValue();
-            lags[t] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
+            lags[t][c] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
             logged[t] = true;
         }
     }
