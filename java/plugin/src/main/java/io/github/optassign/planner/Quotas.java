@@ -10,11 +10,14 @@ import io.github.optassign.model.Snapshot;
  * <p>Such numbers always exist. The exact shares, which may be fractions, are in all windows at once; the windows are
  * bounds of a flow from subtopologies through clients, and a flow within whole bounds can be made of whole numbers.
  *
- * <p>Its passes: every number goes into its window, and every subtopology gets its sum, where clients have too little
- * or too much; then clients give single tasks to one another. That nearly always is enough, and fast. What is left the
- * {@link Circulation} mends, which finds a way if there is one, and takes long if it has much to do.
+ * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
+ * so in large groups it begins with numbers that are nearly right: every number goes into its window, and every
+ * subtopology gets its sum, where clients have too little or too much; then clients give single tasks to one another.
  */
 final class Quotas {
+    /** Subtopologies times clients times tasks, up to which the circulation does all of it. */
+    private static final long MOST_WORK = 5_000_000;
+
     private final long[][] count;
     private final int clients;
     private final boolean[] stateful;
@@ -48,6 +51,11 @@ final class Quotas {
         quota = new long[count.length][clients];
         statefulSum = new long[clients];
         sum = new long[clients];
+        for (int g = 0; g < count.length; g++) {
+            for (int c = 0; c < clients; c++) {
+                add(g, c, count[g][c]);
+            }
+        }
     }
 
     /**
@@ -58,12 +66,14 @@ final class Quotas {
      */
     static long[][] find(Snapshot snapshot, long[][] count) {
         Quotas quotas = new Quotas(snapshot, count);
-        quotas.putIntoWindows();
-        for (int g = 0; g < count.length; g++) {
-            quotas.meetSum(g);
-        }
-        for (int c = 0; c < quotas.clients; c++) {
-            quotas.relieve(c);
+        if ((long) count.length * quotas.clients * snapshot.taskCount() > MOST_WORK) {
+            quotas.putIntoWindows();
+            for (int g = 0; g < count.length; g++) {
+                quotas.meetSum(g);
+            }
+            for (int c = 0; c < quotas.clients; c++) {
+                quotas.relieve(c);
+            }
         }
         quotas.circulate();
         return quotas.quota;
@@ -72,12 +82,9 @@ final class Quotas {
     private void putIntoWindows() {
         for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
-                add(
-                        g,
-                        c,
-                        Math.max(
-                                windows[g].low()[c],
-                                Math.min(count[g][c], windows[g].high()[c])));
+                long within = Math.max(
+                        windows[g].low()[c], Math.min(count[g][c], windows[g].high()[c]));
+                add(g, c, within - quota[g][c]);
             }
         }
     }
@@ -161,19 +168,7 @@ final class Quotas {
         return -1;
     }
 
-    private boolean isDone() {
-        for (int c = 0; c < clients; c++) {
-            if (measureDistance(ofAll, c, sum[c]) > 0 || measureDistance(ofStateful, c, statefulSum[c]) > 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     private void circulate() {
-        if (isDone()) {
-            return;
-        }
         // Nodes: subtopologies, then per client its stateful, its stateless and all its tasks, then a common end.
         int statefulNode = quota.length;
         int statelessNode = statefulNode + clients;
