@@ -303,7 +303,7 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, before);
+        Fallback.Result result = Fallback.answer(snapshot, before, Racks.toTraffic(group, partitions));
         Answer answer = Fallback.toAnswer(snapshot, result);
         CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
         try {

@@ -7,6 +7,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -57,13 +58,18 @@ public final class Fallback {
     public record Result(
             Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {}
 
-    private Fallback(Snapshot snapshot, AppliedAnswer applied) {
+    private Fallback(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
         this.snapshot = snapshot;
         previous = new Previous(snapshot, applied);
         ranks = new Ranks(snapshot);
-        plan = Planner.plan(snapshot, ranks, previous);
+        plan = Planner.plan(snapshot, ranks, previous, traffic);
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
+    }
+
+    /** Answers a rebalance where racks do not matter. */
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
+        return answer(snapshot, applied, RackTraffic.NONE);
     }
 
     /**
@@ -71,9 +77,10 @@ public final class Fallback {
      *
      * @param snapshot with at least one client
      * @param applied the last applied answer; null: none
+     * @param traffic what copies read across racks, as far as it is known
      */
-    public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
-        Fallback fallback = new Fallback(snapshot, applied);
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
+        Fallback fallback = new Fallback(snapshot, applied, traffic);
         fallback.assignActives();
         fallback.assignStandbys();
         WarmupQueue queue = fallback.assignWarmups();

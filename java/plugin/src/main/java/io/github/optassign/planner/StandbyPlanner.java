@@ -1,8 +1,10 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import java.util.function.IntFunction;
 
@@ -25,6 +27,8 @@ final class StandbyPlanner {
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final Previous previous;
+    private final RackTraffic traffic;
+    private final TagSpread spread;
     private final Placement plan;
     /** Of a client's copies of logged tasks. */
     private final Windows windows;
@@ -35,7 +39,9 @@ final class StandbyPlanner {
     /** Per subtopology and client its copies of logged tasks so far. */
     private final long[][] subtopologyCopies;
 
-    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
+    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        this.traffic = traffic;
+        spread = new TagSpread(snapshot);
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
@@ -66,8 +72,8 @@ final class StandbyPlanner {
      * @param active per task the client that is to have its active
      * @return the plan with these actives
      */
-    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
-        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, active);
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, traffic, active);
         if (snapshot.standbysPerTask() > 0) {
             planner.keepCaughtUp();
             planner.placeMissing();
@@ -118,8 +124,12 @@ final class StandbyPlanner {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
                 int best = -1;
+                int greatest = findGreatestGain(t);
                 for (int c : clients.apply(t)) {
-                    boolean fits = !plan.hasCopy(t, c) && ranks.rank(t, c) == 0 && !isFull(c);
+                    boolean fits = !plan.hasCopy(t, c)
+                            && ranks.rank(t, c) == 0
+                            && !isFull(c)
+                            && spread.gain(plan, t, c) >= greatest;
                     if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
                         best = c;
                     }
@@ -130,6 +140,16 @@ final class StandbyPlanner {
                 add(t, best);
             }
         }
+    }
+
+    /** How many values of tags the best client for one more copy adds; 0 where tags do not matter. */
+    private int findGreatestGain(int t) {
+        int greatest = 0;
+        for (int c = 0; c < snapshot.clientCount() && spread.matters(); c++) {
+            boolean counts = !plan.hasCopy(t, c) && !snapshot.isDraining(c);
+            greatest = counts ? Math.max(greatest, spread.gain(plan, t, c)) : greatest;
+        }
+        return greatest;
     }
 
     private void placeMissing() {
@@ -146,11 +166,20 @@ final class StandbyPlanner {
         }
     }
 
-    /** Compares clients for a standby: room, then cost, then copies per thread as they would be with one more. */
+    /**
+     * Compares clients for a standby: those that do not drain, zones without a copy, room, cost, what is read across
+     * racks, then copies per thread as they would be with one more. Zones come before room: without them the copies of
+     * a task may be lost together, while {@link #evenOut} sees to the numbers.
+     */
     private int compare(int t, int a, int b) {
-        int order = Boolean.compare(isFull(a), isFull(b));
+        int order = Boolean.compare(snapshot.isDraining(a), snapshot.isDraining(b));
+        if (order == 0 && spread.matters()) {
+            order = Integer.compare(spread.gain(plan, t, b), spread.gain(plan, t, a));
+        }
+        order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
+        order = order != 0 ? order : Integer.compare(traffic.crossings(t, a), traffic.crossings(t, b));
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
@@ -187,7 +216,7 @@ final class StandbyPlanner {
                 int last = to == ANY ? snapshot.clientCount() - 1 : to;
                 for (int c = first; c <= last; c++) {
                     boolean takes = !plan.hasCopy(t, c) && (to != ANY || !isFull(c));
-                    if (!takes) {
+                    if (!takes || spread.gain(plan, t, c, holder) < spread.gain(plan, t, holder, holder)) {
                         continue;
                     }
                     int order = task < 0 ? -1 : Long.compare(ranks.cost(t, c), ranks.cost(task, taker));
