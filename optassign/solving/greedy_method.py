@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign.models.greedy.zones import spread_standbys
 from optassign.models.problem import Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
+from optassign.models.values import evaluate
 from optassign.solving.case import Case
 from optassign.solving.method import Method
 
 
 class GreedyMethod(Method):
-    """Goals (b) to (f) in their default order, whatever is asked for."""
+    """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as swaps of standbys go."""
 
     def find_balanced_now(self, case: Case) -> Found:
         """A good try."""
-        return Found(find_greedy_answer_now(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY)
+        answer = find_greedy_answer_now(case.problem, case.forced, case.target)
+        if answer is not None:
+            answer = spread_standbys(case.problem, case.target, answer, now=True)
+        return Found(answer, found_by=FoundBy.GREEDY)
 
     def find_plan(self, case: Case) -> Found:
         """The greedy plan, if it is balanced."""
@@ -26,12 +32,32 @@ class GreedyMethod(Method):
 
     def find_least_excess(self, case: Case) -> Placement:
         """The greedy plan, with the excess that it has."""
-        return find_greedy_plan(case.problem, case.forced, case.target)
+        plan = find_greedy_plan(case.problem, case.forced, case.target)
+        return spread_standbys(case.problem, case.target, plan, now=False)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """As for the default order, unless one of the plans has copies in more zones: a missed deadline must not cost any."""
+        mine, theirs = (self._count_missing_zones(case, plan) for plan in (own, found))
+        return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
+
+    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        """Whether copies are in as many zones as in the remembered plan, which may be the solver's."""
+        own = case.problem.remembered_plan
+        return own is None or self._count_missing_zones(case, now) <= self._count_missing_zones(case, own)
+
+    def _count_missing_zones(self, case: Case, plan: Placement) -> int:
+        """What of goal `tag_spread` is not reached, but for a constant; 0 where it is not asked for."""
+        if tag_spread.NAME not in self.order.names:
+            return 0
+        return int(evaluate(case.problem, case.forced, plan, (tag_spread.GOAL,))[tag_spread.NAME])
+
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
-        """All that is asked for beyond the default order."""
-        return dict.fromkeys(self.order.asked_for, "greedy knows goals (b) to (f) in their default order only")
+        """All that is asked for beyond the default order; of two goals what greedy does for them."""
+        first = "greedy knows goals (b) to (f) in their default order"
+        why = dict.fromkeys(self.order.asked_for, f"{first} only")
+        swapped = f"{first}; then it swaps standbys for this one"
+        return {goal: swapped if goal in (tag_spread.NAME, rack_traffic.NAME) else reason for goal, reason in why.items()}

@@ -3,6 +3,7 @@ package io.github.optassign;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
+import io.github.optassign.memory.Patience;
 import io.github.optassign.reports.Reporter;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
@@ -11,8 +12,6 @@ import io.github.optassign.streams.LastResort;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.common.config.ConfigException;
@@ -41,8 +40,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
-    /** Configuration errors that were logged already: a new assignor is configured for every rebalance. */
-    private static final Set<String> REPORTED = ConcurrentHashMap.newKeySet();
 
     private PluginConfig config;
     /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
@@ -53,6 +50,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private String application = "unknown";
     /** The answer that Kafka has been given and has not yet taken; null: none. */
     private AppliedAnswer pending;
+    /** How long follow-ups have brought nothing; null: not counted. */
+    private Patience counted;
     /** What the service is told when Kafka has taken it; null: nothing. */
     private AppliedReport report;
 
@@ -99,7 +98,10 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     public void configure(Map<String, ?> configs) {
         try {
             application = PluginConfig.findApplication(configs);
-            config = PluginConfig.of(configs);
+            config = PluginConfig.forRebalance(configs);
+            if (!config.unknown().isEmpty() && RebalanceLog.isNew(application + config.unknown())) {
+                LOG.warn("optassign: application={} {}; left out", application, config.describeUnknown());
+            }
             shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             problem = null;
         } catch (Throwable e) {
@@ -108,7 +110,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             shadow = null;
             problem = "configuration: "
                     + ServiceFailure.toOneLine(e.getMessage() == null ? e.toString() : e.getMessage());
-            if (REPORTED.add(problem)) {
+            if (RebalanceLog.isNew(problem)) {
                 LOG.error(
                         "optassign: application={} {}; the service is not asked until this is mended",
                         application,
@@ -126,6 +128,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             Rebalance rebalance = new Rebalance(state, application, config, shadow, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
             pending = rebalance.decided();
+            counted = rebalance.counted();
             report = rebalance.report();
             return assignment;
         } catch (Throwable e) {
@@ -145,7 +148,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
         tellShadow(assignment, subscription, error);
         if (error == AssignmentError.NONE && pending != null) {
-            Memory.of(application).remember(pending);
+            Memory.of(application).remember(pending, counted);
             if (report != null) {
                 Reporter.send(report, config);
             }

@@ -1,21 +1,27 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
-import io.github.optassign.measuring.Measures;
+import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
+import io.github.optassign.memory.Patience;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Fallback;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.AppliedReport;
+import io.github.optassign.service.MemoryRefused;
 import io.github.optassign.service.Racks;
+import io.github.optassign.service.RuleCheck;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.service.WrongAnswer;
 import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.AnswerConverter;
 import io.github.optassign.streams.StreamsGroup;
@@ -28,8 +34,6 @@ import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Turns Kafka's state at one rebalance into an assignment.
@@ -40,15 +44,13 @@ import org.slf4j.LoggerFactory;
  *   <li>{@link #askService} asks the service and checks its answer; in shadow mode {@link #askShadow} has the
  *       {@link ShadowAssignor} run the group, and nobody waits for the service.
  *   <li>{@link #fallBack} answers by the {@link Fallback} if that gave no answer.
- *   <li>{@link #log} says in one line what was decided, and why not by whom it should have been.
+ *   <li>{@link #putOffFollowups} waits longer where follow-ups bring nothing; not in shadow mode.
+ *   <li>{@link RebalanceLog} says in one line what was decided, and why not by whom it should have been.
  *   <li>{@link #makeReport} writes down what the service is to be told, where its answer is not applied.
  *   <li>{@link AnswerConverter} hands the answer to Kafka in its own types.
  * </ol>
  */
 final class Rebalance {
-    private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
-
-    private final long start = System.nanoTime();
     private final ApplicationState state;
     private final String application;
     /** Null: the service cannot be asked. */
@@ -57,10 +59,13 @@ final class Rebalance {
     private final ShadowAssignor shadow;
     /** By which a report names the rebalance. */
     private final String id = UUID.randomUUID().toString();
+
+    private final RebalanceLog log;
+    private final Memory memory;
     /** The last answer that this JVM knows to be applied; null: none. */
     private final AppliedAnswer last;
-    /** The same, unless another leader has decided since. */
-    private final AppliedAnswer before;
+    /** The same, unless another leader has decided since, or the service does not believe its date. */
+    private AppliedAnswer before;
 
     private final StreamsGroup group;
     private final Snapshot snapshot;
@@ -71,20 +76,17 @@ final class Rebalance {
     /** What the service gets as JSON; null: not yet written. */
     private byte[] body;
 
-    /** How long it took until the service had answered or failed, ms. */
-    private long askedMs;
-    /** How long the service's answer was under way, ms; -1: there is none. */
-    private long roundTripMs = -1;
-
     private AppliedAnswer decided;
+    private Patience counted;
     private AppliedReport report;
 
     /**
      * An answer, and what is to be remembered of it if it is applied.
      *
+     * @param plan where all copies shall be in the end; null: not known
      * @param own what Kafka is to be given; null: the answer as it is
      */
-    private record Decision(CheckedAnswer answer, AppliedAnswer toRemember, TaskAssignment own) {}
+    private record Decision(CheckedAnswer answer, Placement plan, AppliedAnswer toRemember, TaskAssignment own) {}
 
     /** Whoever may fail to answer. */
     private interface Source {
@@ -102,8 +104,11 @@ final class Rebalance {
         this.state = state;
         this.application = application;
         this.config = config;
+        this.memory = memory;
+        log = new RebalanceLog(application, config);
         last = memory.lastApplied();
-        group = StreamsGroup.read(state, memory.changelogEnds());
+        boolean isBalanceLoose = config != null && config.options().isBalanceLoose();
+        group = StreamsGroup.read(state, memory.changelogEnds(), isBalanceLoose);
         snapshot = group.snapshot();
         before = last == null || last.isOvertaken(snapshot) ? null : last;
     }
@@ -118,21 +123,28 @@ final class Rebalance {
         if (snapshot.clientCount() == 0) {
             return new TaskAssignment(List.of());
         }
+        group.remarks().forEach(log::warnOnce);
         failure = problem;
         Decision asked = failure == null ? tryToAsk(isShadow() ? this::askShadow : this::askService) : null;
-        askedMs = elapsedMs();
+        log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
-        log(applied.answer(), applied.toRemember().answer());
+        CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
+        log.say(snapshot, answer, applied.toRemember().answer(), failure);
         decided = applied.toRemember();
         if (config != null && (isShadow() || asked == null)) {
             report = tryToReport();
         }
-        return applied.own() == null ? AnswerConverter.convert(group, applied.answer(), Instant.now()) : applied.own();
+        return applied.own() == null ? AnswerConverter.convert(group, answer, Instant.now()) : applied.own();
     }
 
     /** What was decided, to be remembered once Kafka has taken it; null: nothing. */
     AppliedAnswer decided() {
         return decided;
+    }
+
+    /** How long follow-ups have brought nothing, to be remembered with what was decided; null: not counted. */
+    Patience counted() {
+        return counted;
     }
 
     /** What the service is to be told once Kafka has taken the answer; null: nothing, it knows. */
@@ -160,17 +172,47 @@ final class Rebalance {
         return null;
     }
 
+    /** Asks the service, unless its last answers were wrong and its pause is not over. */
     private Decision askService() throws IOException, ServiceFailure {
-        long deadline = start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
+        Breaker breaker = memory.breaker();
+        long pauseMs = breaker.pauseMs(System.nanoTime());
+        long deadline = log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
         partitions = Racks.find(group, deadline);
         writeBody();
+        if (pauseMs > 0) {
+            throw new ServiceFailure("not asked, but again in " + (pauseMs + 999) / 1000 + " s: " + breaker.describe());
+        }
+        try {
+            Decision decision = askOnce(deadline);
+            breaker.noteRight();
+            return decision;
+        } catch (WrongAnswer e) {
+            breaker.noteWrong(e.getMessage(), System.nanoTime());
+            throw e;
+        }
+    }
+
+    private Decision askOnce(long deadline) throws IOException, ServiceFailure {
+        ServiceClient.Reply reply;
         long sent = System.nanoTime();
-        ServiceClient.Reply reply = new ServiceClient(config).ask(id, body, rememberedAt(), deadline);
-        roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
-        Answer answer = AnswerReader.read(reply.json());
+        ServiceClient service = new ServiceClient(config);
+        int limit = ServiceClient.findGreatestAnswer(snapshot);
+        try {
+            reply = service.ask(id, body, limit, rememberedAt(), deadline);
+        } catch (MemoryRefused e) {
+            // A clock was wrong when this was dated, here or there. To insist would lock this JVM out.
+            memory.forget();
+            before = null;
+            log.warn("the last answer is forgotten, as the service does not believe its date: " + e.getMessage());
+            writeBody();
+            reply = service.ask(id, body, limit, rememberedAt(), deadline);
+        }
+        log.noteRoundTrip(sent);
+        Answer answer = AnswerReader.read(reply.json(), snapshot);
         CheckedAnswer checked = AnswerCheck.check(snapshot, answer);
+        Placement plan = RuleCheck.check(snapshot, answer, checked);
         checkWithKafka(toKafka(checked));
-        return new Decision(checked, AppliedAnswer.of(reply.json(), reply.answeredAt(), answer, snapshot), null);
+        return new Decision(checked, plan, AppliedAnswer.of(reply.json(), reply.answeredAt(), answer, snapshot), null);
     }
 
     /** Has the group run as it would be without us; null: the fallback is to run it. */
@@ -182,8 +224,9 @@ final class Rebalance {
         try {
             ShadowAssignor.Decision decision = shadow.assign(state, group, partitions);
             CheckedAnswer checked = AnswerCheck.check(snapshot, decision.answer());
-            checkWithKafka(decision.own() == null ? toKafka(checked) : decision.own());
-            return new Decision(checked, toRemember(decision.answer(), false), decision.own());
+            TaskAssignment own = decision.own() == null ? toKafka(checked) : decision.own();
+            checkWithKafka(own);
+            return new Decision(checked, null, toRemember(decision.answer(), false), decision.own());
         } catch (ServiceFailure e) {
             throw new ServiceFailure(shadow.name() + ": " + e.getMessage());
         } catch (LinkageError | RuntimeException e) {
@@ -194,18 +237,16 @@ final class Rebalance {
     /** Without racks Kafka's own assignors do without them, so that is no failure here. */
     private void findRacks() {
         try {
-            partitions = Racks.find(group, start + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
+            partitions = Racks.find(group, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
         } catch (ServiceFailure e) {
-            LOG.warn(
-                    "optassign: application={} shadow: racks are not taken into account: {}",
-                    application,
-                    e.getMessage());
+            log.warn("shadow: racks are not taken into account: " + e.getMessage());
         }
     }
 
     private void writeBody() throws IOException {
         String remembered = before == null ? null : before.json();
-        body = SnapshotWriter.write(group, application, Instant.now(), remembered, partitions);
+        ServiceOptions options = config == null ? ServiceOptions.NONE : config.options();
+        body = SnapshotWriter.write(group, options, application, Instant.now(), remembered, partitions);
     }
 
     private long rememberedAt() {
@@ -225,8 +266,7 @@ final class Rebalance {
             if (!(e instanceof OutOfMemoryError)) {
                 OptassignTaskAssignor.rethrowFatal(e);
             }
-            String why = ServiceFailure.toOneLine(e.toString());
-            LOG.warn("optassign: application={} report: not made, so this is not recorded: {}", application, why);
+            log.warn("report: not made, so this is not recorded: " + ServiceFailure.toOneLine(e.toString()));
             return null;
         }
     }
@@ -263,7 +303,7 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, before);
+        Fallback.Result result = Fallback.answer(snapshot, before, Racks.toTraffic(group, partitions));
         Answer answer = Fallback.toAnswer(snapshot, result);
         CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
         try {
@@ -272,45 +312,16 @@ final class Rebalance {
         } catch (ServiceFailure e) {
             throw new IllegalStateException("the fallback's answer: " + e.getMessage(), e);
         }
-        return new Decision(checked, toRemember(answer, result.stalled()), null);
+        Placement plan = result.plan() == null ? result.placement() : result.plan();
+        return new Decision(checked, plan, toRemember(answer, result.stalled()), null);
     }
 
-    private void log(CheckedAnswer answer, Answer told) {
-        Measures measures = Measures.of(snapshot, answer.placement());
-        if (failure != null) {
-            String whom = config == null ? "" : isShadow() ? "shadow: " : config.assignUri() + " ";
-            LOG.warn(
-                    "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
-                            + "warmups={} followup_ms={}",
-                    application,
-                    whom,
-                    failure,
-                    askedMs,
-                    measures.activeMoved(),
-                    measures.warmups(),
-                    orNone(answer.firstFollowupMs()));
+    /** Puts off the follow-up where those before it brought the group no nearer to its plan. */
+    private CheckedAnswer putOffFollowups(Decision decision) {
+        if (decision.plan() == null || decision.answer().firstFollowupMs() < 0) {
+            return decision.answer();
         }
-        LOG.info(
-                "optassign: application={} {}tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
-                        + "total_ms={} round_trip_ms={}{}",
-                application,
-                isShadow() ? "shadow: " : "",
-                snapshot.taskCount(),
-                snapshot.clientCount(),
-                ServiceFailure.toOneLine(told.assignor()),
-                measures.activeMoved(),
-                measures.warmups(),
-                orNone(answer.firstFollowupMs()),
-                elapsedMs(),
-                orNone(roundTripMs),
-                told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
-    }
-
-    private long elapsedMs() {
-        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-    }
-
-    private static String orNone(long value) {
-        return value < 0 ? "none" : Long.toString(value);
+        counted = Patience.after(memory.patience(), snapshot, decision.plan());
+        return decision.answer().backOff(counted.withoutProgress());
     }
 }

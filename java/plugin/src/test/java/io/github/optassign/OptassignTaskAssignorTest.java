@@ -16,7 +16,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.kafka.common.config.types.Password;
@@ -60,14 +59,14 @@ class OptassignTaskAssignorTest extends AgainstAService {
             Optional<Instant> deadline = client.followupRebalanceDeadline();
             if (client.processId().equals(group().client(0).id)) {
                 Duration delay = Duration.between(before, deadline.orElseThrow());
-                assertFalse(delay.compareTo(Duration.ofMillis(7_000)) < 0, delay.toString());
+                assertFalse(delay.compareTo(Duration.ofMillis(90_000)) < 0, delay.toString());
             } else {
                 assertEquals(Optional.empty(), deadline);
             }
         }
         assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
-        assertTrue(
-                Instant.now().plusMillis(FollowupLimits.clamp(Long.MAX_VALUE)).toEpochMilli() > 0, "no overflow");
+        long latest = FollowupLimits.clamp(Long.MAX_VALUE);
+        assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
     }
 
     @Test
@@ -115,16 +114,6 @@ class OptassignTaskAssignorTest extends AgainstAService {
         for (String line : log.all()) {
             assertFalse(line.contains("very-secret") || line.contains("from-a-file"), line);
         }
-    }
-
-    @Test
-    void threadsOfTheHttpClientDoNotKeepTheJvmAlive() {
-        rebalance(group(), Map.of(), AssignmentError.NONE);
-        List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("HttpClient"))
-                .toList();
-        assertFalse(threads.isEmpty());
-        threads.forEach(thread -> assertTrue(thread.isDaemon(), thread.getName()));
     }
 
     /** Kafka may fail to compute lags; then everything stays where it is. */

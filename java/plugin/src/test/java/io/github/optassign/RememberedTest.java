@@ -7,10 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
@@ -40,7 +43,7 @@ class RememberedTest extends AgainstAService {
 
     @Test
     void fallbacksAnswerIsRememberedToo() throws IOException {
-        service.behaviour = (exchange, body) -> "{}";
+        service.behaviour = FakeService::refuse;
         rebalance(group(), Map.of(), AssignmentError.NONE);
         rebalance(group(), Map.of(), AssignmentError.NONE);
         JsonNode remembered = sent(1).get("remembered");
@@ -55,7 +58,7 @@ class RememberedTest extends AgainstAService {
     void fallbacksAnswerIsDatedLaterThanTheServices() throws IOException {
         long tomorrow = System.currentTimeMillis() + Duration.ofDays(1).toMillis();
         assertEquals(tomorrow, answeredAt(Long.toString(tomorrow)));
-        service.behaviour = (exchange, body) -> "{}";
+        service.behaviour = FakeService::refuse;
         rebalance(group(), Map.of(), AssignmentError.NONE);
         rebalance(group(), Map.of(), AssignmentError.NONE);
         int last = service.bodies.size() - 1;
@@ -76,17 +79,59 @@ class RememberedTest extends AgainstAService {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-1", "253000000000001", "9223372036854775807", "9223372036854775808", "now", ""})
+    @ValueSource(strings = {"-1", "253000000000000", "9223372036854775807", "9223372036854775808", "now", ""})
     void impossibleDatesAreReplacedByOurOwn(String said) {
         long before = System.currentTimeMillis();
         long dated = answeredAt(said);
         assertTrue(dated >= before && dated <= System.currentTimeMillis(), dated + " after " + before);
     }
 
-    @ParameterizedTest
-    @ValueSource(longs = {0, 253_000_000_000_000L})
-    void extremeDatesAreTaken(long said) {
-        assertEquals(said, answeredAt(Long.toString(said)));
+    /** A service whose clock is behind, or ahead by days, is believed: its next answers are by the same clock. */
+    @Test
+    void datesThatAreOffByDaysAreTaken() {
+        assertEquals(0, answeredAt("0"));
+        Memories.clearAll();
+        long ahead = System.currentTimeMillis() + Duration.ofDays(6).toMillis();
+        assertEquals(ahead, answeredAt(Long.toString(ahead)));
+        Memories.clearAll();
+        long far = System.currentTimeMillis() + Duration.ofDays(8).toMillis();
+        assertTrue(answeredAt(Long.toString(far)) < ahead);
+    }
+
+    /** This JVM's clock was years ahead once. What was dated then is forgotten, and the service answers again. */
+    @Test
+    void whatIsDatedInTheFarFutureIsForgotten() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        Memories.redate(
+                "orders", System.currentTimeMillis() + Duration.ofDays(3_650).toMillis());
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertFalse(sent(1).has("remembered"));
+        assertEquals(List.of(), log.warnings());
+    }
+
+    /** The service's clock is behind by more than it allows: it refuses the date, gets none, and answers at once. */
+    @Test
+    void dateThatTheServiceRefusesIsForgotten() throws IOException {
+        rebalance(group(), Map.of(), AssignmentError.NONE);
+        service.behaviour = (exchange, body) -> {
+            if (exchange.getRequestHeaders().containsKey("Optassign-Remembered-At")) {
+                FakeService.reply(
+                        exchange,
+                        400,
+                        "{\"error\": \"the date is too far ahead\", \"where\": \"Optassign-Remembered-At\"}");
+                return null;
+            }
+            return VALID;
+        };
+        TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);
+        assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment));
+        assertEquals(3, service.bodies.size());
+        assertTrue(sent(1).has("remembered"));
+        assertFalse(sent(2).has("remembered"));
+        assertEquals(1, log.warnings().size(), log.all().toString());
+        assertTrue(
+                log.warnings().get(0).contains("the last answer is forgotten"),
+                log.warnings().get(0));
     }
 
     /** This process led, lost the lead and leads again; meanwhile another leader has moved a task. */

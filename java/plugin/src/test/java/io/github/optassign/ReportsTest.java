@@ -55,7 +55,7 @@ class ReportsTest extends AgainstAService {
     @Test
     void onlyWhatKafkaTookInPlaceOfTheServicesAnswerIsReported() {
         rebalance(group(), Map.of(), AssignmentError.NONE);
-        service.behaviour = (exchange, body) -> "{}";
+        service.behaviour = FakeService::refuse;
         rebalance(group(), Map.of(), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES);
         rebalance(group(), Map.of("optassign.timeout.ms", 7), AssignmentError.NONE);
         rebalance(group(), Map.of(NAME, "last"), AssignmentError.NONE);
@@ -94,7 +94,7 @@ class ReportsTest extends AgainstAService {
     @ValueSource(ints = {401, 500, 503})
     void aServiceThatCannotTakeItNowIsToldAgain(int status) {
         AtomicInteger calls = new AtomicInteger();
-        service.behaviour = (exchange, body) -> "{}";
+        service.behaviour = FakeService::refuse;
         service.reporting = (exchange, body) -> {
             if (calls.incrementAndGet() < 3) {
                 FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}");
@@ -108,14 +108,17 @@ class ReportsTest extends AgainstAService {
         assertTrue(
                 later.warnings()
                         .get(0)
-                        .contains("/v1/applied status " + status + " {\"error\": \"the service is starting"),
+                        .contains("/v1/applied status " + status
+                                + (status == 401
+                                        ? " the token is missing or wrong"
+                                        : " {\"error\": \"the service is starting")),
                 later.warnings().get(0));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {400, 404, 413})
     void aReportThatWillNeverBeTakenDoesNotHoldUpTheNext(int status) {
-        service.behaviour = (exchange, body) -> "{}";
+        service.behaviour = FakeService::refuse;
         service.reporting = (exchange, body) -> {
             if (body.contains(own)) {
                 FakeService.reply(exchange, status, "{\"error\": \"no\"}");

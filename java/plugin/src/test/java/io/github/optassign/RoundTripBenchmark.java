@@ -2,6 +2,7 @@ package io.github.optassign;
 
 import com.sun.net.httpserver.HttpServer;
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
@@ -50,7 +51,8 @@ final class RoundTripBenchmark {
         HttpServer stub = null;
         String url = args[0];
         if (url.equals("stub")) {
-            Snapshot snapshot = StreamsGroup.read(state, new ChangelogEnds()).snapshot();
+            Snapshot snapshot =
+                    StreamsGroup.read(state, new ChangelogEnds(), false).snapshot();
             Fallback.Result result = Fallback.answer(snapshot, null);
             stub = stub(AnswerWriter.write(Fallback.toAnswer(snapshot, result), false));
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
@@ -68,13 +70,14 @@ final class RoundTripBenchmark {
         int bytes = 0;
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
-            StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds());
-            byte[] body = SnapshotWriter.write(read, "benchmark", Instant.now(), null, List.of());
+            StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds(), false);
+            byte[] body = SnapshotWriter.write(read, ServiceOptions.NONE, "benchmark", Instant.now(), null, List.of());
             long written = System.nanoTime();
-            ServiceClient.Reply reply =
-                    new ServiceClient(config).ask("benchmark", body, -1, start + TimeUnit.SECONDS.toNanos(60));
+            ServiceClient.Reply reply = new ServiceClient(config)
+                    .ask("benchmark", body, 64 << 20, -1, start + TimeUnit.SECONDS.toNanos(60));
             long answered = System.nanoTime();
-            CheckedAnswer checked = AnswerCheck.check(read.snapshot(), AnswerReader.read(reply.json()));
+            CheckedAnswer checked =
+                    AnswerCheck.check(read.snapshot(), AnswerReader.read(reply.json(), read.snapshot()));
             AnswerConverter.convert(read, checked, Instant.now());
             long end = System.nanoTime();
             bytes = body.length;

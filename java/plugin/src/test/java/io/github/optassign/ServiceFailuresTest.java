@@ -83,7 +83,7 @@ class ServiceFailuresTest {
         assertEquals(1, log.infos().size());
         String line = log.infos().get(0);
         assertTrue(
-                line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=7000"), line);
+                line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=90000"), line);
     }
 
     /** Such as greedy's while the service starts. */
@@ -122,11 +122,11 @@ class ServiceFailuresTest {
                 new Spoilt(a -> a.replace("\"0_1\"", "7"), "clients[0].active: found VALUE_NUMBER_INT"));
         cases.put(
                 "text as delay",
-                new Spoilt(a -> a.replace("7000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
+                new Spoilt(a -> a.replace("90000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
         cases.put(
                 "delay of 80 bits",
-                new Spoilt(a -> a.replace("7000", "99999999999999999999"), "allowed: an integer of 64"));
-        cases.put("negative delay", new Spoilt(a -> a.replace("7000", "-1"), "found a follow-up in -1 ms"));
+                new Spoilt(a -> a.replace("90000", "99999999999999999999"), "allowed: an integer of 64"));
+        cases.put("negative delay", new Spoilt(a -> a.replace("90000", "-1"), "found a follow-up in -1 ms"));
         cases.put(
                 "task left out",
                 new Spoilt(a -> a.replace("[\"0_1\", \"1_0\"]", "[\"0_1\"]"), "found task 1_0 active nowhere"));
@@ -168,6 +168,7 @@ class ServiceFailuresTest {
                     String spoilt = entry.getValue().how().apply(VALID);
                     assertFalse(spoilt.equals(VALID), "the case spoils nothing");
                     service.behaviour = (exchange, body) -> spoilt;
+                    Memories.clearAll(); // after a wrong answer the service is not asked for a while
                     try (LogLines own = new LogLines()) {
                         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
                         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
@@ -196,7 +197,8 @@ class ServiceFailuresTest {
                     try (LogLines own = new LogLines()) {
                         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
                         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                        String text = status == 204 ? "status 204" : "status " + status + " {\"error\": \"no luck\"}";
+                        String told = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
+                        String text = "status " + status + (status == 204 ? "" : " " + told);
                         assertTrue(
                                 own.warnings().get(0).contains(text), own.all().toString());
                     }
@@ -265,7 +267,7 @@ class ServiceFailuresTest {
             }
             return null;
         };
-        assertFallsBack(Map.of("optassign.timeout.ms", "15000"), "found more than 67108864 bytes");
+        assertFallsBack(Map.of("optassign.timeout.ms", "15000"), "found more than ");
     }
 
     private void await() {
@@ -356,6 +358,7 @@ class ServiceFailuresTest {
                 }
             }
             service.behaviour = (exchange, body) -> text.toString();
+            Memories.clearAll();
             TestGroup group = group();
             int before = log.warnings().size();
             TaskAssignment assignment = assignor(Map.of()).assign(group.state());

@@ -26,12 +26,11 @@ public final class ActiveCounts {
             tasksIn[snapshot.subtopology(t)]++;
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
-        int[] threads = snapshot.threads();
-        ofActive = Windows.of(snapshot.taskCount(), 1, threads);
-        ofStateful = Windows.of(statefulTasks, 1, threads);
+        ofActive = Windows.of(snapshot.taskCount(), 1, snapshot);
+        ofStateful = Windows.of(statefulTasks, 1, snapshot);
         ofSubtopology = new Windows[subtopologies];
         for (int g = 0; g < subtopologies; g++) {
-            ofSubtopology[g] = Windows.of(tasksIn[g], 1, threads);
+            ofSubtopology[g] = Windows.of(tasksIn[g], 1, snapshot);
         }
     }
 

@@ -57,6 +57,18 @@ public final class Balance {
         }
     }
 
+    /** Whether a client has more than twice the actives that it should have at most: no preset makes such a plan. */
+    public static boolean isLopsided(Snapshot snapshot, Placement placement) {
+        long[] active = new Balance(snapshot, placement).active;
+        long[] most = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        for (int c = 0; c < active.length; c++) {
+            if (active[c] > 2 * most[c]) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** The excess of a placement in which every task is active; 0: it is balanced. */
     public static long excess(Snapshot snapshot, Placement placement) {
         return new Balance(snapshot, placement).excess();
@@ -74,6 +86,6 @@ public final class Balance {
     }
 
     private long excess(long tasks, int copiesPerTask, long[] counts) {
-        return Windows.of(tasks, copiesPerTask, snapshot.threads()).excess(counts);
+        return Windows.of(tasks, copiesPerTask, snapshot).excess(counts);
     }
 }

@@ -32,7 +32,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
                 offsets = addCapped(offsets, ranks.cost(t, c));
             }
         }
-        long excess = Windows.of(snapshot.taskCount(), 1, snapshot.threads()).excess(actives);
+        long excess = Windows.of(snapshot.taskCount(), 1, snapshot).excess(actives);
         return new Measures(moved, cold, offsets, placement.warmupCount(), excess);
     }
 
@@ -48,12 +48,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
         if (snapshot.wasActive(t, active)) {
             return false;
         }
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (snapshot.wasActive(t, c)) {
-                return true;
-            }
-        }
-        return false;
+        return snapshot.owners(t).length > 0;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.stream.IntStream;
 
 /**
  * What a plan makes the group restore: its copies on clients that are not caught up, and those that R3 to R5 force in
@@ -15,10 +16,14 @@ public record RestoreWork(long offsets, int cold) {
     public static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
         long offsets = 0;
         int cold = 0;
+        int[] forced = new int[snapshot.standbysPerTask() + 1];
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
-                boolean counts = plan.hasCopy(t, c) || isForced(snapshot, ranks, plan, t, c);
-                if (counts && ranks.rank(t, c) > 0) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            findForced(snapshot, ranks, plan, t, forced);
+            for (int c : listCounting(plan, t, forced)) {
+                if (ranks.rank(t, c) > 0) {
                     long cost = ranks.cost(t, c);
                     offsets = offsets > Long.MAX_VALUE - cost ? Long.MAX_VALUE : offsets + cost;
                     cold++;
@@ -28,13 +33,26 @@ public record RestoreWork(long offsets, int cold) {
         return new RestoreWork(offsets, cold);
     }
 
-    /** Whether R3 to R5 put a copy here: fewer clients than there are copies come before this one. */
-    private static boolean isForced(Snapshot snapshot, Ranks ranks, Placement plan, int t, int c) {
-        int before = 0;
-        for (int other = 0; other < snapshot.clientCount() && before <= snapshot.standbysPerTask(); other++) {
-            before += other != c && comesBefore(ranks, plan, t, other, c) ? 1 : 0;
+    /** The clients of the plan's copies, and the forced ones, each once. */
+    private static int[] listCounting(Placement plan, int t, int[] forced) {
+        IntStream planned = IntStream.concat(IntStream.of(plan.active()[t]), IntStream.of(plan.standby()[t]));
+        return IntStream.concat(planned, IntStream.of(forced)).distinct().toArray();
+    }
+
+    /** Finds where R3 to R5 put copies: the clients that come before all others. */
+    private static void findForced(Snapshot snapshot, Ranks ranks, Placement plan, int t, int[] forced) {
+        int found = 0;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            int place = found;
+            while (place > 0 && comesBefore(ranks, plan, t, c, forced[place - 1])) {
+                place--;
+            }
+            if (place < forced.length) {
+                found = Math.min(found + 1, forced.length);
+                System.arraycopy(forced, place, forced, place + 1, found - place - 1);
+                forced[place] = c;
+            }
         }
-        return before <= snapshot.standbysPerTask();
     }
 
     /** The plan's clients come first among those of one rank. */

@@ -1,46 +1,75 @@
 package io.github.optassign.measuring;
 
+import io.github.optassign.model.Snapshot;
+import java.math.BigInteger;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
  * Between which counts of one kind of copies each client is balanced (KIP-441, "Defining balance", for clients of
- * unequal size): from the floor to the ceiling of its share. Shares are proportional to threads.
+ * unequal size): from the floor to the ceiling of its share. Shares are proportional to threads times capacity.
  *
  * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. What that cuts off
- * is shared among the other clients in proportion, from the greatest client down.
+ * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the
+ * others have no room for.
  *
  * @param low per client the least balanced count
  * @param high per client the greatest balanced count
  */
 public record Windows(long[] low, long[] high) {
     /** The windows for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
-    public static Windows of(long tasks, int copiesPerTask, int[] threads) {
-        TreeMap<Integer, Integer> sizes = new TreeMap<>();
-        long units = 0;
-        for (int size : threads) {
-            sizes.merge(size, 1, Integer::sum);
-            units += size;
+    public static Windows of(long tasks, int copiesPerTask, Snapshot snapshot) {
+        return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
+    }
+
+    /**
+     * The same for clients of these sizes.
+     *
+     * @param draining per client whether it is about to leave, though another client stays
+     */
+    static Windows of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
+        TreeMap<Long, Integer> staying = new TreeMap<>();
+        TreeMap<Long, Integer> leaving = new TreeMap<>();
+        int stayingClients = 0;
+        for (int c = 0; c < sizes.length; c++) {
+            (draining[c] ? leaving : staying).merge(sizes[c], 1, Integer::sum);
+            stayingClients += draining[c] ? 0 : 1;
         }
         long total = tasks * copiesPerTask;
-        Map<Integer, long[]> bySize = new TreeMap<>();
-        for (Map.Entry<Integer, Integer> size : sizes.descendingMap().entrySet()) {
-            long share = total * size.getKey();
-            if (share >= tasks * units) {
-                bySize.put(size.getKey(), new long[] {tasks, tasks});
-                total -= tasks * size.getValue();
-                units -= (long) size.getKey() * size.getValue();
-            } else {
-                bySize.put(size.getKey(), new long[] {share / units, (share + units - 1) / units});
-            }
-        }
-        long[] low = new long[threads.length];
-        long[] high = new long[threads.length];
-        for (int c = 0; c < threads.length; c++) {
-            low[c] = bySize.get(threads[c])[0];
-            high[c] = bySize.get(threads[c])[1];
+        long held = Math.min(total, tasks * stayingClients);
+        Map<Long, long[]> ofStaying = share(staying, tasks, held);
+        Map<Long, long[]> ofLeaving = share(leaving, tasks, total - held);
+        long[] low = new long[sizes.length];
+        long[] high = new long[sizes.length];
+        for (int c = 0; c < sizes.length; c++) {
+            long[] window = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
+            low[c] = window[0];
+            high[c] = window[1];
         }
         return new Windows(low, high);
+    }
+
+    /** Size to floor and ceiling of its share, of clients of which there are so many of each size. */
+    private static Map<Long, long[]> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
+        BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
+        for (Map.Entry<Long, Integer> size : clients.entrySet()) {
+            units = units.add(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+        }
+        long total = sum;
+        Map<Long, long[]> windows = new TreeMap<>();
+        for (Map.Entry<Long, Integer> size : clients.descendingMap().entrySet()) {
+            BigInteger share = BigInteger.valueOf(total).multiply(BigInteger.valueOf(size.getKey()));
+            if (share.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
+                windows.put(size.getKey(), new long[] {tasks, tasks});
+                total -= tasks * size.getValue();
+                units = units.subtract(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+            } else {
+                BigInteger[] parts = share.divideAndRemainder(units);
+                long floor = parts[0].longValueExact();
+                windows.put(size.getKey(), new long[] {floor, floor + parts[1].signum()});
+            }
+        }
+        return windows;
     }
 
     /** How far counts are from their windows: e (e + 1) / 2 at distance e, summed over the clients. */

@@ -16,7 +16,8 @@ import java.util.stream.Stream;
  * @param json the TaskAssignment as the service, or the fallback, wrote it
  * @param answeredAt when it was decided, milliseconds since 1970 by the clock of whoever decided it
  * @param answer what the JSON says
- * @param threads process id to number of threads at that time: the group that the answer's plan was made for
+ * @param sizes process id to size of the client at that time, less than 0 if it drained: the group that the answer's
+ *     plan was made for
  * @param owners task to the clients that may list it as active as long as no other leader decides
  * @param decidedNanos when it was decided, as of System.nanoTime
  */
@@ -24,25 +25,41 @@ public record AppliedAnswer(
         String json,
         long answeredAt,
         Answer answer,
-        Map<String, Integer> threads,
+        Map<String, Long> sizes,
         Map<String, Set<String>> owners,
         long decidedNanos) {
+    /**
+     * By how much a date may be ahead of this JVM's clock. Whatever is later was said by a clock that was wrong, or by
+     * somebody who lies: all later answers would have to be dated after it, and the service would refuse them.
+     */
+    static final long MOST_AHEAD_MS = TimeUnit.DAYS.toMillis(7);
+
+    /** Whether an answer may be dated so, milliseconds since 1970. */
+    public static boolean isBelievable(long answeredAt) {
+        return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= MOST_AHEAD_MS;
+    }
+
     /** An answer that was decided just now, for this snapshot. */
     public static AppliedAnswer of(String json, long answeredAt, Answer answer, Snapshot snapshot) {
-        Map<String, Integer> threads = new HashMap<>();
+        Map<String, Long> sizes = new HashMap<>();
         Map<String, Set<String>> owners = new HashMap<>();
         for (Answer.Client client : answer.clients()) {
             client.active().forEach(task -> owners.merge(task, Set.of(client.processId()), AppliedAnswer::unite));
         }
         for (int c = 0; c < snapshot.clientCount(); c++) {
             String client = snapshot.clientName(c);
-            threads.put(client, snapshot.threads(c));
+            sizes.put(client, signedSize(snapshot, c));
             BitSet active = snapshot.previousActive(c);
             for (int t = active.nextSetBit(0); t >= 0; t = active.nextSetBit(t + 1)) {
                 owners.merge(snapshot.taskName(t), Set.of(client), AppliedAnswer::unite);
             }
         }
-        return new AppliedAnswer(json, answeredAt, answer, threads, owners, System.nanoTime());
+        return new AppliedAnswer(json, answeredAt, answer, sizes, owners, System.nanoTime());
+    }
+
+    /** The client's size, less than 0 if it drains. */
+    public static long signedSize(Snapshot snapshot, int c) {
+        return snapshot.isDraining(c) ? -snapshot.size(c) : snapshot.size(c);
     }
 
     private static Set<String> unite(Set<String> some, Set<String> more) {

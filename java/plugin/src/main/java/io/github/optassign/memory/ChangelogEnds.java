@@ -2,6 +2,7 @@ package io.github.optassign.memory;
 
 import io.github.optassign.model.Snapshot;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -19,6 +20,7 @@ public final class ChangelogEnds {
      * @return per task the end offset as last seen; -1: never seen
      */
     public long[] update(Snapshot.Tasks tasks, Snapshot.Clients clients) {
+        lastSeen.keySet().retainAll(Set.of(tasks.names()));
         long[] ends = new long[tasks.names().length];
         for (int t = 0; t < ends.length; t++) {
             ends[t] = tasks.logged()[t] ? update(tasks.names()[t], greatestLagWithoutState(t, clients)) : -1;
@@ -36,9 +38,10 @@ public final class ChangelogEnds {
     /** The greatest lag of a client that has no state of the task; -1: every client has some. */
     private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
         long greatest = -1;
-        for (int c = 0; c < clients.names().length; c++) {
-            if (!clients.isHolder(t, c)) {
-                greatest = Math.max(greatest, clients.lags()[c][t]);
+        long[] lags = clients.lags()[t];
+        for (int c = 0; c < lags.length; c++) {
+            if (lags[c] > greatest && !clients.isHolder(t, c)) {
+                greatest = lags[c];
             }
         }
         return greatest;

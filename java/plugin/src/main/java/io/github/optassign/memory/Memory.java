@@ -1,43 +1,94 @@
 package io.github.optassign.memory;
 
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * What is remembered of one application between rebalances: Kafka makes a new assignor for each (R10, R11).
  *
  * <p>Only the process of the group's leader remembers anything. Another member that becomes leader starts without, and
- * the service, which remembers answers too, makes up for it.
+ * the service, which remembers answers too, makes up for it. What belongs to applications that are gone is forgotten
+ * when another one of the JVM rebalances: beyond {@link #MOST_APPLICATIONS}, or {@link #LONGEST_UNUSED_MS} after its
+ * last rebalance.
  */
 public final class Memory {
-    private static final ConcurrentMap<String, Memory> BY_APPLICATION = new ConcurrentHashMap<>();
+    static final int MOST_APPLICATIONS = 64;
+    static final long LONGEST_UNUSED_MS = 7L * 24 * 60 * 60 * 1000;
+
+    /** Guarded by itself; the application that was asked for last comes last. */
+    private static final Map<String, Memory> BY_APPLICATION = new LinkedHashMap<>(16, 0.75f, true);
 
     private final ChangelogEnds changelogEnds = new ChangelogEnds();
+    private final Breaker breaker = new Breaker();
     private volatile AppliedAnswer lastApplied;
+    private volatile Patience patience;
+    private long lastUsed;
 
     private Memory() {}
 
     /** The memory of an application, shared by all its assignors in this JVM. */
     public static Memory of(String application) {
-        return BY_APPLICATION.computeIfAbsent(application, name -> new Memory());
+        return of(application, System.nanoTime());
+    }
+
+    static Memory of(String application, long now) {
+        synchronized (BY_APPLICATION) {
+            Memory memory = BY_APPLICATION.computeIfAbsent(application, name -> new Memory());
+            memory.lastUsed = now;
+            long longest = TimeUnit.MILLISECONDS.toNanos(LONGEST_UNUSED_MS);
+            BY_APPLICATION.values().removeIf(other -> now - other.lastUsed > longest);
+            while (BY_APPLICATION.size() > MOST_APPLICATIONS) {
+                BY_APPLICATION.remove(BY_APPLICATION.keySet().iterator().next());
+            }
+            return memory;
+        }
+    }
+
+    static int count() {
+        synchronized (BY_APPLICATION) {
+            return BY_APPLICATION.size();
+        }
     }
 
     /** Forgets everything, as a restart of the JVM would. For tests. */
     static void clearAll() {
-        BY_APPLICATION.clear();
+        synchronized (BY_APPLICATION) {
+            BY_APPLICATION.clear();
+        }
     }
 
     public ChangelogEnds changelogEnds() {
         return changelogEnds;
     }
 
-    /** The last answer that Kafka has taken; null: none. */
+    public Breaker breaker() {
+        return breaker;
+    }
+
+    /** The last answer that Kafka has taken; null: none, or one whose date nobody would believe. */
     public AppliedAnswer lastApplied() {
-        return lastApplied;
+        AppliedAnswer last = lastApplied;
+        if (last != null && !AppliedAnswer.isBelievable(last.answeredAt())) {
+            forget();
+            return null;
+        }
+        return last;
+    }
+
+    /** What was counted with the last answer that Kafka has taken; null: none. */
+    public Patience patience() {
+        return patience;
     }
 
     /** Remembers an answer, now that Kafka has taken it. */
-    public void remember(AppliedAnswer applied) {
+    public void remember(AppliedAnswer applied, Patience counted) {
         lastApplied = applied;
+        patience = counted;
+    }
+
+    /** Forgets the last answer, whose date the service does not believe. */
+    public void forget() {
+        lastApplied = null;
     }
 }

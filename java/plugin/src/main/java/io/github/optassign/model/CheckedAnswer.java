@@ -1,5 +1,7 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
+
 /**
  * An answer that may be handed to Kafka.
  *
@@ -7,6 +9,14 @@ package io.github.optassign.model;
  * @param followupMs per client the delay of the follow-up it asks for, ms; -1: none
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
+    /** The same, with follow-ups put off where those before them brought nothing ({@link FollowupLimits#backOff}). */
+    public CheckedAnswer backOff(int withoutProgress) {
+        long[] putOff = Arrays.stream(followupMs)
+                .map(delay -> FollowupLimits.backOff(delay, withoutProgress))
+                .toArray();
+        return new CheckedAnswer(placement, putOff);
+    }
+
     /** The least delay that any client asks for, ms; -1: none does. */
     public long firstFollowupMs() {
         long first = -1;

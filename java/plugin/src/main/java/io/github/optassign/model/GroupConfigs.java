@@ -7,6 +7,12 @@ package io.github.optassign.model;
  * @param maxWarmupReplicas {@code max.warmup.replicas}
  * @param numStandbyReplicas {@code num.standby.replicas}
  * @param probingRebalanceIntervalMs {@code probing.rebalance.interval.ms}
+ * @param looseBalance whether the service is told that plans may be out of their windows: by preset weighted, a balance
+ *     factor, or weights of tasks
  */
 public record GroupConfigs(
-        long acceptableRecoveryLag, int maxWarmupReplicas, int numStandbyReplicas, long probingRebalanceIntervalMs) {}
+        long acceptableRecoveryLag,
+        int maxWarmupReplicas,
+        int numStandbyReplicas,
+        long probingRebalanceIntervalMs,
+        boolean looseBalance) {}

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -17,6 +18,9 @@ public final class Snapshot {
 
     /** Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM). */
     public static final long UNKNOWN = -3;
+
+    /** How many units a thread of capacity 1 has. */
+    public static final long UNITS = 1_000_000;
 
     /** There is no lag: the client says nothing of the task, or the task has no changelog. */
     public static final long NONE = Long.MIN_VALUE;
@@ -38,7 +42,8 @@ public final class Snapshot {
      * @param threads per client how many threads it has, at least 1
      * @param previousActive per client the tasks that it lists as active
      * @param previousStandby per client the other tasks that it has a directory of
-     * @param lags per client and task {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
+     * @param lags per task and client (whoever compares the clients of a task reads one array) {@link #RUNNING},
+     *     {@link #UNKNOWN}, {@link #NONE}, or the offsets left to replay
      */
     public record Clients(
             String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, long[][] lags) {
@@ -48,27 +53,72 @@ public final class Snapshot {
         }
     }
 
+    /**
+     * What else is known of the clients.
+     *
+     * @param sizes per client what its share is proportional to: threads times capacity in millionths
+     * @param draining per client whether it is about to leave
+     * @param tags per client and configured tag ({@code rack.aware.assignment.tags}) the number of its value, counted
+     *     from 0; -1: it has none
+     */
+    public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
+        /** Those of clients that say nothing of themselves but their threads. */
+        public static Traits of(int[] threads) {
+            long[] sizes =
+                    Arrays.stream(threads).asLongStream().map(n -> n * UNITS).toArray();
+            return new Traits(sizes, new boolean[threads.length], new int[threads.length][0]);
+        }
+
+        public boolean isAnyStaying() {
+            for (boolean drains : draining) {
+                if (!drains) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
     private final GroupConfigs configs;
     private final Tasks tasks;
     private final Clients clients;
+    private final Traits traits;
     private final long[] endOffsets;
     private final Map<String, Integer> taskIndex;
     private final Map<String, Integer> clientIndex;
     private final boolean unknownLag;
+    private final int[] firstTasks;
+    private final int[][] owners;
+    private final int[][] holders;
 
     /**
      * Puts a snapshot together; it keeps the arrays.
      *
      * @param endOffsets per task the offsets in its changelogs as last seen; -1: not known
      */
-    public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, long[] endOffsets) {
+    public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, Traits traits, long[] endOffsets) {
         this.configs = configs;
         this.tasks = tasks;
         this.clients = clients;
+        // Where all drain it is as if none did: the tasks must run somewhere.
+        this.traits = traits.isAnyStaying()
+                ? traits
+                : new Traits(traits.sizes, new boolean[traits.draining.length], traits.tags);
         this.endOffsets = endOffsets;
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
         unknownLag = findUnknownLag(clients.lags);
+        owners = listClients(tasks.names.length, clients.previousActive);
+        BitSet[] held = new BitSet[clients.names.length];
+        for (int c = 0; c < held.length; c++) {
+            held[c] = (BitSet) clients.previousActive[c].clone();
+            held[c].or(clients.previousStandby[c]);
+        }
+        holders = listClients(tasks.names.length, held);
+        firstTasks = new int[subtopologyCount() + 1];
+        for (int t = 0; t < taskCount(); t++) {
+            firstTasks[subtopology(t) + 1] = t + 1;
+        }
     }
 
     private static Map<String, Integer> indexByName(String[] names) {
@@ -79,9 +129,30 @@ public final class Snapshot {
         return index;
     }
 
+    /** Per task the clients whose set has it: work follows what is listed, not all pairs of task and client. */
+    private static int[][] listClients(int tasks, BitSet[] sets) {
+        int[] size = new int[tasks];
+        for (BitSet set : sets) {
+            for (int t = set.nextSetBit(0); t >= 0; t = set.nextSetBit(t + 1)) {
+                size[t]++;
+            }
+        }
+        int[][] listed = new int[tasks][];
+        for (int t = 0; t < tasks; t++) {
+            listed[t] = new int[size[t]];
+            size[t] = 0;
+        }
+        for (int c = 0; c < sets.length; c++) {
+            for (int t = sets[c].nextSetBit(0); t >= 0; t = sets[c].nextSetBit(t + 1)) {
+                listed[t][size[t]++] = c;
+            }
+        }
+        return listed;
+    }
+
     private static boolean findUnknownLag(long[][] lags) {
-        for (long[] ofClient : lags) {
-            for (long lag : ofClient) {
+        for (long[] ofTask : lags) {
+            for (long lag : ofTask) {
                 if (lag == UNKNOWN) {
                     return true;
                 }
@@ -129,6 +200,13 @@ public final class Snapshot {
         return taskCount() == 0 ? 0 : tasks.subtopologies[taskCount() - 1] + 1;
     }
 
+    /**
+     * The first task of a subtopology, all of whose tasks follow one another; that of the next one is where it ends.
+     */
+    public int firstTask(int g) {
+        return firstTasks[g];
+    }
+
     public String clientName(int c) {
         return clients.names[c];
     }
@@ -146,8 +224,61 @@ public final class Snapshot {
         return clients.threads[c];
     }
 
-    public int[] threads() {
-        return clients.threads.clone();
+    /** What the client's share is proportional to: threads times capacity in millionths. */
+    public long size(int c) {
+        return traits.sizes[c];
+    }
+
+    /** Compares clients by how much they would have to do with one more copy: those that drain come last. */
+    public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
+        int order = Boolean.compare(traits.draining[a], traits.draining[b]);
+        return order != 0
+                ? order
+                : Double.compare((loadOfA + 1.0) / traits.sizes[a], (loadOfB + 1.0) / traits.sizes[b]);
+    }
+
+    /** Per client its {@link #size}. Not to be written to. */
+    public long[] sizes() {
+        return traits.sizes;
+    }
+
+    /** Whether the client is about to leave, and another stays. */
+    public boolean isDraining(int c) {
+        return traits.draining[c];
+    }
+
+    /** Per client whether it {@link #isDraining}. Not to be written to. */
+    public boolean[] draining() {
+        return traits.draining;
+    }
+
+    /** How many tags the copies of a task shall differ in. */
+    public int tagCount() {
+        return traits.tags.length == 0 ? 0 : traits.tags[0].length;
+    }
+
+    /** Number of the client's value of a configured tag; -1: it has none. */
+    public int tag(int c, int k) {
+        return traits.tags[c][k];
+    }
+
+    /** Who asks for follow-ups (R8): the least process id of those that do not drain. */
+    public int asker() {
+        int c = 0;
+        while (traits.draining[c]) {
+            c++;
+        }
+        return c;
+    }
+
+    /** The clients that list the task as active, sorted. Not to be written to. */
+    public int[] owners(int t) {
+        return owners[t];
+    }
+
+    /** The clients that list the task among their previous ones, sorted. Not to be written to. */
+    public int[] holders(int t) {
+        return holders[t];
     }
 
     /** Whether the client lists the task as active. */
@@ -177,7 +308,7 @@ public final class Snapshot {
 
     /** {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or offsets left to replay. */
     public long lag(int t, int c) {
-        return clients.lags[c][t];
+        return clients.lags[t][c];
     }
 
     /** Offsets in the task's changelogs as last seen; -1: not known. */

@@ -99,7 +99,7 @@ final class ActivePlanner {
 
     /** Compares loads per thread as they would be with one more task. */
     private int compareLoad(long[] load, int a, int b) {
-        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+        return snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     private void balance() {
@@ -118,8 +118,8 @@ final class ActivePlanner {
      */
     private int findCheapest(int g, int taker, long[] quota) {
         int best = -1;
-        for (int t = 0; t < active.length; t++) {
-            boolean offered = snapshot.subtopology(t) == g && count[g][active[t]] > quota[active[t]];
+        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
+            boolean offered = count[g][active[t]] > quota[active[t]];
             if (offered && (best < 0 || ranks.cost(t, taker) <= ranks.cost(best, taker))) {
                 best = t;
             }

@@ -7,6 +7,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -50,20 +51,25 @@ public final class Fallback {
      *
      * @param placement which client has which copy now
      * @param plan where all copies shall be in the end; null: the placement is the plan
-     * @param followupMs delay of the follow-up, which the first client asks for, ms; -1: none
+     * @param followupMs delay of the follow-up (R8 says who asks for it), ms; -1: none
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
      */
     public record Result(
             Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {}
 
-    private Fallback(Snapshot snapshot, AppliedAnswer applied) {
+    private Fallback(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
         this.snapshot = snapshot;
         previous = new Previous(snapshot, applied);
         ranks = new Ranks(snapshot);
-        plan = Planner.plan(snapshot, ranks, previous);
+        plan = Planner.plan(snapshot, ranks, previous, traffic);
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
+    }
+
+    /** Answers a rebalance where racks do not matter. */
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
+        return answer(snapshot, applied, RackTraffic.NONE);
     }
 
     /**
@@ -71,9 +77,10 @@ public final class Fallback {
      *
      * @param snapshot with at least one client
      * @param applied the last applied answer; null: none
+     * @param traffic what copies read across racks, as far as it is known
      */
-    public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
-        Fallback fallback = new Fallback(snapshot, applied);
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
+        Fallback fallback = new Fallback(snapshot, applied, traffic);
         fallback.assignActives();
         fallback.assignStandbys();
         WarmupQueue queue = fallback.assignWarmups();
@@ -111,16 +118,22 @@ public final class Fallback {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
         }
-        int[] leaders = IntStream.range(0, snapshot.clientCount())
+        int last = previous.owner(t);
+        boolean isListed = last < 0 || snapshot.wasActive(t, last);
+        IntStream possible = IntStream.of(snapshot.owners(t));
+        int[] owners = (isListed
+                        ? possible
+                        : IntStream.concat(possible, IntStream.of(last)).sorted())
                 .filter(c -> isMostCaughtUp(t, c))
-                .toArray();
-        int[] owners = IntStream.of(leaders)
-                .filter(c -> snapshot.wasActive(t, c) || c == previous.owner(t))
                 .toArray();
         if (isMostCaughtUp(t, plan.active()[t]) && (owners.length == 0 || !ownersFirst)) {
             return new int[] {plan.active()[t]};
         }
-        return owners.length > 0 ? owners : leaders;
+        return owners.length > 0
+                ? owners
+                : IntStream.range(0, snapshot.clientCount())
+                        .filter(c -> isMostCaughtUp(t, c))
+                        .toArray();
     }
 
     private void assignActive(int t, int c, ActiveCounts counts) {
@@ -171,7 +184,7 @@ public final class Fallback {
 
     /** Compares loads per thread as they would be with one more copy. */
     private int compareLoad(int a, int b) {
-        return Long.compare((load[a] + 1) * snapshot.threads(b), (load[b] + 1) * snapshot.threads(a));
+        return snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     private void assignStandbys() {
@@ -250,11 +263,11 @@ public final class Fallback {
         return new Result(answer, reached ? null : plan, followupMs, queue.progress(), queue.isStalled());
     }
 
-    /** Turns a result into an answer for Kafka: the first client asks for the follow-up. */
+    /** Turns a result into an answer for Kafka. */
     public static CheckedAnswer toCheckedAnswer(Snapshot snapshot, Result result) {
         long[] followupMs = new long[snapshot.clientCount()];
         Arrays.fill(followupMs, -1);
-        followupMs[0] = result.followupMs();
+        followupMs[snapshot.asker()] = result.followupMs();
         return new CheckedAnswer(result.placement(), followupMs);
     }
 
@@ -262,9 +275,10 @@ public final class Fallback {
     public static Answer toAnswer(Snapshot snapshot, Result result) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement());
         if (result.followupMs() >= 0) {
-            Answer.Client first = clients.get(0);
+            int asker = snapshot.asker();
+            Answer.Client first = clients.get(asker);
             clients.set(
-                    0,
+                    asker,
                     new Answer.Client(
                             first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }

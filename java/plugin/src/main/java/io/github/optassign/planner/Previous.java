@@ -44,8 +44,8 @@ final class Previous {
         this.snapshot = snapshot;
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
-        boolean noneIsNew = applied != null && hasNoNewSize(applied.threads());
-        sameGroup = noneIsNew && applied.threads().size() == snapshot.clientCount();
+        boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
+        sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
         if (applied != null) {
             rememberProgress(applied.answer());
@@ -72,11 +72,9 @@ final class Previous {
     private void findOwner(int t) {
         int first = -1;
         int running = -1;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (snapshot.wasActive(t, c)) {
-                first = first < 0 ? c : first;
-                running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
-            }
+        for (int c : snapshot.owners(t)) {
+            first = first < 0 ? c : first;
+            running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
         }
         int last = remembered == null ? -1 : remembered.active()[t];
         if (first < 0) {
@@ -120,10 +118,11 @@ final class Previous {
         return placement;
     }
 
-    /** Whether every client was there with as many threads when the last answer was given. */
-    private boolean hasNoNewSize(Map<String, Integer> threads) {
+    /** Whether every client was there, of the same size and as set to stay, when the last answer was given. */
+    private boolean hasNoNewSize(Map<String, Long> sizes) {
         return IntStream.range(0, snapshot.clientCount())
-                .allMatch(c -> Integer.valueOf(snapshot.threads(c)).equals(threads.get(snapshot.clientName(c))));
+                .allMatch(c ->
+                        Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
     }
 
     /** The remembered plan, if all copies of every task are on clients that are there. */
@@ -186,8 +185,8 @@ final class Previous {
         Placement before = Placement.empty(snapshot.taskCount());
         for (int t = 0; t < owner.length; t++) {
             before.active()[t] = owner[t];
-            for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {
-                if (c != owner[t] && hadStandby(t, c)) {
+            for (int c : standbys(t)) {
+                if (c != owner[t] && snapshot.isLogged(t) && hadStandby(t, c)) {
                     before.addStandby(t, c);
                 }
             }
@@ -202,6 +201,11 @@ final class Previous {
     /** Whether the client had a standby, as far as anything is known: by memory, else by the directory on its disk. */
     boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
+    }
+
+    /** The clients that {@link #hadStandby}, sorted, and maybe others. */
+    int[] standbys(int t) {
+        return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
 
     /** Whether the last answer warmed the task up on the client. */

@@ -2,17 +2,61 @@ package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Snapshot;
-import java.util.function.IntPredicate;
 
 /**
- * How many actives of each subtopology each client should have: the numbers nearest to those that are there which are
- * balanced per client and subtopology, in stateful actives per client and in all actives per client.
+ * How many actives of each subtopology each client should have: numbers near to those that are there which are balanced
+ * per client and subtopology, in stateful actives per client and in all actives per client.
  *
  * <p>Such numbers always exist. The exact shares, which may be fractions, are in all windows at once; the windows are
  * bounds of a flow from subtopologies through clients, and a flow within whole bounds can be made of whole numbers.
+ *
+ * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
+ * so in large groups it begins with numbers that are nearly right: every number goes into its window, and every
+ * subtopology gets its sum, where clients have too little or too much; then clients give single tasks to one another.
  */
 final class Quotas {
-    private Quotas() {}
+    /** Subtopologies times clients times tasks, up to which the circulation does all of it. */
+    private static final long MOST_WORK = 5_000_000;
+
+    private final long[][] count;
+    private final int clients;
+    private final boolean[] stateful;
+    private final long[] size;
+    private final Windows[] windows;
+    private final Windows ofStateful;
+    private final Windows ofAll;
+    private final long[][] quota;
+    /** Per client its quotas of stateful subtopologies so far, and of all. */
+    private final long[] statefulSum;
+
+    private final long[] sum;
+
+    private Quotas(Snapshot snapshot, long[][] count) {
+        this.count = count;
+        clients = snapshot.clientCount();
+        stateful = new boolean[count.length];
+        size = new long[count.length];
+        long statefulTasks = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            stateful[snapshot.subtopology(t)] = snapshot.isStateful(t);
+            size[snapshot.subtopology(t)]++;
+            statefulTasks += snapshot.isStateful(t) ? 1 : 0;
+        }
+        windows = new Windows[count.length];
+        for (int g = 0; g < count.length; g++) {
+            windows[g] = g > 0 && size[g] == size[g - 1] ? windows[g - 1] : Windows.of(size[g], 1, snapshot);
+        }
+        ofStateful = Windows.of(statefulTasks, 1, snapshot);
+        ofAll = Windows.of(snapshot.taskCount(), 1, snapshot);
+        quota = new long[count.length][clients];
+        statefulSum = new long[clients];
+        sum = new long[clients];
+        for (int g = 0; g < count.length; g++) {
+            for (int c = 0; c < clients; c++) {
+                add(g, c, count[g][c]);
+            }
+        }
+    }
 
     /**
      * Finds the quotas.
@@ -21,62 +65,135 @@ final class Quotas {
      * @return per subtopology and client the number of actives that should be there
      */
     static long[][] find(Snapshot snapshot, long[][] count) {
-        int clients = snapshot.clientCount();
-        int[] threads = snapshot.threads();
-        boolean[] stateful = new boolean[count.length];
-        long[] size = new long[count.length];
-        long statefulTasks = 0;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            stateful[snapshot.subtopology(t)] = snapshot.isStateful(t);
-            size[snapshot.subtopology(t)]++;
-            statefulTasks += snapshot.isStateful(t) ? 1 : 0;
+        Quotas quotas = new Quotas(snapshot, count);
+        if ((long) count.length * quotas.clients * snapshot.taskCount() > MOST_WORK) {
+            quotas.putIntoWindows();
+            for (int g = 0; g < count.length; g++) {
+                quotas.meetSum(g);
+            }
+            for (int c = 0; c < quotas.clients; c++) {
+                quotas.relieve(c);
+            }
         }
+        quotas.circulate();
+        return quotas.quota;
+    }
+
+    private void putIntoWindows() {
+        for (int g = 0; g < quota.length; g++) {
+            for (int c = 0; c < clients; c++) {
+                long within = Math.max(
+                        windows[g].low()[c], Math.min(count[g][c], windows[g].high()[c]));
+                add(g, c, within - quota[g][c]);
+            }
+        }
+    }
+
+    private void add(int g, int c, long more) {
+        quota[g][c] += more;
+        sum[c] += more;
+        statefulSum[c] += stateful[g] ? more : 0;
+    }
+
+    /** Adds to clients that have too little, or takes from those that have too much, until all tasks are shared out. */
+    private void meetSum(int g) {
+        long missing = size[g];
+        for (int c = 0; c < clients; c++) {
+            missing -= quota[g][c];
+        }
+        for (; missing != 0; missing -= Long.signum(missing)) {
+            int step = Long.signum(missing);
+            int best = -1;
+            long least = Long.MAX_VALUE;
+            for (int c = 0; c < clients; c++) {
+                if (!mayChange(g, c, step)) {
+                    continue;
+                }
+                // What brings a client nearer to its windows comes first, then what is nearer to what is there.
+                boolean isNearer = step > 0 ? count[g][c] > quota[g][c] : count[g][c] < quota[g][c];
+                long price = 4 * measureRise(g, c, step) + (isNearer ? 0 : 1);
+                if (price < least) {
+                    best = c;
+                    least = price;
+                }
+            }
+            add(g, best, step);
+        }
+    }
+
+    private boolean mayChange(int g, int c, int step) {
+        long next = quota[g][c] + step;
+        return next >= windows[g].low()[c] && next <= windows[g].high()[c];
+    }
+
+    /** By how much a client comes out of its windows with one more or less; negative: it comes nearer to them. */
+    private long measureRise(int g, int c, int step) {
+        long rise = measureDistance(ofAll, c, sum[c] + step) - measureDistance(ofAll, c, sum[c]);
+        return stateful[g]
+                ? rise
+                        + measureDistance(ofStateful, c, statefulSum[c] + step)
+                        - measureDistance(ofStateful, c, statefulSum[c])
+                : rise;
+    }
+
+    private static long measureDistance(Windows of, int c, long number) {
+        return Math.max(0, Math.max(of.low()[c] - number, number - of.high()[c]));
+    }
+
+    /** Has a client out of its windows give single tasks to others, or take them, where both come nearer to theirs. */
+    private void relieve(int c) {
+        for (int g = 0; g < quota.length; g++) {
+            for (int step = -1; step <= 1; step += 2) {
+                while (mayChange(g, c, step) && measureRise(g, c, step) < 0) {
+                    int other = findOther(g, c, -step, -measureRise(g, c, step));
+                    if (other < 0) {
+                        break;
+                    }
+                    add(g, c, step);
+                    add(g, other, -step);
+                }
+            }
+        }
+    }
+
+    /**
+     * The first client that may change by a step, and comes out of its windows by less than `gain`; -1: there is none.
+     */
+    private int findOther(int g, int c, int step, long gain) {
+        for (int other = 0; other < clients; other++) {
+            if (other != c && mayChange(g, other, step) && measureRise(g, other, step) < gain) {
+                return other;
+            }
+        }
+        return -1;
+    }
+
+    private void circulate() {
         // Nodes: subtopologies, then per client its stateful, its stateless and all its tasks, then a common end.
-        int statefulNode = count.length;
+        int statefulNode = quota.length;
         int statelessNode = statefulNode + clients;
         int allNode = statelessNode + clients;
         Circulation flow = new Circulation(allNode + clients + 1);
-        int[][] arcs = new int[count.length][clients];
-        for (int g = 0; g < count.length; g++) {
-            Windows windows = Windows.of(size[g], 1, threads);
+        int[][] arcs = new int[quota.length][clients];
+        for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
                 int to = (stateful[g] ? statefulNode : statelessNode) + c;
-                arcs[g][c] = flow.addArc(g, to, windows.low()[c], windows.high()[c], count[g][c]);
+                arcs[g][c] = flow.addArc(g, to, windows[g].low()[c], windows[g].high()[c], quota[g][c]);
             }
         }
-        Windows statefulWindows = Windows.of(statefulTasks, 1, threads);
-        Windows allWindows = Windows.of(snapshot.taskCount(), 1, threads);
         for (int c = 0; c < clients; c++) {
-            long statefulCount = sum(count, c, g -> stateful[g]);
-            long statelessCount = sum(count, c, g -> !stateful[g]);
             int all = allNode + c;
-            flow.addSum(
-                    statefulNode + c,
-                    all,
-                    statefulWindows.low()[c],
-                    statefulWindows.high()[c],
-                    statefulCount);
-            flow.addSum(statelessNode + c, all, 0, Long.MAX_VALUE, statelessCount);
-            flow.addSum(
-                    all, allNode + clients, allWindows.low()[c], allWindows.high()[c], statefulCount + statelessCount);
+            flow.addSum(statefulNode + c, all, ofStateful.low()[c], ofStateful.high()[c], statefulSum[c]);
+            flow.addSum(statelessNode + c, all, 0, Long.MAX_VALUE, sum[c] - statefulSum[c]);
+            flow.addSum(all, allNode + clients, ofAll.low()[c], ofAll.high()[c], sum[c]);
         }
         if (!flow.repair()) {
             throw new IllegalStateException("no balanced assignment of actives; one always exists");
         }
-        long[][] quotas = new long[count.length][clients];
-        for (int g = 0; g < count.length; g++) {
+        for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
-                quotas[g][c] = flow.flow(arcs[g][c]);
+                quota[g][c] = flow.flow(arcs[g][c]);
             }
         }
-        return quotas;
-    }
-
-    private static long sum(long[][] count, int c, IntPredicate isWanted) {
-        long sum = 0;
-        for (int g = 0; g < count.length; g++) {
-            sum += isWanted.test(g) ? count[g][c] : 0;
-        }
-        return sum;
     }
 }

@@ -1,9 +1,12 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import java.util.function.IntFunction;
 
 /**
  * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
@@ -24,6 +27,8 @@ final class StandbyPlanner {
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final Previous previous;
+    private final RackTraffic traffic;
+    private final TagSpread spread;
     private final Placement plan;
     /** Of a client's copies of logged tasks. */
     private final Windows windows;
@@ -34,7 +39,9 @@ final class StandbyPlanner {
     /** Per subtopology and client its copies of logged tasks so far. */
     private final long[][] subtopologyCopies;
 
-    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
+    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        this.traffic = traffic;
+        spread = new TagSpread(snapshot);
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
@@ -52,10 +59,10 @@ final class StandbyPlanner {
             }
         }
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        windows = Windows.of(logged, copiesPerTask, snapshot.threads());
+        windows = Windows.of(logged, copiesPerTask, snapshot);
         ofSubtopology = new Windows[loggedIn.length];
         for (int g = 0; g < loggedIn.length; g++) {
-            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot.threads());
+            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot);
         }
     }
 
@@ -65,8 +72,8 @@ final class StandbyPlanner {
      * @param active per task the client that is to have its active
      * @return the plan with these actives
      */
-    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
-        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, active);
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, traffic, active);
         if (snapshot.standbysPerTask() > 0) {
             planner.keepCaughtUp();
             planner.placeMissing();
@@ -103,25 +110,26 @@ final class StandbyPlanner {
     }
 
     private void keepCaughtUp() {
-        keepCaughtUp(previous::hadStandby);
-        keepCaughtUp(snapshot::isHolder);
-    }
-
-    /** A question about a task and a client. */
-    private interface Condition {
-        boolean test(int t, int c);
+        keepCaughtUp(previous::standbys);
+        keepCaughtUp(snapshot::holders);
     }
 
     /**
-     * Keeps caught up copies that meet the condition, those that lag least first: where nothing is remembered, nobody
-     * knows which directories were standbys, but the one that lags least most likely was.
+     * Keeps caught up copies, those that lag least first: where nothing is remembered, nobody knows which directories
+     * were standbys, but the one that lags least most likely was.
+     *
+     * @param clients task to the clients that may keep one, sorted
      */
-    private void keepCaughtUp(Condition condition) {
+    private void keepCaughtUp(IntFunction<int[]> clients) {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
                 int best = -1;
-                for (int c = 0; c < snapshot.clientCount(); c++) {
-                    boolean fits = condition.test(t, c) && !plan.hasCopy(t, c) && ranks.rank(t, c) == 0 && !isFull(c);
+                int greatest = findGreatestGain(t);
+                for (int c : clients.apply(t)) {
+                    boolean fits = !plan.hasCopy(t, c)
+                            && ranks.rank(t, c) == 0
+                            && !isFull(c)
+                            && spread.gain(plan, t, c) >= greatest;
                     if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
                         best = c;
                     }
@@ -132,6 +140,16 @@ final class StandbyPlanner {
                 add(t, best);
             }
         }
+    }
+
+    /** How many values of tags the best client for one more copy adds; 0 where tags do not matter. */
+    private int findGreatestGain(int t) {
+        int greatest = 0;
+        for (int c = 0; c < snapshot.clientCount() && spread.matters(); c++) {
+            boolean counts = !plan.hasCopy(t, c) && !snapshot.isDraining(c);
+            greatest = counts ? Math.max(greatest, spread.gain(plan, t, c)) : greatest;
+        }
+        return greatest;
     }
 
     private void placeMissing() {
@@ -148,14 +166,21 @@ final class StandbyPlanner {
         }
     }
 
-    /** Compares clients for a standby: room, then cost, then copies per thread as they would be with one more. */
+    /**
+     * Compares clients for a standby: those that do not drain, zones without a copy, room, cost, what is read across
+     * racks, then copies per thread as they would be with one more. Zones come before room: without them the copies of
+     * a task may be lost together, while {@link #evenOut} sees to the numbers.
+     */
     private int compare(int t, int a, int b) {
-        int order = Boolean.compare(isFull(a), isFull(b));
+        int order = Boolean.compare(snapshot.isDraining(a), snapshot.isDraining(b));
+        if (order == 0 && spread.matters()) {
+            order = Integer.compare(spread.gain(plan, t, b), spread.gain(plan, t, a));
+        }
+        order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
-        return order != 0
-                ? order
-                : Long.compare((copies[a] + 1) * snapshot.threads(b), (copies[b] + 1) * snapshot.threads(a));
+        order = order != 0 ? order : Integer.compare(traffic.crossings(t, a), traffic.crossings(t, b));
+        return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 
     /** Fills clients below their windows from any that can spare a standby, then relieves those above theirs. */
@@ -191,7 +216,7 @@ final class StandbyPlanner {
                 int last = to == ANY ? snapshot.clientCount() - 1 : to;
                 for (int c = first; c <= last; c++) {
                     boolean takes = !plan.hasCopy(t, c) && (to != ANY || !isFull(c));
-                    if (!takes) {
+                    if (!takes || spread.gain(plan, t, c, holder) < spread.gain(plan, t, holder, holder)) {
                         continue;
                     }
                     int order = task < 0 ? -1 : Long.compare(ranks.cost(t, c), ranks.cost(task, taker));

@@ -6,6 +6,7 @@ import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Checks whether an answer may be handed to Kafka. Kafka forgives nothing: most mistakes end the leader's thread, and
@@ -13,7 +14,7 @@ import java.util.Arrays;
  *
  * <p>Beyond what Kafka's own validation looks for, an answer must name every client once and no others, have every task
  * active exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a
- * changelog.
+ * changelog. {@link RuleCheck} looks at what else an answer of ours has to keep.
  */
 public final class AnswerCheck {
     private final Snapshot snapshot;
@@ -33,30 +34,34 @@ public final class AnswerCheck {
      * Checks an answer against its snapshot.
      *
      * @return the answer by indices, its follow-ups within {@link FollowupLimits}
-     * @throws ServiceFailure with the first thing that was found and is not allowed
+     * @throws WrongAnswer with the first thing that was found and is not allowed
      */
-    public static CheckedAnswer check(Snapshot snapshot, Answer answer) throws ServiceFailure {
+    public static CheckedAnswer check(Snapshot snapshot, Answer answer) throws WrongAnswer {
+        return check(snapshot, answer.clients());
+    }
+
+    /** Checks a list of what each client gets, such as a plan. */
+    static CheckedAnswer check(Snapshot snapshot, List<Answer.Client> clients) throws WrongAnswer {
         AnswerCheck check = new AnswerCheck(snapshot);
-        for (Answer.Client client : answer.clients()) {
+        for (Answer.Client client : clients) {
             check.addClient(client);
         }
         check.checkNothingIsMissing();
         return new CheckedAnswer(check.placement, check.followupMs);
     }
 
-    private void addClient(Answer.Client client) throws ServiceFailure {
+    private void addClient(Answer.Client client) throws WrongAnswer {
         Integer c = snapshot.clientIndex(client.processId());
         if (c == null) {
-            throw new ServiceFailure("found client " + client.processId() + "; allowed: clients of the snapshot");
+            throw new WrongAnswer("found client " + client.processId() + "; allowed: clients of the snapshot");
         }
         if (listed[c]) {
-            throw new ServiceFailure(
-                    "found client " + client.processId() + " a second time; allowed: every client once");
+            throw new WrongAnswer("found client " + client.processId() + " a second time; allowed: every client once");
         }
         listed[c] = true;
         if (client.followupMs() != null) {
             if (client.followupMs() < 0) {
-                throw new ServiceFailure("found a follow-up in " + client.followupMs() + " ms; allowed: 0 or more");
+                throw new WrongAnswer("found a follow-up in " + client.followupMs() + " ms; allowed: 0 or more");
             }
             followupMs[c] = FollowupLimits.clamp(client.followupMs());
         }
@@ -64,7 +69,7 @@ public final class AnswerCheck {
             int t = findTask(name, c);
             if (placement.active()[t] >= 0) {
                 String others = snapshot.clientName(placement.active()[t]) + " and " + client.processId();
-                throw new ServiceFailure("found task " + name + " active on " + others + "; allowed: exactly once");
+                throw new WrongAnswer("found task " + name + " active on " + others + "; allowed: exactly once");
             }
             placement.active()[t] = c;
         }
@@ -76,38 +81,37 @@ public final class AnswerCheck {
         }
     }
 
-    private int findLoggedTask(String name, int c, String what) throws ServiceFailure {
+    private int findLoggedTask(String name, int c, String what) throws WrongAnswer {
         int t = findTask(name, c);
         if (!snapshot.isLogged(t)) {
-            throw new ServiceFailure("found " + what + " of task " + name + "; allowed: none, it has no changelog");
+            throw new WrongAnswer("found " + what + " of task " + name + "; allowed: none, it has no changelog");
         }
         return t;
     }
 
     /** Finds the task's index, and checks that the client has no other copy of it yet. */
-    private int findTask(String name, int c) throws ServiceFailure {
+    private int findTask(String name, int c) throws WrongAnswer {
         Integer t = snapshot.taskIndex(name);
         if (t == null) {
-            throw new ServiceFailure("found task " + name + "; allowed: tasks of the snapshot");
+            throw new WrongAnswer("found task " + name + "; allowed: tasks of the snapshot");
         }
         if (placement.hasCopy(t, c) || placement.hasWarmup(t, c)) {
             String where = " twice on " + snapshot.clientName(c);
-            throw new ServiceFailure(
+            throw new WrongAnswer(
                     "found task " + name + where + "; allowed: at most one copy on a client, in one role");
         }
         return t;
     }
 
-    private void checkNothingIsMissing() throws ServiceFailure {
+    private void checkNothingIsMissing() throws WrongAnswer {
         for (int c = 0; c < listed.length; c++) {
             if (!listed[c]) {
-                throw new ServiceFailure("found no client " + snapshot.clientName(c) + "; allowed: every client once");
+                throw new WrongAnswer("found no client " + snapshot.clientName(c) + "; allowed: every client once");
             }
         }
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (placement.active()[t] < 0) {
-                throw new ServiceFailure(
-                        "found task " + snapshot.taskName(t) + " active nowhere; allowed: exactly once");
+                throw new WrongAnswer("found task " + snapshot.taskName(t) + " active nowhere; allowed: exactly once");
             }
         }
     }

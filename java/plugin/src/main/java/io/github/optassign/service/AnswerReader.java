@@ -4,45 +4,49 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Snapshot;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Reads a TaskAssignment of format 1 from JSON. Unknown fields are skipped: within one version of the protocol the
- * service may be newer. {@link AnswerCheck} says whether the answer fits the snapshot.
+ * service may be newer. What is read takes memory in proportion to the snapshot: names become those of the snapshot,
+ * and a list ends where it is longer than that allows. {@link AnswerCheck} says whether the answer fits the snapshot.
  */
 public final class AnswerReader {
     private final JsonParser json;
+    private final Snapshot snapshot;
     private final List<Answer.Progress> progress = new ArrayList<>();
     private String detail = "";
 
-    private AnswerReader(JsonParser json) {
+    private AnswerReader(JsonParser json, Snapshot snapshot) {
         this.json = json;
+        this.snapshot = snapshot;
     }
 
     /**
-     * Reads an answer.
+     * Reads an answer to a snapshot.
      *
-     * @throws ServiceFailure if the text is no JSON, no TaskAssignment, or one of another format
+     * @throws WrongAnswer if the text is no JSON, no TaskAssignment, or one of another format
      */
-    public static Answer read(String text) throws ServiceFailure {
+    public static Answer read(String text, Snapshot snapshot) throws WrongAnswer {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
-            AnswerReader reader = new AnswerReader(json);
+            AnswerReader reader = new AnswerReader(json, snapshot);
             json.nextToken();
             Answer answer = reader.readAnswer();
             if (json.nextToken() != null) {
-                throw new ServiceFailure("found text after the answer; allowed: one JSON object");
+                throw new WrongAnswer("found text after the answer; allowed: one JSON object");
             }
             return answer;
         } catch (JsonProcessingException e) {
-            throw new ServiceFailure("found an answer that is no JSON: " + e.getOriginalMessage());
+            throw new WrongAnswer("found an answer that is no JSON: " + e.getOriginalMessage());
         } catch (IOException e) {
-            throw new ServiceFailure("cannot read the answer: " + e);
+            throw new WrongAnswer("cannot read the answer: " + e);
         }
     }
 
-    private Answer readAnswer() throws IOException, ServiceFailure {
+    private Answer readAnswer() throws IOException, WrongAnswer {
         Long format = null;
         String assignor = null;
         List<Answer.Client> clients = null;
@@ -65,21 +69,24 @@ public final class AnswerReader {
             }
         }
         if (format == null || format != 1) {
-            throw new ServiceFailure("format: found " + format + "; allowed: 1");
+            throw new WrongAnswer("format: found " + format + "; allowed: 1");
         }
         return new Answer(require("assignor", assignor), require("clients", clients), plan, progress, detail);
     }
 
-    private List<Answer.Client> readClients(String where) throws IOException, ServiceFailure {
+    private List<Answer.Client> readClients(String where) throws IOException, WrongAnswer {
         List<Answer.Client> clients = new ArrayList<>();
         expectArray(where);
         while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (clients.size() == snapshot.clientCount()) {
+                throw new WrongAnswer(where + ": found more than " + clients.size() + "; allowed: every client once");
+            }
             clients.add(readClient(where + "[" + clients.size() + "]"));
         }
         return clients;
     }
 
-    private Answer.Client readClient(String where) throws IOException, ServiceFailure {
+    private Answer.Client readClient(String where) throws IOException, WrongAnswer {
         String processId = null;
         List<String> active = List.of();
         List<String> standby = List.of();
@@ -91,10 +98,10 @@ public final class AnswerReader {
             json.nextToken();
             String place = where + "." + name;
             switch (name) {
-                case "process_id" -> processId = readText(place);
-                case "active" -> active = readTexts(place);
-                case "standby" -> standby = readTexts(place);
-                case "warmup" -> warmup = readTexts(place);
+                case "process_id" -> processId = readClientName(place);
+                case "active" -> active = readTasks(place);
+                case "standby" -> standby = readTasks(place);
+                case "warmup" -> warmup = readTasks(place);
                 case "followup_rebalance_ms" -> followupMs = isNull() ? null : Long.valueOf(readNumber(place));
                 default -> json.skipChildren();
             }
@@ -102,15 +109,15 @@ public final class AnswerReader {
         return new Answer.Client(require(where + ".process_id", processId), active, standby, warmup, followupMs);
     }
 
-    private void readReport() throws IOException, ServiceFailure {
+    private void readReport() throws IOException, WrongAnswer {
         expectObject("report");
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
             json.nextToken();
             if (name.equals("warmup_progress") && !isNull()) {
                 expectArray("report.warmup_progress");
-                while (json.nextToken() != JsonToken.END_ARRAY) {
-                    progress.add(readProgress("report.warmup_progress[" + progress.size() + "]"));
+                for (int i = 0; json.nextToken() != JsonToken.END_ARRAY; i++) {
+                    readProgress("report.warmup_progress[" + i + "]");
                 }
             } else if (name.equals("termination") && !isNull()) {
                 readTermination();
@@ -120,20 +127,21 @@ public final class AnswerReader {
         }
     }
 
-    private void readTermination() throws IOException, ServiceFailure {
+    private void readTermination() throws IOException, WrongAnswer {
         expectObject("report.termination");
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
             json.nextToken();
             if (name.equals("detail")) {
-                detail = readText("report.termination.detail");
+                detail = ServiceFailure.toOneLine(readText("report.termination.detail"));
             } else {
                 json.skipChildren();
             }
         }
     }
 
-    private Answer.Progress readProgress(String where) throws IOException, ServiceFailure {
+    /** Reads an entry, and drops it where the snapshot has no such task or client. */
+    private void readProgress(String where) throws IOException, WrongAnswer {
         String task = null;
         String processId = null;
         long lag = -1;
@@ -152,27 +160,47 @@ public final class AnswerReader {
             }
         }
         int answers = (int) Math.max(0, Math.min(without, Integer.MAX_VALUE));
-        return new Answer.Progress(
-                require(where + ".task", task), require(where + ".process_id", processId), lag, answers);
+        Integer t = snapshot.taskIndex(require(where + ".task", task));
+        Integer c = snapshot.clientIndex(require(where + ".process_id", processId));
+        if (t != null && c != null) {
+            progress.add(new Answer.Progress(snapshot.taskName(t), snapshot.clientName(c), lag, answers));
+        }
     }
 
-    private List<String> readTexts(String where) throws IOException, ServiceFailure {
-        List<String> texts = new ArrayList<>();
+    private String readClientName(String where) throws IOException, WrongAnswer {
+        String name = readText(where);
+        Integer c = snapshot.clientIndex(name);
+        if (c == null) {
+            throw new WrongAnswer("found client " + name + "; allowed: clients of the snapshot");
+        }
+        return snapshot.clientName(c);
+    }
+
+    private List<String> readTasks(String where) throws IOException, WrongAnswer {
+        List<String> tasks = new ArrayList<>();
         expectArray(where);
         while (json.nextToken() != JsonToken.END_ARRAY) {
-            texts.add(readText(where));
+            String name = readText(where);
+            Integer t = snapshot.taskIndex(name);
+            if (t == null) {
+                throw new WrongAnswer("found task " + name + "; allowed: tasks of the snapshot");
+            }
+            if (tasks.size() == snapshot.taskCount()) {
+                throw new WrongAnswer(where + ": found more than " + tasks.size() + " tasks; allowed: each once");
+            }
+            tasks.add(snapshot.taskName(t));
         }
-        return texts;
+        return tasks;
     }
 
-    private String readText(String where) throws IOException, ServiceFailure {
+    private String readText(String where) throws IOException, WrongAnswer {
         if (json.currentToken() != JsonToken.VALUE_STRING) {
             throw typeFailure(where, "text");
         }
         return json.getText();
     }
 
-    private long readNumber(String where) throws IOException, ServiceFailure {
+    private long readNumber(String where) throws IOException, WrongAnswer {
         if (json.currentToken() != JsonToken.VALUE_NUMBER_INT
                 || json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
             throw typeFailure(where, "an integer of 64 bits");
@@ -184,26 +212,26 @@ public final class AnswerReader {
         return json.currentToken() == JsonToken.VALUE_NULL;
     }
 
-    private void expectObject(String where) throws ServiceFailure {
+    private void expectObject(String where) throws WrongAnswer {
         if (json.currentToken() != JsonToken.START_OBJECT) {
             throw typeFailure(where, "an object");
         }
     }
 
-    private void expectArray(String where) throws ServiceFailure {
+    private void expectArray(String where) throws WrongAnswer {
         if (json.currentToken() != JsonToken.START_ARRAY) {
             throw typeFailure(where, "an array");
         }
     }
 
-    private ServiceFailure typeFailure(String where, String allowed) {
+    private WrongAnswer typeFailure(String where, String allowed) {
         JsonToken token = json.currentToken();
-        return new ServiceFailure(where + ": found " + (token == null ? "nothing" : token) + "; allowed: " + allowed);
+        return new WrongAnswer(where + ": found " + (token == null ? "nothing" : token) + "; allowed: " + allowed);
     }
 
-    private static <T> T require(String where, T value) throws ServiceFailure {
+    private static <T> T require(String where, T value) throws WrongAnswer {
         if (value == null) {
-            throw new ServiceFailure(where + ": found nothing; allowed: it has to be there");
+            throw new WrongAnswer(where + ": found nothing; allowed: it has to be there");
         }
         return value;
     }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.config.PluginConfig;
 import java.io.IOException;
 import java.io.StringWriter;
-import java.net.http.HttpRequest.BodyPublisher;
-import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -39,13 +39,11 @@ public record AppliedReport(
         return snapshot.length + 2L * applied.length();
     }
 
-    /** The body of the request, of which the snapshot is no copy. */
-    BodyPublisher toBody() {
-        return BodyPublishers.concat(
-                BodyPublishers.ofString("{\"application\":" + quote(application) + ",\"why\":" + quote(why)
-                        + ",\"applied\":" + applied + ",\"snapshot\":"),
-                BodyPublishers.ofByteArray(snapshot),
-                BodyPublishers.ofString("}"));
+    /** The body of the request, in parts, of which the snapshot is no copy. */
+    List<byte[]> toBody() {
+        String head = "{\"application\":" + quote(application) + ",\"why\":" + quote(why) + ",\"applied\":" + applied
+                + ",\"snapshot\":";
+        return List.of(head.getBytes(StandardCharsets.UTF_8), snapshot, "}".getBytes(StandardCharsets.UTF_8));
     }
 
     private static String quote(String text) {

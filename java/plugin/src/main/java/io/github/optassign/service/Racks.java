@@ -1,9 +1,12 @@
 package io.github.optassign.service;
 
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.streams.StreamsGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
@@ -64,6 +67,34 @@ public final class Racks {
             }
             throw new ServiceFailure("the broker did not tell racks: " + e.getCause());
         }
+    }
+
+    /** What copies read across racks, if partitions and racks are known. */
+    public static RackTraffic toTraffic(StreamsGroup group, List<List<Partition>> perTask) {
+        if (perTask.isEmpty()) {
+            return RackTraffic.NONE;
+        }
+        Map<String, Integer> numbers = new HashMap<>();
+        int[] total = new int[perTask.size()];
+        for (int t = 0; t < total.length; t++) {
+            for (Partition partition : perTask.get(t)) {
+                total[t]++;
+                partition.racks().forEach(rack -> numbers.putIfAbsent(rack, numbers.size()));
+            }
+        }
+        int[][] partitions = new int[total.length][numbers.size()];
+        for (int t = 0; t < total.length; t++) {
+            for (Partition partition : perTask.get(t)) {
+                for (String rack : partition.racks()) {
+                    partitions[t][numbers.get(rack)]++;
+                }
+            }
+        }
+        int[] racks = new int[group.snapshot().clientCount()];
+        for (int c = 0; c < racks.length; c++) {
+            racks[c] = group.state(c).rackId().map(numbers::get).orElse(-1);
+        }
+        return new RackTraffic(partitions, total, racks);
     }
 
     private static List<List<Partition>> askBroker(StreamsGroup group) {

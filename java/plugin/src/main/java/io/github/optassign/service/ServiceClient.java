@@ -2,47 +2,49 @@ package io.github.optassign.service;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.PluginVersion;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Snapshot;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpTimeoutException;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongFunction;
 import javax.net.ssl.SSLException;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.types.Password;
 
 /**
  * Asks the service, once per rebalance, and tells it what was applied in place of its answer, by version 1 of its
- * protocol (docs/protocol.md). All calls of a JVM share connections ({@link HttpClients}).
+ * protocol (docs/protocol.md).
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";
-    /** 100,000 tasks with plan and report take about 20 MB. */
-    private static final int GREATEST_ANSWER = 64 * 1024 * 1024;
-    /** In the year 9987: later answers must be dated after this one, and the service knows no year after 9999. */
-    static final long LATEST_ANSWERED_AT = 253_000_000_000_000L;
+    /** Whatever the snapshot is. */
+    static final int GREATEST_ANSWER = 64 * 1024 * 1024;
+
+    private static final int LEAST_ANSWER = 256 * 1024;
+    private static final int GREATEST_REPORT_REPLY = 64 * 1024;
+    /** A service that is busy, or starts. */
+    private static final Set<Integer> COME_AGAIN = Set.of(429, 503);
+    /** That it takes to ask and to be answered, at least. */
+    private static final long LEAST_CALL_MS = 50;
 
     private final PluginConfig config;
-    private final HttpClients clients;
 
     public ServiceClient(PluginConfig config) {
-        this(config, HttpClients.SHARED);
-    }
-
-    ServiceClient(PluginConfig config, HttpClients clients) {
         this.config = config;
-        this.clients = clients;
     }
 
     /**
@@ -61,20 +63,84 @@ public final class ServiceClient {
     public record ReportReply(int status, String body) {}
 
     /**
-     * Posts a snapshot and waits for the answer.
+     * The longest answer that a snapshot can have, in bytes: each copy is named in answer and plan, and as one that is
+     * waited for.
+     */
+    public static int findGreatestAnswer(Snapshot snapshot) {
+        long bytes = LEAST_ANSWER;
+        long clientName = 0;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            bytes += 512 + 6L * snapshot.clientName(c).length();
+            clientName = Math.max(clientName, snapshot.clientName(c).length());
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            long perCopy = 512 + 6L * snapshot.taskName(t).length() + 3 * clientName;
+            bytes += perCopy * (1 + snapshot.standbysPerTask());
+        }
+        return (int) Math.min(GREATEST_ANSWER, bytes);
+    }
+
+    /**
+     * Posts a snapshot and waits for the answer. Where the service wants to be asked again, and there is time, it is.
      *
      * @param rebalance id of the rebalance, by which a report may name it
      * @param snapshot the ApplicationState as JSON
+     * @param limit the longest answer, bytes
      * @param rememberedAt when the remembered answer in it was decided, milliseconds since 1970; -1: there is none
      * @param deadline as of System.nanoTime; nothing waits longer
-     * @throws ServiceFailure if there is no answer of status 200 and protocol 1 in time
+     * @throws MemoryRefused if the service does not believe rememberedAt
+     * @throws WrongAnswer if there is an answer that is none of protocol 1
+     * @throws ServiceFailure if there is no answer of status 200 in time
      */
-    public Reply ask(String rebalance, byte[] snapshot, long rememberedAt, long deadline) throws ServiceFailure {
-        return readReply(post(
-                leftMs -> buildRequest(config.assignUri(), rebalance, config.mode(), rememberedAt)
-                        .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)))
-                        .POST(HttpRequest.BodyPublishers.ofByteArray(snapshot)),
-                deadline));
+    public Reply ask(String rebalance, byte[] snapshot, int limit, long rememberedAt, long deadline)
+            throws ServiceFailure {
+        Password token = readToken(deadline);
+        while (true) {
+            HttpCall.Response response = post(
+                    config.assignUri(),
+                    leftMs -> {
+                        Map<String, String> headers = makeHeaders(token, rebalance, config.mode(), rememberedAt);
+                        headers.put("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(leftMs)));
+                        return headers;
+                    },
+                    List.of(snapshot),
+                    limit,
+                    deadline);
+            if (response.status() == 200) {
+                return readReply(response);
+            }
+            String answer = "status " + response.status() + " " + decodeStart(response);
+            if (response.status() == 400 && rememberedAt >= 0 && answer.contains("Optassign-Remembered-At")) {
+                throw new MemoryRefused(answer);
+            }
+            long pauseMs = COME_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
+            long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (pauseMs < 0 || pauseMs + LEAST_CALL_MS > leftMs) {
+                throw new ServiceFailure(answer);
+            }
+            pause(spread(pauseMs, leftMs - LEAST_CALL_MS, rebalance));
+        }
+    }
+
+    /** Reads Retry-After in milliseconds; -1: there is none, or a date, which clocks that differ make no use of. */
+    private static long readPauseMs(HttpCall.Response response) {
+        String text = response.header("Retry-After");
+        return text != null && text.strip().matches("\\d{1,6}") ? 1_000 * Long.parseLong(text.strip()) : -1;
+    }
+
+    /** Of many that were told the same, each comes at another time: up to a quarter later, as far as there is time. */
+    private static long spread(long pauseMs, long mostMs, String rebalance) {
+        long later = (pauseMs / 4) * (rebalance.hashCode() & 0xff) / 0xff;
+        return Math.max(1, Math.min(mostMs, Math.max(LEAST_CALL_MS, pauseMs + later)));
+    }
+
+    private static void pause(long ms) throws ServiceFailure {
+        try {
+            TimeUnit.MILLISECONDS.sleep(ms);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ServiceFailure("interrupted while waiting for the service");
+        }
     }
 
     /**
@@ -84,80 +150,103 @@ public final class ServiceClient {
      * @throws ServiceFailure if there is no reply in time
      */
     public ReportReply report(AppliedReport report, long deadline) throws ServiceFailure {
-        HttpResponse<byte[]> response = post(
-                leftMs -> buildRequest(config.appliedUri(), report.rebalance(), report.mode(), report.rememberedAt())
-                        .header("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(config.timeoutMs())))
-                        .header("Optassign-Applied-At", Long.toString(report.appliedAt()))
-                        .header("Optassign-Age-Ms", Long.toString(report.ageMs()))
-                        .POST(report.toBody()),
+        Password token = readToken(deadline);
+        HttpCall.Response response = post(
+                config.appliedUri(),
+                leftMs -> {
+                    Map<String, String> headers =
+                            makeHeaders(token, report.rebalance(), report.mode(), report.rememberedAt());
+                    headers.put("Optassign-Deadline-Ms", Long.toString(serviceDeadlineMs(config.timeoutMs())));
+                    headers.put("Optassign-Applied-At", Long.toString(report.appliedAt()));
+                    headers.put("Optassign-Age-Ms", Long.toString(report.ageMs()));
+                    return headers;
+                },
+                report.toBody(),
+                GREATEST_REPORT_REPLY,
                 deadline);
-        return new ReportReply(response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
+        String body =
+                response.status() == 200 ? new String(response.body(), StandardCharsets.UTF_8) : decodeStart(response);
+        return new ReportReply(response.status(), body);
     }
 
-    private HttpResponse<byte[]> post(LongFunction<HttpRequest.Builder> maker, long deadline) throws ServiceFailure {
+    private Password readToken(long deadline) throws ServiceFailure {
+        try {
+            return config.token().read(deadline);
+        } catch (ConfigException e) {
+            throw new ServiceFailure("configuration: " + e.getMessage());
+        } catch (TimeoutException e) {
+            throw new ServiceFailure("the token's file was not read within " + config.timeoutMs() + " ms");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ServiceFailure("interrupted while reading the token's file");
+        }
+    }
+
+    /**
+     * Sends a request, once more where the connection breaks: the other side may have closed one that was kept.
+     *
+     * @param maker makes the headers for the milliseconds that are left
+     */
+    private HttpCall.Response post(
+            URI page, LongFunction<Map<String, String>> maker, List<byte[]> body, int limit, long deadline)
+            throws ServiceFailure {
         long start = System.nanoTime();
         try {
-            return send(maker, deadline);
+            return send(page, maker, body, limit, deadline);
         } catch (BrokenConnection e) {
-            // The other side may have closed a connection that was kept; asking again does no harm.
-            clients.drop();
             if (System.nanoTime() - start > (deadline - start) / 2) {
                 throw new ServiceFailure("connection broke: " + e.getMessage());
             }
         }
         try {
-            return send(maker, deadline);
+            return send(page, maker, body, limit, deadline);
         } catch (BrokenConnection e) {
             throw new ServiceFailure("connection broke twice: " + e.getMessage());
         }
     }
 
-    /**
-     * Sends a request and waits for the whole response.
-     *
-     * @param maker makes the request for the milliseconds that are left
-     */
-    private HttpResponse<byte[]> send(LongFunction<HttpRequest.Builder> maker, long deadline)
+    private HttpCall.Response send(
+            URI page, LongFunction<Map<String, String>> maker, List<byte[]> body, int limit, long deadline)
             throws ServiceFailure, BrokenConnection {
-        HttpClient http = clients.get();
         long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-        if (leftMs <= 0) {
-            throw timeoutFailure();
-        }
-        HttpRequest request =
-                maker.apply(leftMs).timeout(Duration.ofMillis(leftMs)).build();
-        CompletableFuture<HttpResponse<byte[]>> call =
-                http.sendAsync(request, head -> new LimitedBody(GREATEST_ANSWER));
         try {
-            // The request's own time-out ends with the head of the response; this one covers the body too.
-            return call.get(leftMs, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            call.cancel(true);
-            throw timeoutFailure();
+            return HttpCall.post(page, maker.apply(leftMs), body, limit, deadline);
+        } catch (TimeoutException | SocketTimeoutException e) {
+            throw new ServiceFailure("no answer within " + config.timeoutMs() + " ms");
         } catch (InterruptedException e) {
-            call.cancel(true);
             Thread.currentThread().interrupt();
             throw new ServiceFailure("interrupted while waiting for the service");
-        } catch (ExecutionException e) {
-            throw toFailure(e.getCause());
+        } catch (HttpCall.TooLong e) {
+            throw new WrongAnswer(e.getMessage());
+        } catch (UnknownHostException e) {
+            throw new ServiceFailure("host name not resolved");
+        } catch (ConnectException | NoRouteToHostException e) {
+            throw new ServiceFailure("no connection: " + describe(e));
+        } catch (SSLException e) {
+            throw new ServiceFailure("TLS: " + describe(e));
+        } catch (IOException e) {
+            throw new BrokenConnection(describe(e));
         }
     }
 
-    /** Begins a request with the headers that all have. */
-    private HttpRequest.Builder buildRequest(URI page, String rebalance, PluginConfig.Mode mode, long rememberedAt) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(page)
-                .header("Content-Type", "application/json")
-                .header("Optassign-Protocol", PROTOCOL)
-                .header("Optassign-Rebalance", rebalance)
-                .header("Optassign-Mode", mode.name().toLowerCase(Locale.ROOT))
-                .header("Optassign-Plugin", PluginVersion.VERSION);
+    /** The headers that all requests have. */
+    private static Map<String, String> makeHeaders(
+            Password token, String rebalance, PluginConfig.Mode mode, long rememberedAt) {
+        Map<String, String> headers = new LinkedHashMap<>();
+        headers.put("Content-Type", "application/json");
+        headers.put("User-Agent", "optassign-streams/" + PluginVersion.VERSION);
+        headers.put("Accept", "application/json");
+        headers.put("Optassign-Protocol", PROTOCOL);
+        headers.put("Optassign-Rebalance", rebalance);
+        headers.put("Optassign-Mode", mode.name().toLowerCase(Locale.ROOT));
+        headers.put("Optassign-Plugin", PluginVersion.VERSION);
         if (rememberedAt >= 0) {
-            request.header("Optassign-Remembered-At", Long.toString(rememberedAt));
+            headers.put("Optassign-Remembered-At", Long.toString(rememberedAt));
         }
-        if (config.token() != null) {
-            request.header("Authorization", "Bearer " + config.token().value());
+        if (token != null) {
+            headers.put("Authorization", "Bearer " + token.value());
         }
-        return request;
+        return headers;
     }
 
     /**
@@ -167,13 +256,11 @@ public final class ServiceClient {
         return Math.max(1, leftMs - Math.max(30, Math.min(leftMs / 10, 200)));
     }
 
-    private static Reply readReply(HttpResponse<byte[]> response) throws ServiceFailure {
-        if (response.statusCode() != 200) {
-            throw new ServiceFailure("status " + response.statusCode() + " " + decodeStart(response.body()));
-        }
-        String protocol = response.headers().firstValue("Optassign-Protocol").orElse("none");
-        if (!protocol.strip().equals(PROTOCOL)) {
-            throw new ServiceFailure("found protocol " + protocol + " in the answer; allowed: " + PROTOCOL);
+    private static Reply readReply(HttpCall.Response response) throws WrongAnswer {
+        String protocol = response.header("Optassign-Protocol");
+        if (protocol == null || !protocol.strip().equals(PROTOCOL)) {
+            String found = protocol == null ? "none" : protocol;
+            throw new WrongAnswer("found protocol " + found + " in the answer; allowed: " + PROTOCOL);
         }
         String json;
         try {
@@ -182,47 +269,26 @@ public final class ServiceClient {
                     .decode(ByteBuffer.wrap(response.body()))
                     .toString();
         } catch (CharacterCodingException e) {
-            throw new ServiceFailure("found an answer that is not UTF-8");
+            throw new WrongAnswer("found an answer that is not UTF-8");
         }
         return new Reply(json, readAnsweredAt(response));
     }
 
     /**
-     * Reads when the answer was decided; the time now if the service does not say, or says what it would not take back.
+     * Reads when the answer was decided; the time now if the service does not say, or says what nobody would believe.
      */
-    private static long readAnsweredAt(HttpResponse<byte[]> response) {
-        try {
-            long at =
-                    response.headers().firstValueAsLong("Optassign-Answered-At").orElse(-1);
-            return at >= 0 && at <= LATEST_ANSWERED_AT ? at : System.currentTimeMillis();
-        } catch (NumberFormatException e) {
-            return System.currentTimeMillis();
-        }
+    private static long readAnsweredAt(HttpCall.Response response) {
+        String text = response.header("Optassign-Answered-At");
+        long at = text != null && text.strip().matches("\\d{1,18}") ? Long.parseLong(text.strip()) : -1;
+        return AppliedAnswer.isBelievable(at) ? at : System.currentTimeMillis();
     }
 
-    private static String decodeStart(byte[] body) {
-        return new String(body, 0, Math.min(body.length, 300), StandardCharsets.UTF_8);
-    }
-
-    private ServiceFailure timeoutFailure() {
-        return new ServiceFailure("no answer within " + config.timeoutMs() + " ms");
-    }
-
-    private ServiceFailure toFailure(Throwable cause) throws BrokenConnection {
-        if (cause instanceof HttpTimeoutException) {
-            return timeoutFailure();
-        }
-        if (cause instanceof ConnectException) {
-            boolean unresolved = cause.getCause() instanceof UnresolvedAddressException;
-            return new ServiceFailure(unresolved ? "host name not resolved" : "no connection: " + describe(cause));
-        }
-        if (cause instanceof SSLException) {
-            return new ServiceFailure("TLS: " + describe(cause));
-        }
-        if (cause instanceof IOException) {
-            throw new BrokenConnection(describe(cause));
-        }
-        return new ServiceFailure(cause.toString());
+    /** What the service says of its status. What comes with 401 the JDK keeps to itself. */
+    private static String decodeStart(HttpCall.Response response) {
+        byte[] body = response.body();
+        return response.status() == 401 && body.length == 0
+                ? "the token is missing or wrong"
+                : new String(body, 0, Math.min(body.length, 300), StandardCharsets.UTF_8);
     }
 
     private static String describe(Throwable cause) {

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.streams.ClientTraits;
 import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
@@ -27,11 +29,13 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
  */
 public final class SnapshotWriter {
     private final StreamsGroup group;
+    private final ServiceOptions options;
     private final Snapshot snapshot;
     private final List<List<Racks.Partition>> partitions;
     private final SerializableString[] names;
 
-    private SnapshotWriter(StreamsGroup group, List<List<Racks.Partition>> partitions) {
+    private SnapshotWriter(StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions) {
+        this.options = options;
         this.group = group;
         snapshot = group.snapshot();
         this.partitions = partitions;
@@ -44,12 +48,14 @@ public final class SnapshotWriter {
     /**
      * Writes a snapshot.
      *
+     * @param options what is sent beside what Kafka knows
      * @param remembered the last applied TaskAssignment as the JSON that it came in; null: none
      * @param partitions per task its partitions; an empty list: racks do not matter
      * @throws IOException never in practice: the JSON is written to memory
      */
     public static byte[] write(
             StreamsGroup group,
+            ServiceOptions options,
             String application,
             Instant takenAt,
             String remembered,
@@ -57,7 +63,7 @@ public final class SnapshotWriter {
             throws IOException {
         try (ByteArrayBuilder bytes = new ByteArrayBuilder(64 * 1024)) {
             try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
-                new SnapshotWriter(group, partitions).writeAll(json, application, takenAt, remembered);
+                new SnapshotWriter(group, options, partitions).writeAll(json, application, takenAt, remembered);
             }
             return bytes.toByteArray();
         }
@@ -71,6 +77,10 @@ public final class SnapshotWriter {
         json.writeStringField("taken_at", takenAt.truncatedTo(ChronoUnit.MILLIS).toString());
         json.writeFieldName("configs");
         writeConfigs(json, group.configs());
+        if (options.isAnyOptionSet()) {
+            json.writeFieldName("options");
+            writeOptions(json);
+        }
         json.writeArrayFieldStart("tasks");
         for (int t = 0; t < snapshot.taskCount(); t++) {
             writeTask(json, t);
@@ -105,6 +115,31 @@ public final class SnapshotWriter {
         json.writeEndObject();
     }
 
+    private void writeOptions(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        if (options.preset() != null) {
+            json.writeStringField("preset", options.preset());
+        }
+        if (!options.goals().isEmpty()) {
+            json.writeArrayFieldStart("goals");
+            for (String goal : options.goals()) {
+                json.writeString(goal);
+            }
+            json.writeEndArray();
+        }
+        if (options.balanceFactor() != null) {
+            json.writeNumberField("balance_factor", options.balanceFactor());
+        }
+        if (!options.optionWeights().isEmpty()) {
+            json.writeObjectFieldStart("weights");
+            for (Map.Entry<String, Double> weight : new TreeMap<>(options.optionWeights()).entrySet()) {
+                json.writeNumberField(weight.getKey(), weight.getValue());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndObject();
+    }
+
     private static void writeOptional(JsonGenerator json, String name, OptionalInt value) throws IOException {
         if (value.isPresent()) {
             json.writeNumberField(name, value.getAsInt());
@@ -119,6 +154,10 @@ public final class SnapshotWriter {
         json.writeBooleanField("logged", snapshot.isLogged(t));
         if (snapshot.endOffset(t) >= 0) {
             json.writeNumberField("changelog_end_offset", snapshot.endOffset(t));
+        }
+        Double weight = options.weight(snapshot.taskName(t));
+        if (weight != null) {
+            json.writeNumberField("weight", weight);
         }
         if (!partitions.isEmpty()) {
             json.writeArrayFieldStart("partitions");
@@ -175,6 +214,13 @@ public final class SnapshotWriter {
                     "host",
                     client.hostInfo().get().host() + ":"
                             + client.hostInfo().get().port());
+        }
+        ClientTraits traits = group.traits(c);
+        if (traits.capacityUnits() != Snapshot.UNITS) {
+            json.writeNumberField("capacity", traits.capacityUnits() / (double) Snapshot.UNITS);
+        }
+        if (traits.draining()) {
+            json.writeBooleanField("draining", true);
         }
         String clientId = findClientId(client.consumerClientIds(), snapshot.clientName(c));
         if (clientId != null) {

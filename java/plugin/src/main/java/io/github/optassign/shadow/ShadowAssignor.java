@@ -77,9 +77,7 @@ public interface ShadowAssignor {
         try {
             DefaultAssignor.checkReachable();
         } catch (LinkageError | RuntimeException e) {
-            throw new ConfigException(
-                    PluginConfig.SHADOW_ASSIGNOR,
-                    config.shadowAssignor(),
+            throw config.shadowAssignorError(
                     "allowed: another one, as this Kafka Streams' default cannot be called: " + e);
         }
     }

@@ -1,6 +1,5 @@
 package io.github.optassign.streams;
 
-import io.github.optassign.model.FollowupLimits;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -47,8 +46,9 @@ public final class LastResort {
                     .min(order)
                     .ifPresent(client -> assigned.get(client).add(new AssignedTask(task, AssignedTask.Type.ACTIVE)));
         }
-        Instant followup =
-                now.plusMillis(FollowupLimits.clamp(state.assignmentConfigs().probingRebalanceIntervalMs()));
+        Instant followup = now.plusMillis(Math.max(
+                60_000,
+                Math.min(10 * 365 * 86_400_000L, state.assignmentConfigs().probingRebalanceIntervalMs())));
         return new TaskAssignment(clients.stream()
                 .map(client -> {
                     KafkaStreamsAssignment assignment = KafkaStreamsAssignment.of(client, assigned.get(client));

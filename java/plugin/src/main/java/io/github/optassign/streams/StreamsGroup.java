@@ -3,12 +3,16 @@ package io.github.optassign.streams;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
@@ -31,18 +35,21 @@ public final class StreamsGroup {
     private final TaskInfo[] infos;
     private final ProcessId[] processIds;
     private final KafkaStreamsState[] states;
+    private final ClientTraits[] ownTraits;
+    private final SortedSet<String> remarks = new TreeSet<>();
     private final Snapshot snapshot;
 
     /**
      * Reads Kafka's state of the application.
      *
      * @param ends end offsets of changelogs that earlier rebalances have shown; brought up to date
+     * @param looseBalance as in {@link GroupConfigs}
      */
-    public static StreamsGroup read(ApplicationState state, ChangelogEnds ends) {
-        return new StreamsGroup(state, ends);
+    public static StreamsGroup read(ApplicationState state, ChangelogEnds ends, boolean looseBalance) {
+        return new StreamsGroup(state, ends, looseBalance);
     }
 
-    private StreamsGroup(ApplicationState state, ChangelogEnds ends) {
+    private StreamsGroup(ApplicationState state, ChangelogEnds ends, boolean looseBalance) {
         configs = state.assignmentConfigs();
         Map<TaskId, TaskInfo> infoById = state.allTasks();
         tasks = infoById.keySet().toArray(new TaskId[0]);
@@ -52,10 +59,11 @@ public final class StreamsGroup {
         processIds = stateById.keySet().toArray(new ProcessId[0]);
         Arrays.sort(processIds, Comparator.comparing(ProcessId::toString));
         states = Arrays.stream(processIds).map(stateById::get).toArray(KafkaStreamsState[]::new);
-        snapshot = takeSnapshot(ends);
+        ownTraits = new ClientTraits[states.length];
+        snapshot = takeSnapshot(ends, looseBalance);
     }
 
-    private Snapshot takeSnapshot(ChangelogEnds ends) {
+    private Snapshot takeSnapshot(ChangelogEnds ends, boolean looseBalance) {
         Map<TaskId, Integer> index = new HashMap<>(tasks.length * 2);
         for (int t = 0; t < tasks.length; t++) {
             index.put(tasks[t], t);
@@ -72,8 +80,10 @@ public final class StreamsGroup {
                 configs.acceptableRecoveryLag(),
                 configs.maxWarmupReplicas(),
                 configs.numStandbyReplicas(),
-                configs.probingRebalanceIntervalMs());
-        return new Snapshot(groupConfigs, taskArrays, clientArrays, ends.update(taskArrays, clientArrays));
+                configs.probingRebalanceIntervalMs(),
+                looseBalance);
+        return new Snapshot(
+                groupConfigs, taskArrays, clientArrays, readTraits(), ends.update(taskArrays, clientArrays));
     }
 
     /** Reads the clients, and marks the tasks that any of them has a lag of as logged. */
@@ -83,7 +93,10 @@ public final class StreamsGroup {
         int[] threads = new int[count];
         BitSet[] previousActive = new BitSet[count];
         BitSet[] previousStandby = new BitSet[count];
-        long[][] lags = new long[count][tasks.length];
+        long[][] lags = new long[tasks.length][count];
+        for (long[] ofTask : lags) {
+            Arrays.fill(ofTask, Snapshot.NONE);
+        }
         for (int c = 0; c < count; c++) {
             KafkaStreamsState state = states[c];
             names[c] = processIds[c].toString();
@@ -91,21 +104,45 @@ public final class StreamsGroup {
             previousActive[c] = toIndices(index, state.previousActiveTasks());
             previousStandby[c] = toIndices(index, state.previousStandbyTasks());
             previousStandby[c].andNot(previousActive[c]);
-            readLags(state, index, lags[c], logged);
+            readLags(state, index, lags, c, logged);
         }
         return new Snapshot.Clients(names, threads, previousActive, previousStandby, lags);
     }
 
+    private Snapshot.Traits readTraits() {
+        int count = states.length;
+        List<String> keys = List.copyOf(new TreeSet<>(configs.rackAwareAssignmentTags()));
+        List<Map<String, Integer>> values = new ArrayList<>();
+        keys.forEach(key -> values.add(new HashMap<>()));
+        long[] sizes = new long[count];
+        boolean[] draining = new boolean[count];
+        int[][] tags = new int[count][keys.size()];
+        for (int c = 0; c < count; c++) {
+            Map<String, String> ofClient = states[c].clientTags();
+            ClientTraits own = ClientTraits.read(ofClient);
+            ownTraits[c] = own;
+            remarks.addAll(own.remarks());
+            sizes[c] = Math.max(1, states[c].numProcessingThreads()) * own.capacityUnits();
+            draining[c] = own.draining();
+            for (int k = 0; k < keys.size(); k++) {
+                String value = ofClient.get(keys.get(k));
+                Map<String, Integer> known = values.get(k);
+                tags[c][k] = value == null ? -1 : known.computeIfAbsent(value, text -> known.size());
+            }
+        }
+        return new Snapshot.Traits(sizes, draining, tags);
+    }
+
     /** Kafka computes lags of logged tasks only: a stateful task without a changelog has none. */
-    private static void readLags(KafkaStreamsState state, Map<TaskId, Integer> index, long[] lags, boolean[] logged) {
-        Arrays.fill(lags, Snapshot.NONE);
+    private static void readLags(
+            KafkaStreamsState state, Map<TaskId, Integer> index, long[][] lags, int c, boolean[] logged) {
         for (Map.Entry<TaskId, Long> entry : state.statefulTasksToLagSums().entrySet()) {
             Integer t = index.get(entry.getKey());
             if (t == null) {
                 continue;
             }
             long lag = entry.getValue();
-            lags[t] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
+            lags[t][c] = lag >= 0 || lag == Snapshot.RUNNING ? lag : Snapshot.UNKNOWN;
             logged[t] = true;
         }
     }
@@ -130,6 +167,15 @@ public final class StreamsGroup {
             }
         }
         return found;
+    }
+
+    public ClientTraits traits(int c) {
+        return ownTraits[c];
+    }
+
+    /** What is odd about the clients' tags, each in words. */
+    public SortedSet<String> remarks() {
+        return remarks;
     }
 
     public Snapshot snapshot() {

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.OptassignTaskAssignor;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,11 +32,11 @@ class PluginConfigTest {
     }
 
     @Test
-    void defaults() {
+    void defaults() throws Exception {
         PluginConfig config = PluginConfig.of(with("bootstrap.servers", "x"));
         assertEquals("http://host:8080/v1/assign", config.assignUri().toString());
         assertEquals(2_000, config.timeoutMs());
-        assertNull(config.token());
+        assertNull(config.token().read(System.nanoTime()));
         assertEquals("orders", config.application());
         assertEquals(PluginConfig.Mode.ACTIVE, config.mode());
         assertEquals("kafka-high-availability", config.shadowAssignor());
@@ -70,6 +69,14 @@ class PluginConfigTest {
             optassign.token | a b | Invalid value [hidden] for configuration optassign.token: allowed: a token of
             optassign.token.file | /no/such/file | Invalid value /no/such/file for configuration optassign.token.file: allowed
             optassign.application | '' | allowed: not empty
+            optassign.weights | 0 | allowed: a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9
+            optassign.weights | 0:1,0:2 | each once
+            optassign.weights | 0:-1 | above 0
+            optassign.weights | 0:NaN | above 0
+            optassign.options.preset | best | allowed: ordered, weighted
+            optassign.options.goals | pauses,pauses | allowed: names of goals, each once
+            optassign.options.balance.factor | 0 | allowed: 1 or more
+            optassign.options.weights.stickiness | -1 | allowed: 0 or more
             optassign.timout.ms | 300 | Unknown configuration optassign.timout.ms; allowed: optassign.application
             """)
     void badValues(String key, String value, String message) {
@@ -145,16 +152,18 @@ class PluginConfigTest {
                 "a-token",
                 PluginConfig.of(with("optassign.token.file", link.toString()))
                         .token()
+                        .read(System.nanoTime() + 60_000_000_000L)
                         .value());
     }
 
     @Test
-    void tokenFileIsRead64KibibytesOfAtMost(@TempDir Path folder) throws IOException {
+    void tokenFileIsRead64KibibytesOfAtMost(@TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("token"), "t".repeat(65_536));
         assertEquals(
                 65_536,
                 PluginConfig.of(with("optassign.token.file", file.toString()))
                         .token()
+                        .read(System.nanoTime() + 60_000_000_000L)
                         .value()
                         .length());
         Files.writeString(file, "t".repeat(65_537));
@@ -249,7 +258,7 @@ class PluginConfigTest {
 
     @Test
     void everyKeyIsDocumented() {
-        PluginConfig.DEFINITION
+        ConfigKeys.DEFINITION
                 .configKeys()
                 .values()
                 .forEach(key -> assertTrue(key.documentation.length() > 20, key.name));

@@ -7,24 +7,48 @@ import org.junit.jupiter.api.Test;
 
 /** Shares, the windows around them, and how far counts are from these. */
 class WindowsTest {
+    private static Windows of(long tasks, int copiesPerTask, long... sizes) {
+        return Windows.of(tasks, copiesPerTask, sizes, new boolean[sizes.length]);
+    }
+
+    @Test
+    void whoDrainsGetsOnlyWhatTheOthersHaveNoRoomFor() {
+        boolean[] draining = {false, true, false};
+        Windows windows = Windows.of(10, 1, new long[] {1, 5, 3}, draining);
+        assertArrayEquals(new long[] {2, 0, 7}, windows.low());
+        assertArrayEquals(new long[] {3, 0, 8}, windows.high());
+        assertArrayEquals(
+                new long[] {10, 10, 10},
+                Windows.of(10, 3, new long[] {1, 5, 3}, draining).high());
+    }
+
+    /** Millionths of a great capacity: the products have more than 64 bits. */
+    @Test
+    void sharesAreExact() {
+        long size = 1_000_000_000_000_000L;
+        Windows windows = of(100_000, 3, size, size, size, size + 1);
+        assertArrayEquals(new long[] {74_999, 74_999, 74_999, 75_000}, windows.low());
+        assertArrayEquals(new long[] {75_000, 75_000, 75_000, 75_001}, windows.high());
+    }
+
     @Test
     void sharesAreInProportionToThreads() {
-        Windows windows = Windows.of(10, 1, new int[] {1, 2, 1});
+        Windows windows = of(10, 1, 1, 2, 1);
         assertArrayEquals(new long[] {2, 5, 2}, windows.low());
         assertArrayEquals(new long[] {3, 5, 3}, windows.high());
     }
 
     @Test
     void nobodyHasMoreCopiesThanThereAreTasks() {
-        Windows windows = Windows.of(4, 2, new int[] {1, 10, 3});
+        Windows windows = of(4, 2, 1, 10, 3);
         assertArrayEquals(new long[] {1, 4, 3}, windows.low());
         assertArrayEquals(new long[] {1, 4, 3}, windows.high());
-        assertArrayEquals(new long[] {4, 4}, Windows.of(4, 2, new int[] {1, 1}).low());
+        assertArrayEquals(new long[] {4, 4}, of(4, 2, 1, 1).low());
     }
 
     @Test
     void excessGrowsWithTheSquare() {
-        Windows windows = Windows.of(10, 1, new int[] {1, 1, 1, 1, 1});
+        Windows windows = of(10, 1, 1, 1, 1, 1, 1);
         assertEquals(21 + 3 + 3 + 3, windows.excess(new long[] {8, 2, 0, 0, 0}));
         assertEquals(6 + 6 + 3 + 3 + 3, windows.excess(new long[] {5, 5, 0, 0, 0}));
         assertEquals(-2, windows.rise(new long[] {8, 2, 0, 0, 0}, 2));

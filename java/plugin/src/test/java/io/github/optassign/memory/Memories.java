@@ -1,11 +1,28 @@
 package io.github.optassign.memory;
 
-/** Lets tests of other packages forget what they have remembered. */
+/** Reaches into what a JVM remembers, for tests. */
 public final class Memories {
     private Memories() {}
 
-    /** Forgets everything, as a restart of the JVM would. */
     public static void clearAll() {
         Memory.clearAll();
+    }
+
+    /** Dates the last answer of an application otherwise. */
+    public static void redate(String application, long answeredAt) {
+        Memory memory = Memory.of(application);
+        AppliedAnswer last = memory.lastApplied();
+        AppliedAnswer redated = new AppliedAnswer(
+                last.json(), answeredAt, last.answer(), last.sizes(), last.owners(), last.decidedNanos());
+        memory.remember(redated, memory.patience());
+    }
+
+    /** Lets the pause after wrong answers be over. */
+    public static void endPause(String application) {
+        Memory.of(application).breaker().endPause();
+    }
+
+    public static int countProgress(String application) {
+        return Memory.of(application).lastApplied().answer().progress().size();
     }
 }

@@ -123,7 +123,7 @@ class MemoryTest {
                 "{}",
                 tomorrow,
                 answer,
-                ahead.threads(),
+                ahead.sizes(),
                 ahead.owners(),
                 ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1));
         long hourOn = tomorrow + TimeUnit.HOURS.toMillis(1);

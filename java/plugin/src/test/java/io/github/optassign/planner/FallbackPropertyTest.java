@@ -39,7 +39,7 @@ class FallbackPropertyTest {
             TestGroup group = TestGroup.random(new Random(seed));
             List<String> answers = new ArrayList<>();
             for (int order = 0; order < 3; order++) {
-                Snapshot snapshot = StreamsGroup.read(group.state(new Random(order)), new ChangelogEnds())
+                Snapshot snapshot = StreamsGroup.read(group.state(new Random(order)), new ChangelogEnds(), false)
                         .snapshot();
                 Fallback.Result result = Fallback.answer(snapshot, null);
                 answers.add(AnswerWriter.write(Fallback.toAnswer(snapshot, result), result.stalled()));
@@ -65,7 +65,7 @@ class FallbackPropertyTest {
                         size++;
                     }
                 }
-                assertEquals(0, Windows.of(size, 1, snapshot.threads()).excess(counts), "seed " + seed + "\n" + group);
+                assertEquals(0, Windows.of(size, 1, snapshot).excess(counts), "seed " + seed + "\n" + group);
             }
         }
     }

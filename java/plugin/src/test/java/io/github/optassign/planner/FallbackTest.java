@@ -169,8 +169,7 @@ class FallbackTest {
     }
 
     @Test
-    void rememberedPlanIsKeptEvenIfItIsNotBalanced() {
-        // The service may know that a client drains; the fallback does not.
+    void rememberedPlanIsKeptThoughItIsNotBalancedWhereOptionsAllowThat() {
         TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.STATELESS, 0);
         group.runs(0, "0_0", "0_1", "0_2", "0_3");
         List<Answer.Client> clients = List.of(
@@ -179,6 +178,8 @@ class FallbackTest {
                 new Answer.Client(group.client(1).name(), List.of(), List.of(), List.of(), null));
         Answer remembered = new Answer("cp-sat", clients, null, List.of());
         AppliedAnswer applied = group.remembered(remembered);
+        assertEquals(List.of(2, 2), activeCounts(group, answer(group, applied)), "a wrong plan does not live on");
+        group.looseBalance = true;
         assertEquals(List.of(4, 0), activeCounts(group, answer(group, applied)));
         group.client(1).threads = 3;
         assertEquals(List.of(1, 3), activeCounts(group, answer(group, applied)), "the group has changed");

@@ -3,6 +3,7 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.measuring.Balance;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
@@ -24,11 +25,15 @@ class ThisRebalanceTest {
     @Test
     void isBestOfAllAnswers() {
         int waiting = 0;
-        for (int seed = 0; seed < 1_500; seed++) {
+        for (int seed = 0; seed < 2_000; seed++) {
             Random random = new Random(seed);
             TestGroup group = TestGroup.random(random);
+            group.looseBalance = true;
             Snapshot snapshot = group.snapshot();
             Placement plan = makePlan(snapshot, random);
+            if (Balance.isLopsided(snapshot, plan)) {
+                continue; // no service makes such a plan, so it is not followed
+            }
             Fallback.Result result = Fallback.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
             Ranks ranks = new Ranks(snapshot);
             for (int t = 0; t < snapshot.taskCount(); t++) {

@@ -28,7 +28,7 @@ public final class FakeService implements AutoCloseable {
     public static final String VALID = """
         {"format": 1, "assignor": "cp-sat", "clients": [
          {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_1", "1_0"], "standby": [], "warmup": ["0_0"],
-          "followup_rebalance_ms": 7000},
+          "followup_rebalance_ms": 90000},
          {"process_id": "00000000-0000-0000-0000-000000000002", "active": ["0_0"], "standby": [], "warmup": [],
           "followup_rebalance_ms": null}], "plan": null, "x_new": [1, {"a": 2}],
          "report": {"goals": [{"stage": "plan"}], "warmup_progress": []}}""";
@@ -88,6 +88,12 @@ public final class FakeService implements AutoCloseable {
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
+    }
+
+    /** Answers that it cannot answer, which is no wrong answer. */
+    public static String refuse(HttpExchange exchange, String body) throws IOException {
+        reply(exchange, 503, "{\"error\": \"no luck\"}");
+        return null;
     }
 
     public static void reply(HttpExchange exchange, int status, String answer) throws IOException {

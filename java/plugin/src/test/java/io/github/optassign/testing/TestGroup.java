@@ -52,7 +52,7 @@ public final class TestGroup {
         public Map<String, String> tags = Map.of();
         public Optional<String> rack = Optional.empty();
         public Optional<HostInfo> host = Optional.empty();
-        public final SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
+        public SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
 
         public Client(int number) {
             id = new ProcessId(new UUID(0, number));
@@ -73,6 +73,9 @@ public final class TestGroup {
     private long probingMs = 600_000;
     public String rackStrategy = "none";
     public List<String> rackTags = List.of();
+    /** Whether the application has options by which plans may be uneven. */
+    public boolean looseBalance;
+
     public final Map<TaskId, Kind> tasks = new TreeMap<>();
     public final Map<TaskId, Long> ends = new TreeMap<>();
     public final Map<TaskId, Set<TaskTopicPartition>> partitions = new HashMap<>();
@@ -208,7 +211,7 @@ public final class TestGroup {
 
     /** What the plug-in makes of the group. */
     public StreamsGroup read() {
-        return StreamsGroup.read(state(), new ChangelogEnds());
+        return StreamsGroup.read(state(), new ChangelogEnds(), looseBalance);
     }
 
     public Snapshot snapshot() {

@@ -1,0 +1,113 @@
+package io.github.optassign;
+
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.measuring.Measures;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.service.ServiceFailure;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the log says of one rebalance: one line, and one more where somebody else should have answered. */
+final class RebalanceLog {
+    private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    private static final int MOST_SAID = 1_000;
+    /** What was said already and need not be said in every rebalance. */
+    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
+
+    private final long start = System.nanoTime();
+    private final String application;
+    /** Null: the service cannot be asked. */
+    private final PluginConfig config;
+    /** How long it took until the service had answered or failed, ms. */
+    private long askedMs;
+    /** How long the service's answer was under way, ms; -1: there is none. */
+    private long roundTripMs = -1;
+
+    RebalanceLog(String application, PluginConfig config) {
+        this.application = application;
+        this.config = config;
+    }
+
+    /** Whether this is said for the first time, so that it is to be logged. */
+    static boolean isNew(String text) {
+        if (SAID.size() > MOST_SAID) {
+            SAID.clear();
+        }
+        return SAID.add(text);
+    }
+
+    /** When the rebalance began, as of System.nanoTime. */
+    long start() {
+        return start;
+    }
+
+    void noteAsked() {
+        askedMs = elapsedMs();
+    }
+
+    void noteRoundTrip(long sent) {
+        roundTripMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sent);
+    }
+
+    /** Warns of something that is the same in every rebalance, once. */
+    void warnOnce(String what) {
+        if (isNew(application + " " + what)) {
+            LOG.warn("optassign: application={} {}", application, ServiceFailure.toOneLine(what));
+        }
+    }
+
+    void warn(String what) {
+        LOG.warn("optassign: application={} {}", application, what);
+    }
+
+    /**
+     * Says what was decided.
+     *
+     * @param told the answer as whoever decided told it
+     * @param failure why nobody else did who should have; null: nobody should have
+     */
+    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure) {
+        boolean isShadow = config != null && config.mode() == PluginConfig.Mode.SHADOW;
+        Measures measures = Measures.of(snapshot, answer.placement());
+        if (failure != null) {
+            String whom = config == null ? "" : isShadow ? "shadow: " : config.assignUri() + " ";
+            LOG.warn(
+                    "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
+                            + "warmups={} followup_ms={}",
+                    application,
+                    whom,
+                    failure,
+                    askedMs,
+                    measures.activeMoved(),
+                    measures.warmups(),
+                    orNone(answer.firstFollowupMs()));
+        }
+        LOG.info(
+                "optassign: application={} {}tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
+                        + "total_ms={} round_trip_ms={}{}",
+                application,
+                isShadow ? "shadow: " : "",
+                snapshot.taskCount(),
+                snapshot.clientCount(),
+                ServiceFailure.toOneLine(told.assignor()),
+                measures.activeMoved(),
+                measures.warmups(),
+                orNone(answer.firstFollowupMs()),
+                elapsedMs(),
+                orNone(roundTripMs),
+                told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
+    }
+
+    private long elapsedMs() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    }
+
+    private static String orNone(long value) {
+        return value < 0 ? "none" : Long.toString(value);
+    }
+}

@@ -1,0 +1,177 @@
+package io.github.optassign.config;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Importance;
+import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.config.ConfigException;
+
+/** The plug-in's configuration keys: their types, defaults, and what is allowed. */
+final class ConfigKeys {
+    static final String URL = "optassign.url";
+    static final String TIMEOUT_MS = "optassign.timeout.ms";
+    static final String TOKEN = "optassign.token";
+    static final String TOKEN_FILE = "optassign.token.file";
+    static final String APPLICATION = "optassign.application";
+    static final String MODE = "optassign.mode";
+    static final String SHADOW_ASSIGNOR = "optassign.shadow.assignor";
+
+    /** The first call takes up to 50 ms in the plug-in and as much in the service: a shorter time-out could end it. */
+    static final int LEAST_TIMEOUT_MS = 200;
+
+    static final int DEFAULT_TIMEOUT_MS = 2_000;
+    static final int GREATEST_TIMEOUT_MS = 60_000;
+
+    static final String WEIGHTS = "optassign.weights";
+    static final String PRESET = "optassign.options.preset";
+    static final String GOALS = "optassign.options.goals";
+    static final String BALANCE_FACTOR = "optassign.options.balance.factor";
+    static final String INSTANCE_WEIGHT = "optassign.options.weights.instance";
+    static final String SUBTOPOLOGY_WEIGHT = "optassign.options.weights.subtopology";
+    static final String STICKINESS_WEIGHT = "optassign.options.weights.stickiness";
+
+    static final ConfigDef DEFINITION = new ConfigDef()
+            .define(
+                    URL,
+                    Type.STRING,
+                    ConfigDef.NO_DEFAULT_VALUE,
+                    ConfigDef.LambdaValidator.with(
+                            ConfigKeys::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
+                    Importance.HIGH,
+                    "Where the optassign service listens, without /v1/assign.")
+            .define(
+                    TIMEOUT_MS,
+                    Type.INT,
+                    DEFAULT_TIMEOUT_MS,
+                    ConfigDef.Range.between(LEAST_TIMEOUT_MS, GREATEST_TIMEOUT_MS),
+                    Importance.MEDIUM,
+                    "Milliseconds from the start of an assignment until the fallback answers instead of the service. "
+                            + "The group leader's thread waits that long, and each of the others for it in one "
+                            + "request, so at most a quarter of max.poll.interval.ms and half of request.timeout.ms "
+                            + "is allowed.")
+            .define(
+                    TOKEN,
+                    Type.PASSWORD,
+                    null,
+                    Importance.MEDIUM,
+                    "The service's token, where it has one. Never logged.")
+            .define(
+                    TOKEN_FILE,
+                    Type.STRING,
+                    null,
+                    Importance.MEDIUM,
+                    "A file of at most 64 KiB that holds the token, instead of " + TOKEN
+                            + ". It is read in every rebalance, so the token may change.")
+            .define(
+                    APPLICATION,
+                    Type.STRING,
+                    null,
+                    ConfigDef.LambdaValidator.with(ConfigKeys::checkApplication, () -> "not empty"),
+                    Importance.LOW,
+                    "The application's name towards the service; default: application.id.")
+            .define(
+                    MODE,
+                    Type.STRING,
+                    "active",
+                    ConfigDef.ValidString.in("active", "shadow"),
+                    Importance.MEDIUM,
+                    "active: the service's answers are applied. shadow: the group is run by " + SHADOW_ASSIGNOR
+                            + ", and the service is told afterwards, which compares and records.")
+            .define(
+                    SHADOW_ASSIGNOR,
+                    Type.STRING,
+                    ShadowChoice.DEFAULT,
+                    ConfigDef.LambdaValidator.with(ShadowChoice::check, () -> ShadowChoice.ALLOWED),
+                    Importance.LOW,
+                    "Who runs the group in shadow mode: " + ShadowChoice.ALLOWED + ".")
+            .define(
+                    WEIGHTS,
+                    Type.LIST,
+                    "",
+                    ConfigDef.LambdaValidator.with(
+                            ServiceOptions::checkWeights, () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9"),
+                    Importance.LOW,
+                    "Relative load of tasks, by subtopology or task id; default of each: 1. Goal load joins where they differ.")
+            .define(
+                    PRESET,
+                    Type.STRING,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkPreset, () -> "ordered, weighted"),
+                    Importance.LOW,
+                    "The service's option preset; default: the service's.")
+            .define(
+                    GOALS,
+                    Type.LIST,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkGoals, () -> "names of goals, each once"),
+                    Importance.LOW,
+                    "The service's option goals, the first comes first; default: the preset's own.")
+            .define(
+                    BALANCE_FACTOR,
+                    Type.INT,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkFactor, () -> "1 or more"),
+                    Importance.LOW,
+                    "The service's option balance_factor; default: 1.")
+            .define(
+                    INSTANCE_WEIGHT,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    Importance.LOW,
+                    "The service's option weights.instance, of preset weighted.")
+            .define(
+                    SUBTOPOLOGY_WEIGHT,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    Importance.LOW,
+                    "The service's option weights.subtopology, of preset weighted.")
+            .define(
+                    STICKINESS_WEIGHT,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    Importance.LOW,
+                    "The service's option weights.stickiness, of preset weighted.");
+
+    private ConfigKeys() {}
+
+    private static void checkUrl(String name, Object value) {
+        String url = (String) value;
+        if (url == null) {
+            throw new ConfigException(name, null, "allowed: http://host:port or https://host:port");
+        }
+        URI uri;
+        try {
+            uri = new URI(url);
+        } catch (URISyntaxException e) {
+            throw new ConfigException(name, hidePassword(url), "allowed: http://host:port or https://host:port");
+        }
+        if (uri.getRawUserInfo() != null) {
+            throw new ConfigException(name, "[hidden]", "allowed: no user or password; use " + TOKEN);
+        }
+        boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+        if (!http || uri.getHost() == null || uri.getPort() > 65_535 || uri.getPort() == 0) {
+            throw new ConfigException(name, hidePassword(url), "allowed: http://host:port or https://host:port");
+        }
+        if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
+            throw new ConfigException(name, hidePassword(url), "allowed: no query and no fragment");
+        }
+    }
+
+    /** Makes a bad URL fit for a log: what stands before an at sign may be a password, even where this is no URL. */
+    private static String hidePassword(String url) {
+        int at = url.lastIndexOf('@');
+        int slashes = url.indexOf("//");
+        String scheme = slashes >= 0 && slashes < at ? url.substring(0, slashes + 2) : "";
+        return at < 0 ? url : scheme + "[hidden]" + url.substring(at);
+    }
+
+    private static void checkApplication(String name, Object value) {
+        if (value != null && ((String) value).isBlank()) {
+            throw new ConfigException(name, value, "allowed: not empty");
+        }
+    }
+}

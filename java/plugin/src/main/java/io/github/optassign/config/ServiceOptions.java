@@ -1,0 +1,134 @@
+package io.github.optassign.config;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.common.config.ConfigException;
+
+/**
+ * What the snapshot tells the service beside what Kafka knows: weights of tasks, and the options of
+ * docs/schema/options.md.
+ *
+ * @param preset null: not set
+ * @param goals empty: not set
+ * @param balanceFactor how wide the windows of clients' counts are, 1 or more; null: not set
+ * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
+ * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
+ */
+public record ServiceOptions(
+        String preset,
+        List<String> goals,
+        Integer balanceFactor,
+        Map<String, Double> optionWeights,
+        Map<String, Double> taskWeights) {
+    /** Nothing is set. */
+    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, Map.of(), Map.of());
+
+    private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
+    private static final double GREATEST_TASK_WEIGHT = 1e9;
+
+    /** Whether there is any option to be sent; task weights are none. */
+    public boolean isAnyOptionSet() {
+        return preset != null || !goals.isEmpty() || balanceFactor != null || !optionWeights.isEmpty();
+    }
+
+    /** Whether by these options plans may be out of the windows that the plug-in knows. */
+    public boolean isBalanceLoose() {
+        return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || !taskWeights.isEmpty();
+    }
+
+    /** The weight of a task; null: not set. */
+    public Double weight(String task) {
+        if (taskWeights.isEmpty()) {
+            return null;
+        }
+        Double own = taskWeights.get(task);
+        return own != null ? own : taskWeights.get(task.substring(0, task.lastIndexOf('_')));
+    }
+
+    static ServiceOptions of(Map<String, Object> parsed) {
+        Map<String, Double> weights = new TreeMap<>();
+        Map<String, String> names = Map.of(
+                "instance", ConfigKeys.INSTANCE_WEIGHT,
+                "subtopology", ConfigKeys.SUBTOPOLOGY_WEIGHT,
+                "stickiness", ConfigKeys.STICKINESS_WEIGHT);
+        names.forEach((name, key) -> {
+            if (parsed.get(key) != null) {
+                weights.put(name, (Double) parsed.get(key));
+            }
+        });
+        return new ServiceOptions(
+                (String) parsed.get(ConfigKeys.PRESET),
+                toTexts(parsed.get(ConfigKeys.GOALS)),
+                (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
+                weights,
+                readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
+    }
+
+    private static List<String> toTexts(Object list) {
+        return list == null
+                ? List.of()
+                : ((List<?>) list).stream().map(Object::toString).toList();
+    }
+
+    /** Returns the weights; null if the list is bad. */
+    private static Map<String, Double> readWeights(List<String> list) {
+        Map<String, Double> weights = new LinkedHashMap<>();
+        for (String entry : list) {
+            Matcher matcher = WEIGHT.matcher(entry);
+            if (!matcher.matches()) {
+                return null;
+            }
+            double weight;
+            try {
+                weight = Double.parseDouble(matcher.group(2));
+            } catch (NumberFormatException e) {
+                return null;
+            }
+            boolean fits = weight > 0 && weight <= GREATEST_TASK_WEIGHT;
+            if (!fits || weights.put(matcher.group(1), weight) != null) {
+                return null;
+            }
+        }
+        return weights;
+    }
+
+    static void checkWeights(String name, Object value) {
+        if (readWeights(toTexts(value)) == null) {
+            throw new ConfigException(
+                    name, value, "allowed: a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9");
+        }
+    }
+
+    static void checkPreset(String name, Object value) {
+        if (value != null && !Set.of("ordered", "weighted").contains(value)) {
+            throw new ConfigException(name, value, "allowed: ordered, weighted");
+        }
+    }
+
+    /** Which goals there are the service says: it may be newer. */
+    static void checkGoals(String name, Object value) {
+        List<String> goals = toTexts(value);
+        boolean fits = goals.stream().allMatch(goal -> goal.matches("[a-z_]{1,50}"));
+        if (!fits || new TreeSet<>(goals).size() != goals.size()) {
+            throw new ConfigException(name, value, "allowed: names of goals, each once");
+        }
+    }
+
+    static void checkFactor(String name, Object value) {
+        if (value != null && (Integer) value < 1) {
+            throw new ConfigException(name, value, "allowed: 1 or more");
+        }
+    }
+
+    static void checkWeight(String name, Object value) {
+        if (value != null && !((Double) value >= 0 && Double.isFinite((Double) value))) {
+            throw new ConfigException(name, value, "allowed: 0 or more");
+        }
+    }
+}

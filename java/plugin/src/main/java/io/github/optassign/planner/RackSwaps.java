@@ -1,0 +1,53 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+
+/**
+ * Has clients swap planned actives of one subtopology where that reads less across racks. Only tasks that nobody owns
+ * are swapped, and only where it costs no restoring: racks are no reason to move a task here.
+ */
+final class RackSwaps {
+    /** Pairs of tasks that are looked at. */
+    private static final long MOST_PAIRS = 5_000_000;
+
+    private RackSwaps() {}
+
+    /**
+     * Swaps actives.
+     *
+     * @param active per task its planned client; changed
+     */
+    static void swap(Snapshot snapshot, Ranks ranks, RackTraffic traffic, int[] active) {
+        long pairs = 0;
+        for (int t = 0; t < active.length && traffic.matters(); t++) {
+            if (snapshot.owners(t).length > 0) {
+                continue;
+            }
+            int end = snapshot.firstTask(snapshot.subtopology(t) + 1);
+            for (int u = snapshot.firstTask(snapshot.subtopology(t)); u < end; u++) {
+                pairs++;
+                if (pairs > MOST_PAIRS || traffic.crossings(t, active[t]) == 0) {
+                    break;
+                }
+                if (u != t && snapshot.owners(u).length == 0 && isBetter(ranks, traffic, active, t, u)) {
+                    int other = active[u];
+                    active[u] = active[t];
+                    active[t] = other;
+                }
+            }
+        }
+    }
+
+    private static boolean isBetter(Ranks ranks, RackTraffic traffic, int[] active, int t, int u) {
+        int a = active[t];
+        int b = active[u];
+        boolean isFree = ranks.cost(t, b) <= ranks.cost(t, a)
+                && ranks.cost(u, a) <= ranks.cost(u, b)
+                && ranks.rank(t, b) <= ranks.rank(t, a)
+                && ranks.rank(u, a) <= ranks.rank(u, b);
+        int now = traffic.crossings(t, a) + traffic.crossings(u, b);
+        return isFree && traffic.crossings(t, b) + traffic.crossings(u, a) < now;
+    }
+}

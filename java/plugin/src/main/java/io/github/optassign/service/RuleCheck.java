@@ -1,0 +1,128 @@
+package io.github.optassign.service;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+
+/**
+ * Checks whether an answer keeps the rules that can be seen in an answer and its snapshot (docs/rules.md, R3 to R6 and
+ * the last sentence of R8; {@link AnswerCheck} has seen to R1 and R2), and whether its plan has a place for every copy.
+ *
+ * <p>R10 makes an exception for the second pass: a task that nobody owns may be where the first pass sent it, as long
+ * as that client has hardly more to replay than others. Where the first pass sent it the service may know better than
+ * this JVM, of which another member has led; so this holds for any such client. Whoever lies gains at most
+ * {@code acceptable.recovery.lag} offsets.
+ */
+public final class RuleCheck {
+    private final Snapshot snapshot;
+    private final Placement placement;
+    private final Ranks ranks;
+
+    private RuleCheck(Snapshot snapshot, Placement placement) {
+        this.snapshot = snapshot;
+        this.placement = placement;
+        ranks = new Ranks(snapshot);
+    }
+
+    /**
+     * Checks an answer.
+     *
+     * @param checked the same by indices
+     * @return its plan; where it names none, itself
+     * @throws WrongAnswer with the first thing that was found and is not allowed
+     */
+    public static Placement check(Snapshot snapshot, Answer answer, CheckedAnswer checked) throws WrongAnswer {
+        RuleCheck check = new RuleCheck(snapshot, checked.placement());
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            check.checkNumberOfStandbys(checked.placement(), t, "");
+            if (snapshot.isLogged(t)) {
+                check.checkActive(t);
+                check.checkStandbys(t);
+            }
+        }
+        check.checkWarmups();
+        check.checkAskers(checked.followupMs());
+        if (answer.plan() == null) {
+            return checked.placement();
+        }
+        Placement plan = AnswerCheck.check(snapshot, answer.plan()).placement();
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            check.checkNumberOfStandbys(plan, t, " in the plan");
+        }
+        return plan;
+    }
+
+    private void checkActive(int t) throws WrongAnswer {
+        int c = placement.active()[t];
+        long rank = ranks.rank(t, c);
+        if (rank > ranks.leastRank(t) && !(isOwnerless(t) && ranks.isHardlyWorse(t, c, leastOffsets(t, false)))) {
+            throw new WrongAnswer("R3: found task " + snapshot.taskName(t) + " active on " + snapshot.clientName(c)
+                    + " of rank " + rank + "; allowed: the least rank, " + ranks.leastRank(t));
+        }
+    }
+
+    private void checkNumberOfStandbys(Placement where, int t, String which) throws WrongAnswer {
+        int wanted = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
+        int found = where.standby()[t].length;
+        if (found != wanted) {
+            throw new WrongAnswer("R4: found " + found + " standbys of task " + snapshot.taskName(t) + which
+                    + "; allowed: exactly " + wanted);
+        }
+    }
+
+    private void checkStandbys(int t) throws WrongAnswer {
+        long worst = 0;
+        for (int c : placement.standby()[t]) {
+            worst = Math.max(worst, ranks.rank(t, c));
+        }
+        if (worst == 0) {
+            return;
+        }
+        long least = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            least = placement.hasCopy(t, c) ? least : Math.min(least, ranks.rank(t, c));
+        }
+        for (int c : placement.standby()[t]) {
+            long rank = ranks.rank(t, c);
+            if (rank > least && !(isOwnerless(t) && ranks.isHardlyWorse(t, c, leastOffsets(t, true)))) {
+                throw new WrongAnswer("R5: found a standby of task " + snapshot.taskName(t) + " on "
+                        + snapshot.clientName(c) + " of rank " + rank + "; allowed: at most " + least
+                        + ", the least rank of a client without a copy");
+            }
+        }
+    }
+
+    private boolean isOwnerless(int t) {
+        return snapshot.owners(t).length == 0;
+    }
+
+    /** The least offsets that any client has to replay, or any client without an active or standby copy. */
+    private long leastOffsets(int t, boolean withoutCopies) {
+        long least = Long.MAX_VALUE;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            boolean counts = !withoutCopies || !placement.hasCopy(t, c);
+            least = counts ? Math.min(least, ranks.offsets(t, c)) : least;
+        }
+        return least;
+    }
+
+    private void checkWarmups() throws WrongAnswer {
+        int most = snapshot.configs().maxWarmupReplicas();
+        if (placement.warmupCount() > most) {
+            throw new WrongAnswer("R6: found " + placement.warmupCount() + " warm-ups; allowed: at most " + most
+                    + " (max.warmup.replicas)");
+        }
+    }
+
+    private void checkAskers(long[] followupMs) throws WrongAnswer {
+        for (int c = 0; c < followupMs.length; c++) {
+            if (followupMs[c] >= 0 && c != snapshot.asker()) {
+                throw new WrongAnswer("R8: found a follow-up asked for by " + snapshot.clientName(c)
+                        + "; allowed: only by " + snapshot.clientName(snapshot.asker())
+                        + ", the least process id that does not drain");
+            }
+        }
+    }
+}

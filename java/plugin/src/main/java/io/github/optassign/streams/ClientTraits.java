@@ -1,0 +1,48 @@
+package io.github.optassign.streams;
+
+import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a client says of itself to whoever leads the group: of all that is configured on an instance only client tags
+ * reach the others.
+ *
+ * @param capacityUnits {@code client.tag.optassign.capacity} in millionths: the relative capacity of one thread
+ * @param draining {@code client.tag.optassign.draining}: it is about to leave, and gives its work away
+ * @param remarks tags that say nothing that is allowed, each in words
+ */
+public record ClientTraits(long capacityUnits, boolean draining, List<String> remarks) {
+    public static final String CAPACITY = "optassign.capacity";
+    public static final String DRAINING = "optassign.draining";
+
+    static ClientTraits read(Map<String, String> tags) {
+        List<String> remarks = new ArrayList<>();
+        long units = Snapshot.UNITS;
+        String capacity = tags.get(CAPACITY);
+        if (capacity != null) {
+            double number = parse(capacity);
+            if (number >= 1e-6 && number <= 1e6) {
+                units = Math.round(number * Snapshot.UNITS);
+            } else {
+                remarks.add("client.tag." + CAPACITY + ": found " + capacity
+                        + "; allowed: a number from 0.000001 to 1000000; taken for 1");
+            }
+        }
+        String draining = tags.get(DRAINING);
+        boolean drains = "true".equalsIgnoreCase(draining);
+        if (draining != null && !drains && !"false".equalsIgnoreCase(draining)) {
+            remarks.add("client.tag." + DRAINING + ": found " + draining + "; allowed: true, false; taken for false");
+        }
+        return new ClientTraits(units, drains, remarks);
+    }
+
+    private static double parse(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            return Double.NaN;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+"""The plug-in's check of answers against the validator: both refuse the same, but for what only the memory can tell."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.judging.validation import Violation, validate
+from optassign.measuring.placement import Placement
+from optassign.measuring.ranks import Ranks
+
+MODULE = Path(__file__).parents[2] / "java" / "plugin"
+CASES = MODULE / "target" / "answer-cases.jsonl.gz"
+
+
+def write_cases() -> None:
+    """Have the plug-in judge its cases. Offline, if everything is there."""
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(MODULE / "pom.xml"), "-Dstyle.skip", "-Dtest=AnswerCasesTest"]
+    with (MODULE / "pom.xml").open("rb") as alone:  # other tests build the same module
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        CASES.unlink(missing_ok=True)
+        done = subprocess.run([*command, "test", "--offline"], capture_output=True, text=True, check=False)
+        if done.returncode and "offline" in (done.stdout + done.stderr).lower():
+            done = subprocess.run([*command, "test"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
+    """R10's exception as the JVM makes it: of a task that nobody owns, for any client that is hardly worse than the best.
+
+    Where the first pass sent it, the service may know better than the JVM.
+    """
+    if violation.rule not in ("R3", "R5") or violation.task is None or violation.process_id is None:
+        return False
+    if any(violation.task in client.previous_active for client in state.clients):
+        return False
+    ranks = Ranks(state)
+    copies = Placement.of(state, answer).copies(violation.task) if violation.rule == "R5" else ()
+    best = ranks.least_lag(violation.task, without=copies)
+    return best is None or ranks.lag(violation.task, violation.process_id) <= best + state.configs.acceptable_recovery_lag
+
+
+@pytest.mark.slow
+def test_the_jvm_refuses_what_the_validator_refuses() -> None:
+    if shutil.which("mvn") is None:
+        pytest.skip("the plug-in's tests need Maven: found no mvn on PATH")
+    write_cases()
+    judged: Counter[str] = Counter()
+    with gzip.open(CASES, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            state = ApplicationState.model_validate(case["snapshot"])
+            answer = TaskAssignment.model_validate(case["answer"])
+            found = [violation for violation in validate(state, answer) if violation.rule != "R7"]
+            where = f"seed {case['seed']}: the JVM says {case['why']}, the validator {[str(violation) for violation in found]}"
+            if case["why"] is not None:
+                assert found or " in the plan" in case["why"], where
+            elif found:
+                assert all(may_be_second_pass(state, answer, violation) for violation in found), where
+                judged["by memory alone"] += 1
+                continue
+            judged.update({str(violation.rule) for violation in found} or {"right"})
+    assert judged["right"] > 3_000, judged
+    assert all(judged[rule] > 20 for rule in ("R1", "R2", "R3", "R4", "R5", "R6", "R8")), judged
