@@ -1,6 +1,7 @@
 """`python docs/site/pictures.py`: draw the pictures of README and site anew, from what the assignors answer today.
 
-scale-out: optassign and Kafka's default, played to the end. join: who has what, rebalance by rebalance, as a client joins.
+scale-out: optassign and Kafka's default, simulated (scenario `thousand`). join: who has what, rebalance by rebalance, as a
+client joins.
 
 Each picture is written twice into docs/pictures, for light and dark pages. SVG, drawn by hand, so that it is small, sharp and
 the same in every run; texts stay texts.
@@ -15,15 +16,14 @@ from pathlib import Path
 
 import optassign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.reading import read_state
-from optassign.generate import generate
-from optassign.simulation.convergence import Convergence, converge
 from optassign.simulation.successors import make_restored_snapshot
+from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.simulator import Played, simulate
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
-TASKS, CLIENTS, STANDBYS, WARMUPS, SEED = 1_000, 100, 1, 20, 1
-"""The scale-out of the tables in docs/benchmarks.md."""
+SCENARIO, HOURS = "thousand", 10
+"""The scale-out of "Time to balance" in docs/benchmarks.md, and how much of it is shown from the join on."""
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
@@ -53,17 +53,17 @@ SCHEMES = {
 
 @dataclass(frozen=True)
 class Line:
-    """One assignor in one panel: a value after every rebalance, and what is written at its end."""
+    """One assignor in one panel: hours and values, and what is written at its end."""
 
-    values: Sequence[float]
+    values: Sequence[tuple[float, float]]
     end: str
     colour: str
 
 
 def main() -> None:
     """Play both convergences, and draw."""
-    state = generate("scale-out", tasks=TASKS, clients=CLIENTS, standbys=STANDBYS, warmups=WARMUPS, seed=SEED)
-    ours, theirs = converge(state, "cp-sat"), converge(state, "high-availability")
+    scenario = read_scenario(SCENARIO)
+    ours, theirs = simulate(scenario, "cp-sat"), simulate(scenario, "high-availability")
     FOLDER.mkdir(exist_ok=True)
     answers = _answers(DEMO)
     for scheme, colours in SCHEMES.items():
@@ -116,58 +116,50 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
     return _svg(width, height, parts)
 
 
-def scale_out(ours: Convergence, theirs: Convergence, colours: Colours) -> str:
-    """Two panels: active tasks moved and offsets restored, both summed over the rebalances."""
-    least = ours.lower_bound
-    assert least, "a scale-out has something to restore"
-    moved = [[0, *accumulate(step.measures.active_moves for step in played.history)] for played in (ours, theirs)]
-    restored = [
-        [0.0, *(offsets / least for offsets in accumulate(step.restored_offsets for step in played.history))]
-        for played in (ours, theirs)
-    ]
-    last = max(ours.rebalances, theirs.rebalances)
+def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
+    """Two panels over the hours since the join: the excess of active tasks, and the active tasks moved so far."""
+    join = ours.scenario.events[0].at
+    title = "1,000 tasks, 25 instances join 75, 20 warm-ups at a time, a copy takes a minute: simulated"
     parts = [
-        _text(
-            LEFT - 40,
-            26,
-            f"{TASKS:,} tasks on {CLIENTS} clients, a quarter of them new, {WARMUPS} warm-ups at a time, until all is at rest",
-            colours.text,
-            size=15,
-            weight=600,
-        ),
+        _text(LEFT - 40, 26, title, colours.text, size=15, weight=600),
         _key(LEFT - 40, 46, f"optassign (cp-sat): {_describe(ours)}", colours.ours, colours),
         _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
-        *_panel(
-            0,
-            "active tasks moved, in all",
-            last,
-            4_000,
-            [
-                Line(moved[1], f"{moved[1][-1]:,}", colours.theirs),
-                Line(moved[0], f"{moved[0][-1]:,}", colours.ours),
-            ],
-            colours,
-            "{:,.0f}",
-        ),
-        *_panel(
-            1,
-            "offsets restored, in all, ÷ the proven minimum",
-            last,
-            4,
-            [
-                Line(restored[1], f"{restored[1][-1]:.1f} ×", colours.theirs),
-                Line(restored[0], f"{restored[0][-1]:.2f} ×", colours.ours),
-            ],
-            colours,
-            "{:.0f} ×",
-        ),
     ]
+    imbalance = [
+        [((point.at - join) / 3600, float(point.active_excess)) for point in played.felt.curve if point.at >= join]
+        for played in (ours, theirs)
+    ]
+    moved = [_sum_moves(played, join) for played in (ours, theirs)]
+    lines = (
+        ("imbalance of active tasks (excess)", 1_000, imbalance, ("", "")),
+        ("active tasks moved, in all", 2_000, moved, tuple(f"{played.felt.moves:,}" for played in (ours, theirs))),
+    )
+    for place, (name, step, values, ends) in enumerate(lines):
+        both = [Line(_cut(values[1]), ends[1], colours.theirs), Line(_cut(values[0]), ends[0], colours.ours)]
+        parts += _panel(place, name, HOURS, step, both, colours, "{:,.0f}")
     return _svg(WIDTH, HEIGHT, parts)
 
 
-def _describe(played: Convergence) -> str:
-    hours = (played.rebalances - 1) * AssignmentConfigs().probing_rebalance_interval_ms / 3_600_000
-    return f"{played.rebalances} rebalances, {hours:.1f} hours; {played.moved_more_than_once:,} tasks moved more than once"
+def _sum_moves(played: Played, since: float) -> list[tuple[float, float]]:
+    events = [event for event in played.events if event["event"] == "rebalance" and event["at"] >= since]
+    times = [(event["at"] - since) / 3600 for event in events]
+    return [(0.0, 0.0), *zip(times, accumulate(float(len(event["moved"])) for event in events), strict=True)]
+
+
+def _cut(values: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Steps, up to the last hour that is shown."""
+    shown = [point for point in values if point[0] <= HOURS]
+    stepped = [shown[0]]
+    for hour, value in shown[1:]:
+        if value != stepped[-1][1]:
+            stepped += [(hour, stepped[-1][1]), (hour, value)]
+    return [*stepped, (float(HOURS), stepped[-1][1])]
+
+
+def _describe(played: Played) -> str:
+    hours = played.felt.unbalanced_s / 3600
+    took = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours"
+    return f"balanced after {took}, {played.felt.moves:,} active tasks moved, {played.felt.rebalances} rebalances"
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:
@@ -180,11 +172,11 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
     """Axes, grid and lines; `step`: between two lines of the grid."""
     left = LEFT + place * (PANEL + GAP)
     right = left + PANEL
-    greatest = max(max(line.values) for line in lines)
+    greatest = max(value for line in lines for _, value in line.values)
     top = step * -(-greatest // step)
 
-    def x(rebalance: float) -> float:
-        return left + PANEL * rebalance / last
+    def x(hour: float) -> float:
+        return left + PANEL * hour / last
 
     def y(value: float) -> float:
         return BOTTOM - (BOTTOM - TOP) * value / top
@@ -195,12 +187,12 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
         parts.append(f'<path d="M{left} {y(value):.1f}H{right}" stroke="{colours.grid}" stroke-width="1"/>')
         parts.append(_text(left - 8, y(value) + 4, form.format(value), colours.faint, anchor="end"))
         value += step
-    for rebalance in range(0, last + 1, 20):
-        parts.append(_text(x(rebalance), BOTTOM + 20, str(rebalance), colours.faint, anchor="middle"))
-    parts.append(_text((left + right) / 2, BOTTOM + 40, "rebalances", colours.faint, anchor="middle"))
+    for hour in range(0, last + 1, 2):
+        parts.append(_text(x(hour), BOTTOM + 20, str(hour), colours.faint, anchor="middle"))
+    parts.append(_text((left + right) / 2, BOTTOM + 40, "hours since the join", colours.faint, anchor="middle"))
     for line in lines:
-        points = " ".join(f"{x(n):.1f},{y(value):.1f}" for n, value in enumerate(line.values))
-        at_x, at_y = x(len(line.values) - 1), y(line.values[-1])
+        points = " ".join(f"{x(hour):.1f},{y(value):.1f}" for hour, value in line.values)
+        at_x, at_y = x(line.values[-1][0]), y(line.values[-1][1])
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{line.colour}" stroke-width="2.5" stroke-linejoin="round"/>'
         )
