@@ -53,7 +53,7 @@ class Subtopologies(Frozen):
 
 
 class Clients(Frozen):
-    """Some clients that are alike; their ids are the name and a number."""
+    """Some clients that are alike; their ids are the name and a number from 1, all with as many digits."""
 
     name: NotEmpty = "c"
     count: Number = 1
