@@ -1,7 +1,6 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
-import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
@@ -13,14 +12,13 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Fallback;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
+import io.github.optassign.service.AnswerSize;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.MemoryRefused;
-import io.github.optassign.service.Racks;
 import io.github.optassign.service.RuleCheck;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
-import io.github.optassign.service.SnapshotWriter;
 import io.github.optassign.service.WrongAnswer;
 import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.AnswerConverter;
@@ -64,17 +62,12 @@ final class Rebalance {
     private final Memory memory;
     /** The last answer that this JVM knows to be applied; null: none. */
     private final AppliedAnswer last;
-    /** The same, unless another leader has decided since, or the service does not believe its date. */
-    private AppliedAnswer before;
 
     private final StreamsGroup group;
     private final Snapshot snapshot;
+    private final SentSnapshot sent;
     /** Why there is no answer of whom there should be one; null: there is one. */
     private String failure;
-    /** Per task its partitions; an empty list: racks do not matter, or are not known. */
-    private List<List<Racks.Partition>> partitions = List.of();
-    /** What the service gets as JSON; null: not yet written. */
-    private byte[] body;
 
     private AppliedAnswer decided;
     private Patience counted;
@@ -110,7 +103,8 @@ final class Rebalance {
         boolean isBalanceLoose = config != null && config.options().isBalanceLoose();
         group = StreamsGroup.read(state, memory.changelogEnds(), isBalanceLoose);
         snapshot = group.snapshot();
-        before = last == null || last.isOvertaken(snapshot) ? null : last;
+        AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
+        sent = new SentSnapshot(group, config, application, before);
     }
 
     /**
@@ -177,8 +171,7 @@ final class Rebalance {
         Breaker breaker = memory.breaker();
         long pauseMs = breaker.pauseMs(System.nanoTime());
         long deadline = log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs());
-        partitions = Racks.find(group, deadline);
-        writeBody();
+        sent.findRacks(deadline);
         if (pauseMs > 0) {
             throw new ServiceFailure("not asked, but again in " + (pauseMs + 999) / 1000 + " s: " + breaker.describe());
         }
@@ -194,20 +187,19 @@ final class Rebalance {
 
     private Decision askOnce(long deadline) throws IOException, ServiceFailure {
         ServiceClient.Reply reply;
-        long sent = System.nanoTime();
+        long start = System.nanoTime();
         ServiceClient service = new ServiceClient(config);
-        int limit = ServiceClient.findGreatestAnswer(snapshot);
+        int limit = AnswerSize.findGreatest(snapshot);
         try {
-            reply = service.ask(id, body, limit, rememberedAt(), deadline);
+            reply = service.ask(id, sent.body(), limit, sent.rememberedAt(), deadline);
         } catch (MemoryRefused e) {
             // A clock was wrong when this was dated, here or there. To insist would lock this JVM out.
             memory.forget();
-            before = null;
+            sent.forget();
             log.warn("the last answer is forgotten, as the service does not believe its date: " + e.getMessage());
-            writeBody();
-            reply = service.ask(id, body, limit, rememberedAt(), deadline);
+            reply = service.ask(id, sent.body(), limit, sent.rememberedAt(), deadline);
         }
-        log.noteRoundTrip(sent);
+        log.noteRoundTrip(start);
         Answer answer = AnswerReader.read(reply.json(), snapshot);
         CheckedAnswer checked = AnswerCheck.check(snapshot, answer);
         Placement plan = RuleCheck.check(snapshot, answer, checked);
@@ -222,7 +214,7 @@ final class Rebalance {
             return null;
         }
         try {
-            ShadowAssignor.Decision decision = shadow.assign(state, group, partitions);
+            ShadowAssignor.Decision decision = shadow.assign(state, group, sent.partitions());
             CheckedAnswer checked = AnswerCheck.check(snapshot, decision.answer());
             TaskAssignment own = decision.own() == null ? toKafka(checked) : decision.own();
             checkWithKafka(own);
@@ -237,20 +229,10 @@ final class Rebalance {
     /** Without racks Kafka's own assignors do without them, so that is no failure here. */
     private void findRacks() {
         try {
-            partitions = Racks.find(group, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
+            sent.findRacks(log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
         } catch (ServiceFailure e) {
             log.warn("shadow: racks are not taken into account: " + e.getMessage());
         }
-    }
-
-    private void writeBody() throws IOException {
-        String remembered = before == null ? null : before.json();
-        ServiceOptions options = config == null ? ServiceOptions.NONE : config.options();
-        body = SnapshotWriter.write(group, options, application, Instant.now(), remembered, partitions);
-    }
-
-    private long rememberedAt() {
-        return before == null ? -1 : before.answeredAt();
     }
 
     private AppliedAnswer toRemember(Answer answer, boolean stalled) throws IOException {
@@ -272,19 +254,16 @@ final class Rebalance {
     }
 
     private AppliedReport makeReport() throws IOException {
-        if (body == null) {
-            writeBody(); // in shadow mode, or without racks where these were what failed
-        }
         return new AppliedReport(
                 application,
                 config.mode(),
                 id,
                 decided.answeredAt(),
                 System.nanoTime(),
-                rememberedAt(),
+                sent.rememberedAt(),
                 failure == null ? "shadow mode" : failure,
                 decided.json(),
-                body);
+                sent.body());
     }
 
     /**
@@ -303,7 +282,7 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, before, Racks.toTraffic(group, partitions));
+        Fallback.Result result = Fallback.answer(snapshot, sent.before(), sent.traffic());
         Answer answer = Fallback.toAnswer(snapshot, result);
         CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
         try {

@@ -10,12 +10,19 @@ import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
@@ -233,6 +240,22 @@ class HostileServiceTest extends AgainstAService {
         assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
     }
 
+    /** Now a far plan, now a near one: to have come nearer to another plan is no progress. */
+    @Test
+    void plansThatTakeTurnsAreNoProgress() {
+        String far = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
+                + client(3, "", "", "", NEVER);
+        String asking = RIGHT.replace("90000", "1");
+        List<Long> minutes = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            String plan = i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}";
+            service.behaviour = (exchange, body) -> asking.substring(0, asking.length() - 1) + plan;
+            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
+            minutes.add((delay.toSeconds() + 1) / 60);
+        }
+        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
+    }
+
     /** What an answer may take depends on the snapshot, not on what the service sends. */
     @Test
     void answerIsReadInProportionToTheSnapshot() {
@@ -298,11 +321,12 @@ class HostileServiceTest extends AgainstAService {
         }
     }
 
-    private static long countThreads() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("HttpClient")
-                        || thread.getName().startsWith("optassign-http"))
-                .count();
+    /** The threads of calls that are not over, and where each of them stands. */
+    private static List<String> listCalls() {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(thread -> thread.getKey().getName().startsWith("optassign-http"))
+                .map(thread -> thread.getKey().getName() + " " + Arrays.toString(thread.getValue()))
+                .toList();
     }
 
     /** Sixty rebalances at a service that hangs: their connections and threads end, and none was kept by a client. */
@@ -320,7 +344,51 @@ class HostileServiceTest extends AgainstAService {
             rebalance(ofSixTasks(), Map.of("optassign.timeout.ms", 200), AssignmentError.NONE);
         }
         assertEquals(60, log.warnings().size());
-        Awaiting.until(() -> countThreads() == 0, () -> countThreads() + " threads");
+        Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
         assertFalse(service.closing.getCount() == 0, "the service still hangs");
+    }
+
+    /** A head of a response that never ends, byte by byte: no time-out of a single read ends that. */
+    @Test
+    void callsAtATricklingServiceEnd() throws IOException {
+        try (ServerSocket server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            Thread accepting = new Thread(() -> {
+                while (!server.isClosed()) {
+                    try {
+                        Socket socket = server.accept();
+                        Thread trickling = new Thread(() -> trickle(socket));
+                        trickling.setDaemon(true);
+                        trickling.start();
+                    } catch (IOException e) {
+                        return;
+                    }
+                }
+            });
+            accepting.setDaemon(true);
+            accepting.start();
+            String url = "http://127.0.0.1:" + server.getLocalPort();
+            for (int i = 0; i < 3; i++) {
+                Map<String, Object> configs = Map.of("optassign.url", url, "optassign.timeout.ms", 300);
+                rebalance(ofSixTasks(), configs, AssignmentError.NONE);
+                String line = log.warnings().get(i);
+                assertTrue(line.contains("no answer within 300 ms"), line);
+            }
+            // One may be there: the report of what was applied instead is tried for longer, and nobody waits for it.
+            Awaiting.until(() -> listCalls().size() <= 1, () -> listCalls().toString());
+        }
+    }
+
+    private static void trickle(Socket socket) {
+        try (socket) {
+            OutputStream out = socket.getOutputStream();
+            out.write("HTTP/1.1 200 OK\r\nX-Endless: ".getBytes(StandardCharsets.US_ASCII));
+            while (true) {
+                out.write('x');
+                out.flush();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+            }
+        } catch (IOException e) {
+            // The other side has gone: that is what the test waits for.
+        }
     }
 }

@@ -172,4 +172,17 @@ class OptassignTaskAssignorTest extends AgainstAService {
         OptassignTaskAssignor.rethrowFatal(new StackOverflowError());
         OptassignTaskAssignor.rethrowFatal(new NoClassDefFoundError());
     }
+
+    /** In a rolling upgrade the configuration may be newer than the jar. */
+    @Test
+    void unknownKeyIsSaidOnceAndLeftOut() {
+        for (int i = 0; i < 2; i++) {
+            rebalance(group(), Map.of("optassign.zzz", "new"), AssignmentError.NONE);
+        }
+        assertEquals(2, service.bodies.size());
+        assertEquals(1, log.warnings().size(), log.all().toString());
+        assertTrue(
+                log.warnings().get(0).contains("Unknown configuration optassign.zzz; allowed: optassign.application"),
+                log.warnings().get(0));
+    }
 }

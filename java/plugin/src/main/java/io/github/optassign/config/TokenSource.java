@@ -23,7 +23,7 @@ public final class TokenSource {
 
     private static final int GREATEST_TOKEN_FILE = 64 * 1024;
     /** Files that are being read: one on a disk that hangs is not read by more and more threads. */
-    private static final ConcurrentMap<String, FutureTask<Password>> READING = new ConcurrentHashMap<>();
+    static final ConcurrentMap<String, FutureTask<Password>> READING = new ConcurrentHashMap<>();
 
     private final Password given;
     private final String file;

@@ -1,6 +1,5 @@
 package io.github.optassign.model;
 
-import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -18,9 +17,6 @@ public final class Snapshot {
 
     /** Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM). */
     public static final long UNKNOWN = -3;
-
-    /** How many units a thread of capacity 1 has. */
-    public static final long UNITS = 1_000_000;
 
     /** There is no lag: the client says nothing of the task, or the task has no changelog. */
     public static final long NONE = Long.MIN_VALUE;
@@ -53,32 +49,6 @@ public final class Snapshot {
         }
     }
 
-    /**
-     * What else is known of the clients.
-     *
-     * @param sizes per client what its share is proportional to: threads times capacity in millionths
-     * @param draining per client whether it is about to leave
-     * @param tags per client and configured tag ({@code rack.aware.assignment.tags}) the number of its value, counted
-     *     from 0; -1: it has none
-     */
-    public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
-        /** Those of clients that say nothing of themselves but their threads. */
-        public static Traits of(int[] threads) {
-            long[] sizes =
-                    Arrays.stream(threads).asLongStream().map(n -> n * UNITS).toArray();
-            return new Traits(sizes, new boolean[threads.length], new int[threads.length][0]);
-        }
-
-        public boolean isAnyStaying() {
-            for (boolean drains : draining) {
-                if (!drains) {
-                    return true;
-                }
-            }
-            return false;
-        }
-    }
-
     private final GroupConfigs configs;
     private final Tasks tasks;
     private final Clients clients;
@@ -103,7 +73,7 @@ public final class Snapshot {
         // Where all drain it is as if none did: the tasks must run somewhere.
         this.traits = traits.isAnyStaying()
                 ? traits
-                : new Traits(traits.sizes, new boolean[traits.draining.length], traits.tags);
+                : new Traits(traits.sizes(), new boolean[clients.names.length], traits.tags());
         this.endOffsets = endOffsets;
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
@@ -226,46 +196,46 @@ public final class Snapshot {
 
     /** What the client's share is proportional to: threads times capacity in millionths. */
     public long size(int c) {
-        return traits.sizes[c];
+        return traits.sizes()[c];
     }
 
     /** Compares clients by how much they would have to do with one more copy: those that drain come last. */
     public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
-        int order = Boolean.compare(traits.draining[a], traits.draining[b]);
+        int order = Boolean.compare(traits.draining()[a], traits.draining()[b]);
         return order != 0
                 ? order
-                : Double.compare((loadOfA + 1.0) / traits.sizes[a], (loadOfB + 1.0) / traits.sizes[b]);
+                : Double.compare((loadOfA + 1.0) / traits.sizes()[a], (loadOfB + 1.0) / traits.sizes()[b]);
     }
 
     /** Per client its {@link #size}. Not to be written to. */
     public long[] sizes() {
-        return traits.sizes;
+        return traits.sizes();
     }
 
     /** Whether the client is about to leave, and another stays. */
     public boolean isDraining(int c) {
-        return traits.draining[c];
+        return traits.draining()[c];
     }
 
     /** Per client whether it {@link #isDraining}. Not to be written to. */
     public boolean[] draining() {
-        return traits.draining;
+        return traits.draining();
     }
 
     /** How many tags the copies of a task shall differ in. */
     public int tagCount() {
-        return traits.tags.length == 0 ? 0 : traits.tags[0].length;
+        return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
     }
 
     /** Number of the client's value of a configured tag; -1: it has none. */
     public int tag(int c, int k) {
-        return traits.tags[c][k];
+        return traits.tags()[c][k];
     }
 
     /** Who asks for follow-ups (R8): the least process id of those that do not drain. */
     public int asker() {
         int c = 0;
-        while (traits.draining[c]) {
+        while (traits.draining()[c]) {
             c++;
         }
         return c;

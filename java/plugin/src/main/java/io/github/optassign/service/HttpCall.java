@@ -10,6 +10,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -27,6 +28,7 @@ import javax.net.ssl.SSLSocketFactory;
  */
 final class HttpCall {
     private static final int CHUNK = 64 * 1024;
+    private static final long LONGEST_PAUSE_MS = 5_000;
     /** The same for all calls: the JDK shares connections of one factory only. Null: not yet needed. */
     private static volatile SSLSocketFactory trusted;
 
@@ -125,7 +127,7 @@ final class HttpCall {
             throw new IOException(e.getCause());
         } finally {
             if (!done) {
-                abandon();
+                abandon(call);
             }
         }
     }
@@ -136,14 +138,26 @@ final class HttpCall {
         thread.start();
     }
 
-    /**
-     * Closes the connection, which ends the call's thread. To close may wait for the other side: not on this thread.
-     */
-    private void abandon() {
+    /** Ends the call's thread. To close a connection may wait for the other side: not on this thread. */
+    private void abandon(Future<?> call) {
         try {
-            start("optassign-http-end", connection::disconnect);
+            start("optassign-http-end", () -> disconnectUntilDone(call));
         } catch (OutOfMemoryError e) {
             // No thread is to be had: the call's own ends by its time-outs.
+        }
+    }
+
+    /** Closes the connection, again and again: what is not yet open cannot be closed, and would be opened. */
+    private void disconnectUntilDone(Future<?> call) {
+        for (long pauseMs = 10; !call.isDone(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+            connection.disconnect();
+            try {
+                call.get(pauseMs, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException | ExecutionException e) {
+                continue; // the loop looks whether it is done
+            } catch (InterruptedException e) {
+                return;
+            }
         }
     }
 

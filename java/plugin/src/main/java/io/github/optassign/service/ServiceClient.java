@@ -3,7 +3,6 @@ package io.github.optassign.service;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.PluginVersion;
 import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.model.Snapshot;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
@@ -31,10 +30,6 @@ import org.apache.kafka.common.config.types.Password;
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";
-    /** Whatever the snapshot is. */
-    static final int GREATEST_ANSWER = 64 * 1024 * 1024;
-
-    private static final int LEAST_ANSWER = 256 * 1024;
     private static final int GREATEST_REPORT_REPLY = 64 * 1024;
     /** A service that is busy, or starts. */
     private static final Set<Integer> COME_AGAIN = Set.of(429, 503);
@@ -61,24 +56,6 @@ public final class ServiceClient {
      * @param status of HTTP; 200: it was taken
      */
     public record ReportReply(int status, String body) {}
-
-    /**
-     * The longest answer that a snapshot can have, in bytes: each copy is named in answer and plan, and as one that is
-     * waited for.
-     */
-    public static int findGreatestAnswer(Snapshot snapshot) {
-        long bytes = LEAST_ANSWER;
-        long clientName = 0;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            bytes += 512 + 6L * snapshot.clientName(c).length();
-            clientName = Math.max(clientName, snapshot.clientName(c).length());
-        }
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            long perCopy = 512 + 6L * snapshot.taskName(t).length() + 3 * clientName;
-            bytes += perCopy * (1 + snapshot.standbysPerTask());
-        }
-        return (int) Math.min(GREATEST_ANSWER, bytes);
-    }
 
     /**
      * Posts a snapshot and waits for the answer. Where the service wants to be asked again, and there is time, it is.

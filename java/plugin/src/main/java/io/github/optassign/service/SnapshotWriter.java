@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Traits;
 import io.github.optassign.streams.ClientTraits;
 import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
@@ -216,8 +217,8 @@ public final class SnapshotWriter {
                             + client.hostInfo().get().port());
         }
         ClientTraits traits = group.traits(c);
-        if (traits.capacityUnits() != Snapshot.UNITS) {
-            json.writeNumberField("capacity", traits.capacityUnits() / (double) Snapshot.UNITS);
+        if (traits.capacityUnits() != Traits.UNITS) {
+            json.writeNumberField("capacity", traits.capacityUnits() / (double) Traits.UNITS);
         }
         if (traits.draining()) {
             json.writeBooleanField("draining", true);

@@ -1,6 +1,6 @@
 package io.github.optassign.streams;
 
-import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Traits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,12 +19,12 @@ public record ClientTraits(long capacityUnits, boolean draining, List<String> re
 
     static ClientTraits read(Map<String, String> tags) {
         List<String> remarks = new ArrayList<>();
-        long units = Snapshot.UNITS;
+        long units = Traits.UNITS;
         String capacity = tags.get(CAPACITY);
         if (capacity != null) {
             double number = parse(capacity);
             if (number >= 1e-6 && number <= 1e6) {
-                units = Math.round(number * Snapshot.UNITS);
+                units = Math.round(number * Traits.UNITS);
             } else {
                 remarks.add("client.tag." + CAPACITY + ": found " + capacity
                         + "; allowed: a number from 0.000001 to 1000000; taken for 1");

@@ -3,6 +3,7 @@ package io.github.optassign.streams;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Traits;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -109,7 +110,7 @@ public final class StreamsGroup {
         return new Snapshot.Clients(names, threads, previousActive, previousStandby, lags);
     }
 
-    private Snapshot.Traits readTraits() {
+    private Traits readTraits() {
         int count = states.length;
         List<String> keys = List.copyOf(new TreeSet<>(configs.rackAwareAssignmentTags()));
         List<Map<String, Integer>> values = new ArrayList<>();
@@ -130,7 +131,7 @@ public final class StreamsGroup {
                 tags[c][k] = value == null ? -1 : known.computeIfAbsent(value, text -> known.size());
             }
         }
-        return new Snapshot.Traits(sizes, draining, tags);
+        return new Traits(sizes, draining, tags);
     }
 
     /** Kafka computes lags of logged tasks only: a stateful task without a changelog has none. */

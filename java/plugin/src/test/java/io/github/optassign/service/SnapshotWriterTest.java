@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.streams.StreamsGroup;
@@ -185,5 +186,35 @@ class SnapshotWriterTest {
             byte[] two = bytes(StreamsGroup.read(group.state(new Random(2)), new ChangelogEnds(), false));
             assertEquals(new String(one), new String(two), "seed " + seed);
         }
+    }
+
+    /** What only configuration knows: weights and options by keys, capacity and draining by client tags. */
+    @Test
+    void whatIsConfiguredIsSent() throws IOException {
+        TestGroup group =
+                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.LOGGED, 5);
+        group.client(0).tags = Map.of("optassign.capacity", "2.5", "optassign.draining", "true");
+        ServiceOptions options = PluginConfig.of(Map.of(
+                        "optassign.url", "http://host:1",
+                        "optassign.weights", "0:2.5,0_1:4",
+                        "optassign.options.preset", "weighted",
+                        "optassign.options.goals", "load, restore_work",
+                        "optassign.options.balance.factor", "3",
+                        "optassign.options.weights.stickiness", "0.5"))
+                .options();
+        StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), options.isBalanceLoose());
+        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of());
+        JsonNode snapshot = new ObjectMapper().readTree(bytes);
+        assertEquals(
+                json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"
+                        + " 'weights': {'stickiness': 0.5}}"),
+                snapshot.get("options"));
+        assertEquals(2.5, snapshot.get("tasks").get(0).get("weight").asDouble());
+        assertEquals(4, snapshot.get("tasks").get(1).get("weight").asDouble());
+        assertFalse(snapshot.get("tasks").get(2).has("weight"));
+        assertEquals(2.5, snapshot.get("clients").get(0).get("capacity").asDouble());
+        assertTrue(snapshot.get("clients").get(0).get("draining").asBoolean());
+        assertFalse(snapshot.get("clients").get(1).has("capacity"));
+        assertFalse(snapshot.get("clients").get(1).has("draining"));
     }
 }

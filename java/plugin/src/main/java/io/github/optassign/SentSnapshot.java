@@ -1,0 +1,80 @@
+package io.github.optassign;
+
+import io.github.optassign.config.PluginConfig;
+import io.github.optassign.config.ServiceOptions;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.service.Racks;
+import io.github.optassign.service.ServiceFailure;
+import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.streams.StreamsGroup;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+
+/** What the service gets to know of a group at one rebalance: written when it is first needed. */
+final class SentSnapshot {
+    private final StreamsGroup group;
+    private final ServiceOptions options;
+    private final String application;
+    /** The last applied answer; null: none, or one whose date the service does not believe. */
+    private AppliedAnswer before;
+    /** Per task its partitions; an empty list: racks do not matter, or are not known. */
+    private List<List<Racks.Partition>> partitions = List.of();
+    /** As JSON; null: not yet written. */
+    private byte[] body;
+
+    /**
+     * Makes one of a group.
+     *
+     * @param config null: the service cannot be asked
+     * @param before the last applied answer; null: none
+     */
+    SentSnapshot(StreamsGroup group, PluginConfig config, String application, AppliedAnswer before) {
+        this.group = group;
+        options = config == null ? ServiceOptions.NONE : config.options();
+        this.application = application;
+        this.before = before;
+    }
+
+    /**
+     * Finds partitions and racks, where they matter.
+     *
+     * @param deadline as of System.nanoTime; nothing waits longer
+     */
+    void findRacks(long deadline) throws ServiceFailure {
+        partitions = Racks.find(group, deadline);
+        body = null;
+    }
+
+    List<List<Racks.Partition>> partitions() {
+        return partitions;
+    }
+
+    RackTraffic traffic() {
+        return Racks.toTraffic(group, partitions);
+    }
+
+    /** Leaves the last applied answer out. */
+    void forget() {
+        before = null;
+        body = null;
+    }
+
+    AppliedAnswer before() {
+        return before;
+    }
+
+    /** When the last applied answer was decided, milliseconds since 1970; -1: there is none. */
+    long rememberedAt() {
+        return before == null ? -1 : before.answeredAt();
+    }
+
+    byte[] body() throws IOException {
+        if (body == null) {
+            String remembered = before == null ? null : before.json();
+            body = SnapshotWriter.write(group, options, application, Instant.now(), remembered, partitions);
+        }
+        return body;
+    }
+}

@@ -1,0 +1,30 @@
+package io.github.optassign.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.common.config.types.Password;
+import org.junit.jupiter.api.Test;
+
+/** A token's file on a disk that hangs. */
+class TokenSourceTest {
+    /** Nobody waits longer than the deadline, and no further thread is lost to the same file. */
+    @Test
+    void fileThatIsBeingReadForEver() throws Exception {
+        FutureTask<Password> hanging = new FutureTask<>(() -> new Password("late"));
+        TokenSource.READING.put("/mnt/gone/token", hanging);
+        TokenSource source = TokenSource.of(null, "/mnt/gone/token");
+        int threads = Thread.activeCount();
+        for (int i = 0; i < 3; i++) {
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(5);
+            assertThrows(TimeoutException.class, () -> source.read(deadline));
+        }
+        assertEquals(threads, Thread.activeCount());
+        hanging.run();
+        assertEquals("late", source.read(System.nanoTime()).value());
+        TokenSource.READING.clear();
+    }
+}
