@@ -8,8 +8,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, cross_check_error, quote
-from optassign.formats.times import Time
+from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, Time, cross_check_error, quote
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]

@@ -1,6 +1,7 @@
 """The base of all types of the JSON formats: frozen, strict, `null` means the default, fields that begin with `x_` are kept."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from math import isfinite, isnan
 from typing import Annotated, Any, ClassVar, Self
 
@@ -121,3 +122,26 @@ TaskIdText = Annotated[str, AfterValidator(check_task_id), _id_schema]
 TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False, fail_fast=True)]
 """Task ids that are not checked here: the object that has them checks all of its ids at once."""
 SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]
+
+
+def parse_time(text: str) -> datetime:
+    """The time, in UTC. ValueError if it is none."""
+    time = datetime.fromisoformat(text)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def to_ms(text: str) -> int:
+    """Milliseconds since 1970."""
+    return round((parse_time(text) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def _is_time(text: str) -> str:
+    try:
+        parse_time(text)
+    except (ValueError, OverflowError):
+        raise cross_check_error(quote(text), "a time as in ISO 8601, such as 2026-11-20T15:20:01.123Z") from None
+    return text
+
+
+Time = Annotated[str, AfterValidator(_is_time)]
+"""Text that is a time."""

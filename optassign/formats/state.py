@@ -11,13 +11,12 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from optassign.formats.assignment import Dropped, TaskAssignment
-from optassign.formats.base import Format, Frozen
+from optassign.formats.base import Format, Frozen, Time
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
 from optassign.formats.normalise import LeftOut, Normalised, normalise
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo, TaskTopicPartition
-from optassign.formats.times import Time
 
 __all__ = [
     "LAG_ALLOWED",

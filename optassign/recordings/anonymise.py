@@ -6,8 +6,8 @@ from typing import Any
 
 from optassign.assignor import names
 from optassign.formats.assignment import Pace, TaskAssignment
+from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState, TaskId
-from optassign.formats.times import parse_time
 
 __all__ = ["anonymise"]
 

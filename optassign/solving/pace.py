@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
+from optassign.formats.base import to_ms
 from optassign.formats.state import ApplicationState
-from optassign.formats.times import to_ms
 from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.warmups import Progress
 from optassign.solving.solution import Solution
