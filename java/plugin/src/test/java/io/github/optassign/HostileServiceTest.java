@@ -245,7 +245,7 @@ class HostileServiceTest extends AgainstAService {
     void plansThatTakeTurnsAreNoProgress() {
         String far = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
-        String asking = RIGHT.replace("90000", "1");
+        String asking = RIGHT.replace("90000", "60000");
         List<Long> minutes = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             String plan = i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}";
