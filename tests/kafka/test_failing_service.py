@@ -35,37 +35,73 @@ def at_rest(broker: Broker, service: Service, front: FaultyFront, folder: Path) 
         yield group
 
 
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
-def test_a_rebalance_with_a_fault_changes_nothing(at_rest: Group, front: FaultyFront, fault: Fault) -> None:
-    before = at_rest.await_complete()
+_NO_ANSWER = (Fault.SLOW, Fault.ERROR, Fault.CUT)
+_WRONG = tuple(fault for fault in Fault if fault not in (Fault.NONE, *_NO_ANSWER))
+"""After these the service is not asked for a while, so each has a group of its own."""
+
+
+def probe_with_fault(group: Group, front: FaultyFront, fault: Fault) -> None:
+    """One rebalance with the fault: the fallback answers, and nothing changes."""
+    before = group.await_complete()
     front.fault = fault
     try:
-        after = at_rest.probe()
+        after = group.probe()
     finally:
         front.fault = Fault.NONE
     assert front.requests[fault], "the fault was not met"
-    assert at_rest.rebalances[-1].assignor == "fallback"
+    assert group.rebalances[-1].assignor == "fallback"
     assert after == before
-    assert not at_rest.deaths
-    at_rest.load.check()
+    assert not group.deaths
+    group.load.check()
 
 
-@pytest.mark.parametrize("fault", [Fault.SLOW, Fault.TWICE])
-def test_an_instance_joins_and_leaves_with_a_fault(at_rest: Group, front: FaultyFront, fault: Fault) -> None:
+@pytest.mark.parametrize("fault", _NO_ANSWER)
+def test_a_rebalance_without_an_answer_changes_nothing(at_rest: Group, front: FaultyFront, fault: Fault) -> None:
+    probe_with_fault(at_rest, front, fault)
+    at_rest.probe()
+    assert at_rest.rebalances[-1].assignor == "cp-sat", "who did not answer is asked again"
+
+
+@pytest.mark.parametrize("fault", _WRONG)
+def test_a_rebalance_with_a_wrong_answer_changes_nothing(
+    new_group: Callable[..., Group], front: FaultyFront, fault: Fault
+) -> None:
+    group = new_group(f"wrong-{fault}", optassign_url=front.url)
+    group.start("a", "b")
+    assert_sound(group, most_probes=_PROBES)
+    probe_with_fault(group, front, fault)
+    group.probe()
+    assert group.rebalances[-1].assignor == "fallback", "who answered wrongly is not asked again at once"
+
+
+def test_an_instance_joins_and_leaves_without_an_answer(at_rest: Group, front: FaultyFront) -> None:
+    join_and_leave(at_rest, front, Fault.SLOW)
+    assert_sound(at_rest, most_probes=_PROBES)
+
+
+def test_an_instance_joins_and_leaves_with_wrong_answers(new_group: Callable[..., Group], front: FaultyFront) -> None:
+    group = new_group("joins-wrong", optassign_url=front.url)
+    group.start("a", "b")
+    assert_sound(group, most_probes=_PROBES)
+    join_and_leave(group, front, Fault.TWICE)
+    assert_sound(group, most_probes=_PROBES, assignor="fallback")
+
+
+def join_and_leave(group: Group, front: FaultyFront, fault: Fault) -> None:
+    """An instance joins, the group settles, and the instance leaves, all with the fault."""
     front.fault = fault
     try:
-        before = at_rest.generation
-        at_rest.start("c")
-        at_rest.await_complete(after=before)
-        at_rest.settle(_PROBES)
-        before = at_rest.generation
-        at_rest.leave("c")
-        at_rest.await_complete(after=before)
-        at_rest.settle(_PROBES)
-        assert at_rest.rebalances[-1].assignor == "fallback"
+        before = group.generation
+        group.start("c")
+        group.await_complete(after=before)
+        group.settle(_PROBES)
+        before = group.generation
+        group.leave("c")
+        group.await_complete(after=before)
+        group.settle(_PROBES)
+        assert group.rebalances[-1].assignor == "fallback"
     finally:
         front.fault = Fault.NONE
-    assert_sound(at_rest, most_probes=_PROBES)
 
 
 def test_the_service_is_killed_and_comes_back(new_group: Callable[..., Group], folder: Path) -> None:
