@@ -1,6 +1,7 @@
 """Recordings on the command line: the folder of all, and one of them by its file or its id."""
 
 import os
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ __all__ = ["choose_answer", "find_folder", "find_recording", "find_snapshot"]
 _VARIABLE = "OPTASSIGN_RECORDINGS"
 """The variable of the environment that names the folder where --recordings does not."""
 _DEFAULT = "recordings"
+_ID = re.compile(r".+/\d{4}-\d\d-\d\d/\d{6}\.\d{3}-\d+")
+"""What an id looks like: it is hardly meant as a file."""
 
 
 def find_folder(arguments: Namespace) -> Path:
@@ -39,7 +42,7 @@ def find_recording(arguments: Namespace, name: str) -> Path:
 def find_snapshot(arguments: Namespace) -> str:
     """The source that SNAPSHOT names: - or a file as it is, else the recording with this id, if there is one.
 
-    UsageError where --recordings says that it is an id, and no recording has it.
+    UsageError where --recordings says that it is an id, or it reads like one, and no recording has it.
     """
     from optassign.recordings.files import SUFFIX
 
@@ -54,6 +57,12 @@ def find_snapshot(arguments: Namespace) -> str:
         raise UsageError(
             f"SNAPSHOT: found {name!r}, which is no file and no recording in {folder}; "
             f"allowed: a file, or an id that `optassign record ls --recordings {folder}` shows"
+        )
+    if _ID.fullmatch(name):
+        looked = _get_stated_folder(arguments) or _DEFAULT
+        raise UsageError(
+            f"SNAPSHOT: found {name!r}, which is no file and no recording in {looked}; "
+            "allowed: a file, or an id together with the folder of its recordings: --recordings FOLDER"
         )
     return name
 

@@ -5,6 +5,7 @@ Spark is started only by a command that needs it, after all else is checked.
 
 import argparse
 import math
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,11 +30,13 @@ __all__ = [
     "choose_assignors",
     "forget_all_failures",
     "override_limits",
+    "repeat_spark",
     "start_spark",
     "write_report",
 ]
 
 _LIMITS = ("time_limit", "answer_limit", "convergence_limit", "memory_limit")
+_MASTER = "local[*]"
 
 
 def add_assignors(parser: ArgumentParser) -> None:
@@ -64,9 +67,18 @@ def add_failed(parser: ArgumentParser, what: str) -> None:
 def add_spark(parser: ArgumentParser) -> None:
     """Add what Spark is told: --master, --conf and --py-files."""
     add = parser.add_argument_group("Spark").add_argument
-    add("--master", default="local[*]", metavar="URL", help="local[N], spark://…, yarn, … (default: %(default)s)")
+    add("--master", default=_MASTER, metavar="URL", help="local[N], spark://…, yarn, … (default: %(default)s)")
     add("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark (repeatable)")
     add("--py-files", default="", metavar="A,B,…", help="modules that executors need besides optassign")
+
+
+def repeat_spark(arguments: Namespace) -> str:
+    """What of `add_spark` the command line states, to be put behind another command that goes on with the same run."""
+    stated = [] if arguments.master == _MASTER else [("--master", arguments.master)]
+    stated += [("--conf", setting) for setting in arguments.conf]
+    if arguments.py_files:
+        stated.append(("--py-files", arguments.py_files))
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in stated)
 
 
 def choose_assignors(arguments: Namespace) -> tuple[str, ...]:

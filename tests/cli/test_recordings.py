@@ -136,6 +136,7 @@ def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.Cap
     ("arguments", "said"),
     [
         (["explain", "a/b", "--recordings", "F"], "SNAPSHOT: found 'a/b', which is no file and no recording in F; allowed: "),
+        (["explain", "a/2026-11-21/093632.780-0"], "an id together with the folder of its recordings: --recordings FOLDER"),
         (["explain", "a/b", "--recordings", "no"], "--recordings: found no, which is no folder; allowed: a folder"),
         (["explain", "a/b"], "a/b: found no such file; allowed: a file with JSON in UTF-8, also compressed by gzip"),
         (["assign", "cut"], "cut: found gzip that is cut short or damaged"),

@@ -68,7 +68,8 @@ def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     out, err = wait_for_end(run(folder, cluster.master, *SWEEP.list_assignors()))
     last = err.splitlines()[-1]
     assert "7 rows solved, 7 are there, 4 not ok (2 failed, 1 out-of-memory, 1 timeout)" in last
-    assert f"again: `optassign benchmark resume {folder / 'out'} --run {out.strip()} --failed`" in last
+    assert f"again: `optassign benchmark resume {folder / 'out'} --run {out.strip()} --master {cluster.master} --conf " in last
+    assert last.endswith(f" --py-files {FAILING_ASSIGNORS} --failed`")  # without its modules nothing could be registered
     assert out.startswith("tiny-")
     return folder / "out"
 

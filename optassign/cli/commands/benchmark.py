@@ -14,6 +14,7 @@ from optassign.cli.spark_runs import (
     choose_assignors,
     forget_all_failures,
     override_limits,
+    repeat_spark,
     start_spark,
     write_report,
 )
@@ -75,7 +76,7 @@ def _begin(arguments: Namespace) -> int:
                 f"--output: found run {sweep_run.id} in it; allowed: `optassign benchmark resume {arguments.output}`"
             )
         sweep_run.save(storage)
-        _solve_missing_rows(spark, storage, sweep_run, progress)
+        _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
     return DONE
 
 
@@ -90,7 +91,7 @@ def _resume(arguments: Namespace) -> int:
         _check_kafka(sweep_run.assignors)
         if arguments.failed:
             forget_all_failures(spark, storage, sweep_run, progress)
-        _solve_missing_rows(spark, storage, sweep_run, progress)
+        _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
     return DONE
 
 
@@ -104,7 +105,9 @@ def _report(arguments: Namespace) -> int:
     return DONE
 
 
-def _solve_missing_rows(spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress") -> None:
+def _solve_missing_rows(
+    arguments: Namespace, spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress"
+) -> None:
     """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
     from optassign.benchmarks.spark.sweep import run_sweep
     from optassign.benchmarks.spark.tally import count_outcomes
@@ -115,7 +118,7 @@ def _solve_missing_rows(spark: Any, storage: "Storage", sweep_run: "Run", progre
     if unplayed:
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
         progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
-    resume = f"optassign benchmark resume {storage.given} --run {sweep_run.id}"
+    resume = f"optassign benchmark resume {storage.given} --run {sweep_run.id}{repeat_spark(arguments)}"
     try:
         solved = run_sweep(spark, storage, sweep_run, progress.show)
     except KeyboardInterrupt:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import small_specs
+from optassign.benchmarks.grid import Spec, small_specs
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
 from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
+from optassign.models.flows.decomposition import CopiesFirst
+from optassign.models.forced import Forced
 from optassign.models.lp import improve
 from optassign.models.lp.face_program import build_face_program
 from optassign.models.lp.improve import improve_plan
+from optassign.models.problem import Problem
 from optassign.models.values import FLOW_ORDER, plan_values
-from optassign.models.windows import compute_windows, count_copies
+from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
 
 LATER = FLOW_ORDER[2:]
@@ -23,16 +28,9 @@ LATER = FLOW_ORDER[2:]
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Shape) -> None:
     improved_ones = reached = 0
-    for spec in small_specs(shape, 60):
-        try:
-            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
-        except NotBalancedError:
-            continue
-        within = compute_windows(problem)
-        copies = decomposition.find_optimal_copies(problem, forced, within)
-        if copies is None or copies.chosen.face is None:
-            continue
+    for spec, problem, forced, within, copies in _find_faces(shape, 60):
         found = decomposition.find_balanced_plan(copies, within)
+        assert copies.chosen.face is not None
         improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
         assert improved.placement is not None, spec.name
         assert within.hold(count_copies(problem, improved.placement)), spec.name
@@ -68,15 +66,8 @@ def test_pauses_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None
 @pytest.mark.parametrize("shape", SHAPES)
 def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
-    for spec in small_specs(shape, 40):
-        try:
-            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
-        except NotBalancedError:
-            continue
-        within = compute_windows(problem)
-        copies = decomposition.find_optimal_copies(problem, forced, within)
-        if copies is None or copies.chosen.face is None:
-            continue
+    for spec, problem, forced, within, copies in _find_faces(shape, 40):
+        assert copies.chosen.face is not None
         merged = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -100,3 +91,16 @@ def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     assert copies.chosen.face is not None
     improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(0.0))
     assert (improved.placement, improved.bounds, improved.is_cut_short) == (None, {}, True)
+
+
+def _find_faces(shape: Shape, count: int) -> Iterator[tuple[Spec, Problem, Forced, Windows, CopiesFirst]]:
+    """Generated snapshots whose copies keep the windows, with the copies that the flow finds."""
+    for spec in small_specs(shape, count):
+        try:
+            problem, forced = decomposition.write_out_pairs(to_arrays(spec.generate()).problem)
+        except NotBalancedError:
+            continue
+        within = compute_windows(problem)
+        copies = decomposition.find_optimal_copies(problem, forced, within)
+        if copies is not None and copies.chosen.face is not None:
+            yield spec, problem, forced, within, copies
