@@ -78,8 +78,8 @@ def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -
         f"{what} by {tell_winner(mine, measure, rests)}"
         for what, measure in (
             ("least restored", "converged_restored"),
-            ("fewest rebalances", "rebalances"),
             ("fewest pauses", "converged_active_moves"),
+            ("fewest rebalances", "rebalances"),
         )
     ]
     seconds = {name: [row["seconds"] for row in mine if row["assignor"] == name] for name in ASSIGNORS if name != "raises"}

@@ -13,7 +13,8 @@ from optassign.benchmarks.spark.report.values import format_value
 __all__ = ["REPLAY"]
 
 _THEN = f"""
-SELECT r.path, r.application, r.day, r.recorded_at, r.assignor, r.balanced, r.violations, r.followup, r.seconds,
+SELECT r.path, r.application, r.day, r.recorded_at, r.recorded_assignor AS `answered then by`,
+  r.assignor, r.balanced, r.violations, r.followup, r.seconds,
   r.restore_work + r.warmup_work AS restored, r.active_moves + r.standby_moves AS moves,
   t.restore_work + t.warmup_work AS restored_then, t.active_moves + t.standby_moves AS moves_then
 FROM {{replays}} AS r JOIN {{replays}} AS t ON r.path = t.path AND t.assignor = '{RECORDED}'
@@ -21,7 +22,7 @@ WHERE r.status = 'ok' AND t.status = 'ok'"""
 
 
 def _savings_sql(*group: str, limit: str = "") -> str:
-    columns = ", ".join(group)
+    columns = ", ".join(f"`{name}`" for name in group)
     return f"""
 SELECT {columns}, count(*) AS rebalances,
   sum(restored_then) AS `restored then`, sum(restored) AS `restored now`,
@@ -145,6 +146,12 @@ REPLAY = (
         " next rebalance. Moves: of actives and standbys.",
         _savings_sql("application", "assignor"),
         "savings",
+    ),
+    Query(
+        "Saved, by who answered then",
+        "As above, told apart by the assignor whose answer was applied: in shadow mode that is the group's own, in an outage"
+        " the plug-in's fallback.",
+        _savings_sql("answered then by", "assignor"),
     ),
     Query(
         "Saved over whole episodes",

@@ -232,8 +232,8 @@ SWEEP = (
     ),
     Query(
         "How seconds grow",
-        "Exponent of a power law in tasks × clients, by least squares over logarithms, and what it says of ten times the largest"
-        " product here: no further, as constants and caches bend the line.",
+        "Exponent of a power law in tasks × clients, by least squares over logarithms, and what it says of ten times the"
+        " largest product here: no further, as constants and caches bend the line.",
         _GROWTH,
         optional=True,
     ),
