@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import sorted_ids
+from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
@@ -179,15 +180,17 @@ class _Case(AnswerInContext):
                         yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
 
     def explain_all(self) -> Explanation:
+        # As measured: where two clients claim a task, keeping either is no move, and nobody's task cannot move.
+        moved = frozenset(find_moved_actives(self.state, self.now))
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():
             owner, why = self.previous.active.get(task), self.why_moved(task)
-            if owner is None:
-                new += 1
-            elif why is None or not now:
-                stay += 1
-            else:
+            if owner is not None and why is not None and task in moved:
                 moves.append(Move(task, owner, now[0], why))
+            elif owner is None or (why is not None and task in self.previous.in_transit):
+                new += 1
+            else:
+                stay += 1
         asks = [client for client in self.answer.clients if client.followup_rebalance_ms is not None]
         return Explanation(
             moves=tuple(moves),

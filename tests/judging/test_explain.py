@@ -16,6 +16,7 @@ from optassign.judging.explanation import Why
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
 from optassign.judging.metrics import measure
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.placement import Placement
 from optassign.utilities import identity_assignment
 
 TWO_THREADS = snapshot(
@@ -252,7 +253,10 @@ def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
 def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
     state, given = random_case(seed)
     e = explain_answer(state, given)
-    assert e.excess_now == sum(measure(state, given).excess.values())
+    measures = measure(state, given)
+    assert e.excess_now == sum(measures.excess.values())
+    if all(len(now) == 1 for now in Placement.of(state, given).active.values()):
+        assert len(e.moves) == measures.active_moves  # two owners and tasks in transit included
     text = list(answer_to_lines(e))
     for task in state.all_tasks:
         text += task_to_lines(explain_task(state, given, task))
