@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
@@ -194,16 +196,42 @@ class HostileServiceTest extends AgainstAService {
                 .orElseThrow();
     }
 
-    /** A follow-up is put off where those before it brought nothing. */
+    /**
+     * Rebalances as soon as it is asked to, so many times; returns after how many seconds each answer wants the next.
+     */
+    private List<Long> followTheAnswers(TestGroup group, int times, IntFunction<String> answer) {
+        List<Long> seconds = new ArrayList<>();
+        for (int i = 0; i < times; i++) {
+            String given = answer.apply(i);
+            service.behaviour = (exchange, body) -> given;
+            TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
+            long delay = followup(assignment).toSeconds() + 1;
+            seconds.add(delay);
+            for (TestGroup.Client client : group.clients) {
+                client.active.clear();
+                client.standby.clear();
+                client.lags.clear();
+            }
+            Assignments.owners(assignment).forEach((task, owner) -> {
+                group.runs(owner - 1, task);
+                group.holds(2 - owner, task, 0);
+            });
+            Memories.letPass("orders", delay * 1_000);
+        }
+        return seconds;
+    }
+
+    private static final String EACH_MINUTE = RIGHT.replace("90000", "60000");
+    /** What is asked of a group in which nothing comes of it. */
+    private static final List<Long> LATER = List.of(60L, 60L, 60L, 60L, 80L, 106L, 142L, 189L, 252L, 336L);
+
     @Test
     void followupsWithoutProgressArePutOff() {
-        service.behaviour = (exchange, body) -> RIGHT.replace("90000", "60000");
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 16; i++) {
-            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
-            minutes.add((delay.toSeconds() + 1) / 60);
+        List<Long> seconds = followTheAnswers(ofSixTasks(), 30, i -> EACH_MINUTE);
+        for (int i = 0; i < LATER.size(); i++) {
+            assertEquals(LATER.get(i), seconds.get(i), 2 + LATER.get(i) / 40.0, seconds.toString());
         }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L, 32L, 64L, 128L, 256L, 360L, 360L, 360L, 360L), minutes);
+        assertEquals(6 * 3_600, seconds.get(29), 2, seconds.toString());
         TestGroup more = ofSixTasks();
         more.clients.add(new TestGroup.Client(4));
         service.behaviour = (exchange, body) -> answer(
@@ -215,29 +243,31 @@ class HostileServiceTest extends AgainstAService {
                 59, followup(rebalance(more, Map.of(), AssignmentError.NONE)).toSeconds(), "another group");
     }
 
+    /** A service that wants a rebalance each second for nothing gets some dozens of them in a day. */
+    @Test
+    void nobodyMakesAStorm() {
+        List<Long> seconds = followTheAnswers(ofSixTasks(), 40, i -> RIGHT.replace("90000", "1000"));
+        assertTrue(seconds.stream().mapToLong(each -> each).sum() > 86_400, seconds.toString());
+    }
+
+    /** Second passes and early looks follow within a moment: that says nothing of progress. */
+    @Test
+    void answersThatFollowOneAnotherAtOnceAreNotPutOff() {
+        service.behaviour = (exchange, body) -> RIGHT.replace("90000", "1000");
+        for (int i = 0; i < 12; i++) {
+            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
+            assertTrue(delay.toMillis() <= 1_000, i + ": " + delay);
+            Memories.letPass("orders", 200);
+        }
+    }
+
     /** Two plans in turn are no progress either, though each answer moves something. */
     @Test
     void plansThatSwingArePutOffToo() {
-        TestGroup group = ofSixTasks();
         String other = answer(
                 client(1, ODD, EVEN, "", 60_000L), client(2, EVEN, ODD, "", NEVER), client(3, "", "", "", NEVER));
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 8; i++) {
-            boolean even = i % 2 == 0;
-            service.behaviour = (exchange, body) -> even ? RIGHT.replace("90000", "60000") : other;
-            TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
-            minutes.add((followup(assignment).toSeconds() + 1) / 60);
-            for (TestGroup.Client client : group.clients) {
-                client.active.clear();
-                client.standby.clear();
-                client.lags.clear();
-            }
-            Assignments.owners(assignment).forEach((task, owner) -> {
-                group.runs(owner - 1, task);
-                group.holds(2 - owner, task, 0);
-            });
-        }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
+        List<Long> seconds = followTheAnswers(ofSixTasks(), 12, i -> i % 2 == 0 ? EACH_MINUTE : other);
+        assertTrue(seconds.get(11) > 300, seconds.toString());
     }
 
     /** Now a far plan, now a near one: to have come nearer to another plan is no progress. */
@@ -245,32 +275,29 @@ class HostileServiceTest extends AgainstAService {
     void plansThatTakeTurnsAreNoProgress() {
         String far = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
-        String asking = RIGHT.replace("90000", "60000");
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 8; i++) {
-            String plan = i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}";
-            service.behaviour = (exchange, body) -> asking.substring(0, asking.length() - 1) + plan;
-            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
-            minutes.add((delay.toSeconds() + 1) / 60);
+        String asking = EACH_MINUTE.substring(0, EACH_MINUTE.length() - 1);
+        List<Long> seconds =
+                followTheAnswers(ofSixTasks(), 10, i -> asking + (i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}"));
+        for (int i = 0; i < LATER.size(); i++) {
+            assertEquals(LATER.get(i), seconds.get(i), 2 + LATER.get(i) / 40.0, seconds.toString());
         }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
+    }
+
+    /** A right answer whose report waits for so many copies of tasks and clients that there are not. */
+    private static String withProgressOfStrangers(int copies) {
+        String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
+        String entries = IntStream.range(0, copies).mapToObj(entry::formatted).collect(Collectors.joining(","));
+        return RIGHT.substring(0, RIGHT.length() - 1) + ", \"report\": {\"warmup_progress\": [" + entries + "]}}";
     }
 
     /** What an answer may take depends on the snapshot, not on what the service sends. */
     @Test
     void answerIsReadInProportionToTheSnapshot() {
-        String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
-        List<String> entries =
-                IntStream.range(0, 2_000).mapToObj(entry::formatted).toList();
-        String report = ", \"report\": {\"warmup_progress\": [" + String.join(",", entries) + "]}}";
-        service.behaviour = (exchange, body) -> RIGHT.substring(0, RIGHT.length() - 1) + report;
+        service.behaviour = (exchange, body) -> withProgressOfStrangers(2_000);
         rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         assertEquals(0, Memories.countProgress("orders"), "of unknown tasks");
-        List<String> many =
-                IntStream.range(0, 20_000).mapToObj(entry::formatted).toList();
-        String large = ", \"report\": {\"warmup_progress\": [" + String.join(",", many) + "]}}";
-        service.behaviour = (exchange, body) -> RIGHT.substring(0, RIGHT.length() - 1) + large;
+        service.behaviour = (exchange, body) -> withProgressOfStrangers(20_000);
         rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
         assertTrue(
                 log.warnings().get(0).contains("found more than 2"),
