@@ -35,6 +35,7 @@ final class Previous {
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
+    private final boolean followed;
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
@@ -52,6 +53,8 @@ final class Previous {
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
         pace = applied == null ? null : applied.answer().pace();
+        followed =
+                applied != null && applied.answer().clients().stream().anyMatch(client -> client.followupMs() != null);
         boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
@@ -242,7 +245,7 @@ final class Previous {
                 tried.add(new Rates.Tried(t, c, seen.lag()));
             }
         });
-        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty());
+        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty(), followed);
     }
 
     private long key(int t, int c) {

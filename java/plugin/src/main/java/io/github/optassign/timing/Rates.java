@@ -58,9 +58,17 @@ public final class Rates {
      * @param before null: there is no last answer, or it knew nothing of times
      * @param tried the copies by which it can be seen how fast clients have restored since
      * @param waited whether the last answer waited for any copy
+     * @param followed whether it asked for a follow-up; what comes after rest begins anew, with a first look that is
+     *     soon
      */
     public static Rates after(
-            Pace before, Snapshot snapshot, Ranks ranks, Timing timing, List<Tried> tried, boolean waited) {
+            Pace before,
+            Snapshot snapshot,
+            Ranks ranks,
+            Timing timing,
+            List<Tried> tried,
+            boolean waited,
+            boolean followed) {
         Rates rates = new Rates(snapshot, timing.takenAtMs());
         if (before == null || timing.takenAtMs() < 0) {
             return rates;
@@ -72,12 +80,12 @@ public final class Rates {
                 rates.ms[c] = restored.ms();
             }
         });
-        rates.looks = before.looks();
+        rates.looks = followed ? before.looks() : 0;
         long elapsedMs = timing.takenAtMs() - before.takenAtMs();
         if (elapsedMs >= LEAST_TAUGHT_MS && !tried.isEmpty()) {
-            rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : before.looks() + 1;
-        } else if (elapsedMs >= FollowupTime.LEAST_MS && !waited) {
-            rates.looks = before.looks() + 1;
+            rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : rates.looks + 1;
+        } else if (followed && elapsedMs >= FollowupTime.LEAST_MS && !waited) {
+            rates.looks++;
         }
         long sinceMs = timing.takenAtMs() - before.countedAtMs();
         rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= COUNT_EVERY_MS;

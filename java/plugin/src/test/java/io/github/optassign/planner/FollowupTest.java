@@ -57,6 +57,16 @@ class FollowupTest {
     }
 
     @Test
+    void firstLookIsSoonHoweverOftenTheGroupWasSeenAtRest() {
+        TestGroup.Client joining = group.clients.remove(2);
+        for (long laterMs : new long[] {0, 5_000, 50_000, 3_600_000}) {
+            assertEquals(-1, answer(laterMs));
+        }
+        group.clients.add(joining);
+        assertEquals(2_000, answer(3_600_000));
+    }
+
+    @Test
     void withoutProgressEachLookWaitsTwiceAsLong() {
         List<Long> delays = new ArrayList<>();
         long begin = now;
