@@ -15,6 +15,7 @@ from optassign.judging.validation import Violation, validate
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
+
 def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
     """R10's exception as the JVM makes it: of a task that nobody owns, for any client that is hardly worse than the best.
 

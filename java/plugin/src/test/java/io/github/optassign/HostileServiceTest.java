@@ -142,7 +142,7 @@ class HostileServiceTest extends AgainstAService {
     @Test
     void whoAnswersWronglyIsAskedLater() {
         service.behaviour = (exchange, body) -> WRONG;
-        long pauseMs = 30_000;
+        long pauseMs = 5_000;
         for (int wrong = 1; wrong <= 3; wrong++) {
             rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
             assertEquals(wrong, service.bodies.size());
