@@ -11,6 +11,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.Arrays;
 import java.util.HashMap;
