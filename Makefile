@@ -21,7 +21,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java release bench attacks fuzz clean
+.PHONY: help setup demo test test-wheel lint format docs java release bench attacks faults fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -45,7 +45,7 @@ demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside 
 
 # The whole test suite comes last, so that its closing line closes the output.
 test: lint test-wheel  ## lint, the core tests on the built wheel, then all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m 'not wheel'
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not wheel and not faults'
 
 # In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
 # The wheel is built from the sdist, so this proves both complete.
@@ -111,6 +111,9 @@ bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 
 attacks: $(READY)  ## what attackers do to the service, and what an innocent plug-in notices
 	$(BIN)/python tests/attacks/run.py
+
+faults: $(READY)  ## on a real broker: rogue answers, stopped services, stepped clocks, full disks; some minutes
+	$(BIN)/pytest -m faults tests/kafka
 
 fuzz: $(READY)  ## random input for MINUTES (default 5), each case with a seed
 	@$(BIN)/python $(PIP) install -c constraints.txt schemathesis

@@ -21,6 +21,7 @@ from pathlib import Path
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.faults import Fault, FaultyFront
 from optassign.benchmarks.kafka.group import PRELOAD, Group
+from optassign.benchmarks.kafka.instance import LedRebalance
 from optassign.benchmarks.kafka.recordings import check_recordings
 from optassign.benchmarks.kafka.service import Service
 
@@ -43,6 +44,9 @@ class Chaos:
         self._random = random.Random(seed)
         self._start = time.monotonic()
         self._faulty = False
+        self._judged: set[LedRebalance] = set()
+        self.answers: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        """Whether the service was hurt or faulty -> who answered, or why the fallback did."""
 
     def act(self) -> None:
         """Take one of the actions that are possible now."""
@@ -81,15 +85,27 @@ class Chaos:
         self._group.stop(name)
         self._group.start(name)
 
+    def judge_answers(self) -> None:
+        """Count the rebalances since the last time, by who answered. To be done whenever faults begin or end."""
+        for each in set(self._group.rebalances) - self._judged:
+            self._judged.add(each)
+            late = "no answer within" in each.why
+            left_alone = "not asked, but again in" in each.why
+            why = "late" if late else "left alone after wrong answers" if left_alone else "failed"
+            self.answers[self._faulty][f"{each.assignor}: {why}" if each.why else each.assignor] += 1
+
     def _hurt_service(self, how: str) -> None:
+        self.judge_answers()
         self._faulty = True
         getattr(self._service, how)()
 
     def _set_fault(self, value: str) -> None:
+        self.judge_answers()
         self._faulty = True
         self._front.fault = Fault(value)
 
     def _heal(self) -> None:
+        self.judge_answers()
         self._faulty = False
         self._front.fault = Fault.NONE
         self._service.resume()
@@ -121,12 +137,15 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
         end = time.monotonic() + 60 * minutes
         probes: int | None = None
         recordings: int | None = None
+        answers: dict[bool, dict[str, int]] = {}
         try:
             while time.monotonic() < end:
                 chaos.act()
                 chaos.pause()
                 group.assert_nothing_died()
                 group.load.check()
+            chaos.judge_answers()
+            answers = {faulty: dict(sorted(counts.items())) for faulty, counts in chaos.answers.items()}
             chaos.restore()
             group.await_complete()
             group.mark()
@@ -144,6 +163,8 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
             "requests_by_fault": {fault.value: number for fault, number in sorted(front.requests.items())},
             "rebalances": group.generation,
             "answered_by": dict(sorted(Counter(each.assignor for each in group.rebalances).items())),
+            "answered_by_while_the_service_was_well": answers.get(False, {}),
+            "answered_by_while_it_was_not": answers.get(True, {}),
             "recordings_checked": recordings,
             "follow_ups_until_settled": probes,
             "records_written": group.load.written,

@@ -38,14 +38,21 @@ class Broker:
         done = subprocess.run(formatting, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
-        command = java_command("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
-        self.process = ChildProcess(command, folder / "broker.log")
+        self._command = java_command("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
+        self._log = folder / "broker.log"
+        self._starts = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start the broker with the data that it has, and wait until it is up."""
+        self.process = ChildProcess(self._command, self._log)
+        self._starts += 1
         await_condition("broker started", self._has_started, logs=lambda: [self.log])
 
     @property
     def log(self) -> Path:
         """The file with the output of the broker."""
-        return self.process.log
+        return self._log
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
         """Create topics; KafkaException if one of them exists."""
@@ -62,7 +69,7 @@ class Broker:
     def _has_started(self) -> bool:
         if not self.process.alive:
             raise RuntimeError(f"the broker ended:\n{self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}")
-        return _READY in self.log.read_text(encoding="utf-8", errors="replace")
+        return self.log.read_text(encoding="utf-8", errors="replace").count(_READY) == self._starts
 
 
 def _properties(port: int, controller_port: int, data: Path) -> str:

@@ -40,6 +40,20 @@ class Fault(StrEnum):
     """Gives the tasks to process ids that are not in the group."""
     PROTOCOL = "protocol"
     """Says that it speaks another version of the protocol than the plug-in."""
+    NEWCOMER = "newcomer"
+    """Makes every task active on the client that had least to do, which has to restore all of it first (R3)."""
+    BARE = "bare"
+    """Leaves out all standbys (R4)."""
+    WARM = "warm"
+    """Warms up every logged task wherever it has no copy (R6)."""
+    STORM = "storm"
+    """Has every client ask for a follow-up after a second (R8)."""
+    PLANLESS = "planless"
+    """Adds a plan in which no task has a standby."""
+    LENGTHY = "lengthy"
+    """Adds 64 MiB of progress of copies that there are not."""
+    FUTURE = "future"
+    """Says that it answered in the year 9000; the answer is right."""
 
 
 class FaultyFront:
@@ -106,6 +120,8 @@ class FaultyFront:
             status = 500
         elif fault is Fault.PROTOCOL:
             headers["optassign-protocol"] = "99"
+        elif fault is Fault.FUTURE:
+            headers["optassign-answered-at"] = "221845392000000"
         elif fault in _CHANGES and status == 200 and handler.path == "/v1/assign":
             answer = _CHANGES[fault](answer)
         handler.send_response(status)
@@ -175,10 +191,57 @@ def _rename_clients(clients: list[dict[str, Any]]) -> None:
         client["process_id"] = f"00000000-0000-0000-0000-{number:012}"
 
 
+def _give_all_to_newcomer(clients: list[dict[str, Any]]) -> None:
+    newcomer = min(clients, key=lambda client: len(client["active"]))
+    for client in clients:
+        if client is not newcomer:
+            newcomer["active"] = sorted({*newcomer["active"], *client["active"]})
+            client["active"] = []
+    for client in clients:
+        client["warmup"] = []
+        client["standby"] = [] if client is newcomer else client["standby"]
+
+
+def _take_standbys_away(clients: list[dict[str, Any]]) -> None:
+    for client in clients:
+        client["standby"] = []
+
+
+def _warm_everything_up(clients: list[dict[str, Any]]) -> None:
+    logged = sorted({task for client in clients for task in client["active"] if task.startswith("0_")})
+    for client in clients:
+        held = {*client["active"], *client["standby"]}
+        client["warmup"] = [task for task in logged if task not in held]
+
+
+def _ask_for_a_storm(clients: list[dict[str, Any]]) -> None:
+    for client in clients:
+        client["followup_rebalance_ms"] = 1000
+
+
+def _add_a_plan_without_standbys(answer: bytes) -> bytes:
+    document = json.loads(answer)
+    document["plan"] = [{"process_id": each["process_id"], "active": each["active"]} for each in document["clients"]]
+    return json.dumps(document).encode()
+
+
+def _add_progress_of_nothing(answer: bytes) -> bytes:
+    document = json.loads(answer)
+    row = {"task": "9_9", "process_id": "nobody", "lag": 1, "answers_without_progress": 0}
+    document.setdefault("report", {})["warmup_progress"] = [row] * (64 * 1024 * 1024 // len(json.dumps(row)))
+    return json.dumps(document).encode()
+
+
 _CHANGES: dict[Fault, Callable[[bytes], bytes]] = {
     Fault.GARBAGE: lambda answer: b"\x00\xff<html>no such thing" + answer[:20],
     Fault.EMPTY: _change_clients(_take_all_tasks_away),
     Fault.TWICE: _change_clients(_give_every_task_to_all),
     Fault.FORGOTTEN: _change_clients(_drop_one_task),
     Fault.STRANGER: _change_clients(_rename_clients),
+    Fault.NEWCOMER: _change_clients(_give_all_to_newcomer),
+    Fault.BARE: _change_clients(_take_standbys_away),
+    Fault.WARM: _change_clients(_warm_everything_up),
+    Fault.STORM: _change_clients(_ask_for_a_storm),
+    Fault.PLANLESS: _add_a_plan_without_standbys,
+    Fault.LENGTHY: _add_progress_of_nothing,
 }

@@ -85,6 +85,21 @@ class Group:
         """Close a process, which leaves the group."""
         self._end(name, Instance.leave)
 
+    def pause(self, name: str) -> Instance:
+        """Stop a process by SIGSTOP; until `resume` it counts for nobody here."""
+        self.mark()
+        paused = self.instances.pop(name)
+        paused.process.pause()
+        self._past.append(paused)
+        return paused
+
+    def resume(self, paused: Instance) -> None:
+        """Let a process go on after `pause`."""
+        self.mark()
+        self._past.remove(paused)
+        self.instances[paused.name] = paused
+        paused.process.resume()
+
     @property
     def leader(self) -> str:
         """The running instance that led the last rebalance."""
@@ -181,21 +196,39 @@ class Group:
         AssertionError if there are more than `most_probes`, if at rest a rebalance still changes something, or, unless
         `returning` allows it, if a task came back to an instance that had given it away since the last `mark`.
         """
-        history = [self.await_complete()]
-        while not self.at_rest:
+        placement, at_rest = self._await_view()
+        history = [placement]
+        while not at_rest:
             if len(history) > most_probes:
                 raise AssertionError(self._describe_history(f"follow-ups still asked for after {most_probes}", history))
             self.await_caught_up()
-            history.append(self.probe())
+            self.probe()
+            placement, at_rest = self._await_view()
+            history.append(placement)
         self.await_caught_up()
-        history.append(self.probe())
-        if history[-1] != history[-2] or not self.at_rest:
+        self.probe()
+        placement, at_rest = self._await_view()
+        history.append(placement)
+        if history[-1] != history[-2] or not at_rest:
             raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
         if returning:
             return len(history) - 2
         back = {task: owners for task, owners in self.owners().items() if len(owners) > len(set(owners))}
         assert not back, self._describe_history(f"tasks came back to who had given them away: {back}", history)
         return len(history) - 2
+
+    def _await_view(self) -> tuple[Placement, bool]:
+        """Wait for a generation at work; its placement, and whether it asked for no further one. Both are of one generation."""
+        seen: list[tuple[Placement, bool]] = []
+
+        def same() -> bool:
+            before = self.generation
+            placement, last = self.await_complete(), self.rebalances[-1]
+            seen[:] = [(placement, last.stable)]
+            return before == last.generation == self.generation
+
+        await_condition(f"{self.application}: a generation that nothing follows at once", same, logs=self.logs)
+        return seen[0]
 
     def owners(self) -> dict[str, list[str]]:
         """Task -> the instances that had it active since the last `mark`, one after the other."""
@@ -222,7 +255,7 @@ class Group:
 
     def close(self) -> None:
         """End all processes and the load."""
-        for each in self.instances.values():
+        for each in self._all_instances():
             each.kill()
         self.load.close()
 

@@ -16,7 +16,8 @@ from optassign.benchmarks.kafka.waiting import await_condition
 
 _MAIN = "io.github.optassign.testapp.TestApplication"
 _LOGGED = re.compile(
-    r"(?:optassign: .*answered_by=(?P<assignor>[\w.-]+))"
+    r"(?:optassign: application=\S+ fallback: (?P<why>.*); answered by rules)"
+    r"|(?:optassign: .*answered_by=(?P<assignor>[\w.-]+))"
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
@@ -65,6 +66,8 @@ class LedRebalance:
 
     Empty without the plug-in.
     """
+    why: str = ""
+    """Why the fallback answered; empty: it did not."""
 
 
 class Instance:
@@ -110,13 +113,15 @@ class Instance:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
         found: list[LedRebalance] = []
-        assignor, stable = "", False
+        assignor, stable, why = "", False, ""
         for line in _LOGGED.finditer(text):
-            if line["assignor"]:
+            if line["why"]:
+                why = line["why"]
+            elif line["assignor"]:
                 assignor = line["assignor"]
             elif line["generation"]:
-                found.append(LedRebalance(int(line["generation"]), stable, assignor))
-                assignor = ""  # the next one may be without the plug-in
+                found.append(LedRebalance(int(line["generation"]), stable, assignor, why))
+                assignor, why = "", ""  # the next one may be without the plug-in
             else:
                 stable = not line["unstable"]
         return found

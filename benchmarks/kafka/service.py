@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,9 +18,15 @@ from optassign.benchmarks.kafka.waiting import await_condition
 class Service:
     """The service on a port that stays the same over restarts; a context manager."""
 
-    def __init__(self, folder: Path, log_format: str = "text") -> None:
+    def __init__(
+        self, folder: Path, log_format: str = "text", environment: Mapping[str, str] | None = None, most_file_kb: int | None = None
+    ) -> None:
+        """`environment`: on top of this process's. `most_file_kb`: a longer file cannot be written, as on a full disk."""
         self.recordings = folder / "recordings"
         self._log_format = log_format
+        self._most_file_kb = most_file_kb
+        self.environment = dict(environment or {})
+        """Of the process that is started next, on top of this process's."""
         self._log = folder / "service.log"
         (port,) = find_free_ports(1)
         self._port = port
@@ -59,7 +67,11 @@ class Service:
             "--log-format",
             self._log_format,
         ]
-        self._process = process = ChildProcess([sys.executable, "-m", "optassign.cli", *serve], self._log)
+        command = [sys.executable, "-m", "optassign.cli", *serve]
+        if self._most_file_kb is not None:
+            command = ["bash", "-c", f'ulimit -f {self._most_file_kb}; exec "$0" "$@" > /dev/null 2>&1', *command]
+        environment = {**os.environ, **self.environment}
+        self._process = process = ChildProcess(command, self._log, environment=environment)
 
         def ready() -> bool:
             if not process.alive:

@@ -96,12 +96,14 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     for row in before.clients:
         if row.process_id in index:
             offsets[index[row.process_id]], ms[index[row.process_id]] = row.offsets, row.ms
-    looks = before.looks
+    # A group at rest is not looked at: what comes after it begins anew, with a first look that is soon.
+    followed = state.remembered is not None and any(c.followup_rebalance_ms is not None for c in state.remembered.clients)
+    looks = before.looks if followed else 0
     tried = np.isin(progress.keys, assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= _LEAST_TAUGHT_MS and tried.any():
         restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms)
         looks = 0 if restored else looks + 1
-    elif elapsed >= LEAST_MS and not len(progress.keys):
+    elif followed and elapsed >= LEAST_MS and not len(progress.keys):
         looks += 1
     counted = None if before.counted_at is None else to_ms(state.taken_at) - to_ms(before.counted_at)
     counts = counted is None or not 0 <= counted < _COUNT_EVERY_MS

@@ -1,7 +1,8 @@
-"""`make fuzz`: random input for the JSON reader, the commands, the service and the assignors, for so many minutes.
+"""`make fuzz`: random input for the JSON reader, the commands, the service, the assignors and the plug-in, for so many minutes.
 
 Each case has a seed, so that it can be had again: `--kind reader --seed 17 --cases 1`. What goes wrong is shrunk, where it is
-bytes, and written to build/fuzz/; once it is mended, the input becomes a test of what it found.
+bytes, and written to build/fuzz/; once it is mended, the input becomes a test of what it found. The plug-in's cases (`jvm`) are
+jqwik's, which shrinks them and prints its own seeds; they need Maven.
 """
 
 import argparse
@@ -238,6 +239,20 @@ def run_schemathesis(service: Service, seed: int, seconds: float) -> tuple[int, 
     return int(cases[1].replace(",", "")) if cases else 0, wrong
 
 
+def run_plugin(until: float) -> tuple[int, str | None]:
+    """The plug-in's own properties, until it is time: how many cases, and what is wrong."""
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(ROOT / "java" / "plugin" / "pom.xml"), "-Dstyle.skip"]
+    command += ["-Dtest=*FuzzTest", "-Djqwik.tries.default=5000", "-Djqwik.reporting.onlyfailures=false", "test"]
+    cases = 0
+    while True:
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        cases += sum(int(number) for number in re.findall(r"^tries = (\d+)", ended.stdout, re.MULTILINE))
+        if ended.returncode:
+            return cases, ended.stdout[-6000:]
+        if time.monotonic() > until:
+            return cases, None
+
+
 def shrink(content: bytes, still: Callable[[bytes], bool]) -> bytes:
     """A shorter input with which the same is wrong: pieces are left out as long as that works."""
     width = len(content) // 2
@@ -276,7 +291,7 @@ def _run_kind(
 
 
 def main() -> int:
-    kinds = ("reader", "cli", "assignors", "http", "openapi")
+    kinds = ("reader", "cli", "assignors", "jvm", "http", "openapi")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0, help="of all kinds together (default: %(default)s)")
     parser.add_argument("--kind", choices=kinds, action="append", help="which (default: all)")
@@ -292,6 +307,12 @@ def main() -> int:
         end = time.monotonic() + seconds
         if kind in local:
             cases[kind], wrong[kind] = _run_kind(kind, local[kind], arguments.seed, end, arguments.cases)
+            continue
+        if kind == "jvm":
+            cases[kind], why = run_plugin(end)
+            if why is not None:
+                wrong[kind] = 1
+                print(why)
             continue
         with run_service("--workers", "2") as service:
             end = time.monotonic() + seconds  # the service's start does not count

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
-import shutil
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from plugin_cases import write_cases
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import Violation, validate
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
-
-MODULE = Path(__file__).parents[2] / "java" / "plugin"
-CASES = MODULE / "target" / "answer-cases.jsonl.gz"
-
-
-def write_cases() -> None:
-    """Have the plug-in judge its cases. Offline, if everything is there."""
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(MODULE / "pom.xml"), "-Dstyle.skip", "-Dtest=AnswerCasesTest"]
-    with (MODULE / "pom.xml").open("rb") as alone:  # other tests build the same module
-        fcntl.flock(alone, fcntl.LOCK_EX)
-        CASES.unlink(missing_ok=True)
-        done = subprocess.run([*command, "test", "--offline"], capture_output=True, text=True, check=False)
-        if done.returncode and "offline" in (done.stdout + done.stderr).lower():
-            done = subprocess.run([*command, "test"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
@@ -51,11 +33,8 @@ def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violatio
 
 @pytest.mark.slow
 def test_the_jvm_refuses_what_the_validator_refuses() -> None:
-    if shutil.which("mvn") is None:
-        pytest.skip("the plug-in's tests need Maven: found no mvn on PATH")
-    write_cases()
     judged: Counter[str] = Counter()
-    with gzip.open(CASES, "rt", encoding="utf-8") as lines:
+    with gzip.open(write_cases("AnswerCasesTest", "answer-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)
             state = ApplicationState.model_validate(case["snapshot"])

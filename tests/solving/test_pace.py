@@ -68,6 +68,18 @@ def test_without_progress_each_look_waits_twice_as_long_but_never_longer_than_th
 
 
 @both
+def test_the_first_look_is_soon_however_often_the_group_was_seen_at_rest(assignor: str) -> None:
+    state = take(0, {}, None)
+    two = state.model_copy(update={"clients": state.clients[:2]})
+    answer = assign(two, assignor)
+    for at in (5, 10, 60, 3600):
+        seen = take(at, {}, answer)
+        answer = assign(seen.model_copy(update={"clients": seen.clients[:2]}), assignor)
+        assert delay_of(answer) is None
+    assert delay_of(assign(take(7200, {}, answer), assignor)) == 2_000
+
+
+@both
 def test_an_interval_is_kept_where_it_is_asked_for_or_no_times_are_known(assignor: str) -> None:
     assert delay_of(assign(take(0, {}, None, followup="interval"), assignor)) == 600_000
     untimed = take(0, {}, None).model_copy(update={"taken_at": None})

@@ -50,7 +50,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private String application = "unknown";
     /** The answer that Kafka has been given and has not yet taken; null: none. */
     private AppliedAnswer pending;
-    /** How long follow-ups have brought nothing; null: not counted. */
+    /** Since when follow-ups have brought nothing; null: not counted. */
     private Patience counted;
     /** What the service is told when Kafka has taken it; null: nothing. */
     private AppliedReport report;

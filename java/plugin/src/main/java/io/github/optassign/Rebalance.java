@@ -136,7 +136,7 @@ final class Rebalance {
         return decided;
     }
 
-    /** How long follow-ups have brought nothing, to be remembered with what was decided; null: not counted. */
+    /** Since when follow-ups have brought nothing, to be remembered with what was decided; null: not counted. */
     Patience counted() {
         return counted;
     }
@@ -282,7 +282,7 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, sent.before(), sent.traffic());
+        Fallback.Result result = Fallback.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
         Answer answer = Fallback.toAnswer(snapshot, result);
         CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
         try {
@@ -300,7 +300,8 @@ final class Rebalance {
         if (decision.plan() == null || decision.answer().firstFollowupMs() < 0) {
             return decision.answer();
         }
-        counted = Patience.after(memory.patience(), snapshot, decision.plan());
-        return decision.answer().backOff(counted.withoutProgress());
+        long now = System.nanoTime();
+        counted = Patience.after(memory.patience(), snapshot, decision.plan(), now);
+        return decision.answer().backOff(counted.withoutProgressMs(now));
     }
 }

@@ -4,6 +4,7 @@ import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Timing;
 import io.github.optassign.service.Racks;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
@@ -16,6 +17,7 @@ import java.util.List;
 final class SentSnapshot {
     private final StreamsGroup group;
     private final ServiceOptions options;
+    private final Instant takenAt = Instant.now();
     private final String application;
     /** The last applied answer; null: none, or one whose date the service does not believe. */
     private AppliedAnswer before;
@@ -51,6 +53,10 @@ final class SentSnapshot {
         return partitions;
     }
 
+    Timing timing() {
+        return new Timing(takenAt.toEpochMilli(), options.isFollowupByInterval());
+    }
+
     RackTraffic traffic() {
         return Racks.toTraffic(group, partitions);
     }
@@ -73,7 +79,7 @@ final class SentSnapshot {
     byte[] body() throws IOException {
         if (body == null) {
             String remembered = before == null ? null : before.json();
-            body = SnapshotWriter.write(group, options, application, Instant.now(), remembered, partitions);
+            body = SnapshotWriter.write(group, options, application, takenAt, remembered, partitions);
         }
         return body;
     }

@@ -1,5 +1,11 @@
 package io.github.optassign;
 
+import static io.github.optassign.testing.SixTasks.EVEN;
+import static io.github.optassign.testing.SixTasks.NEVER;
+import static io.github.optassign.testing.SixTasks.ODD;
+import static io.github.optassign.testing.SixTasks.RIGHT;
+import static io.github.optassign.testing.SixTasks.answer;
+import static io.github.optassign.testing.SixTasks.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +14,7 @@ import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
+import io.github.optassign.testing.SixTasks;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,17 +22,14 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.DynamicTest;
@@ -34,37 +38,6 @@ import org.junit.jupiter.api.TestFactory;
 
 /** A service that means harm: its answers are well formed, and Kafka would take each of them. */
 class HostileServiceTest extends AgainstAService {
-    private static final long MANY = 1_000_000;
-
-    /** Three clients, of which the third is empty; six logged tasks with a standby each. */
-    private static TestGroup ofSixTasks() {
-        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, MANY);
-        group.standbys = 1;
-        for (int i = 0; i < 6; i++) {
-            group.runs(i % 2, "0_" + i).holds(1 - i % 2, "0_" + i, 0);
-        }
-        return group;
-    }
-
-    /** What one client gets in JSON; each argument is a list of tasks with commas. */
-    private static String client(int number, String active, String standby, String warmup, Long followupMs) {
-        return "{\"process_id\": \"00000000-0000-0000-0000-00000000000" + number + "\", \"active\": " + list(active)
-                + ", \"standby\": " + list(standby) + ", \"warmup\": " + list(warmup)
-                + ", \"followup_rebalance_ms\": " + followupMs + "}";
-    }
-
-    private static String list(String tasks) {
-        return tasks.isEmpty() ? "[]" : "[\"" + String.join("\", \"", tasks.split(",")) + "\"]";
-    }
-
-    private static String answer(String... clients) {
-        return "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": [" + String.join(",", clients) + "]}";
-    }
-
-    private static final String EVEN = "0_0,0_2,0_4";
-    private static final String ODD = "0_1,0_3,0_5";
-    private static final Long NEVER = null;
-
     private record Attack(String name, String answer, String why) {}
 
     @TestFactory
@@ -122,7 +95,7 @@ class HostileServiceTest extends AgainstAService {
                 .map(attack -> DynamicTest.dynamicTest(attack.name(), () -> {
                     Memories.clearAll();
                     service.behaviour = (exchange, body) -> attack.answer();
-                    TaskAssignment assignment = rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+                    TaskAssignment assignment = rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
                     Map<String, Integer> owners = Assignments.owners(assignment);
                     IntStream.range(0, 6).forEach(i -> assertEquals(1 + i % 2, owners.get("0_" + i)));
                     List<String> warnings = log.warnings();
@@ -131,8 +104,6 @@ class HostileServiceTest extends AgainstAService {
                 }));
     }
 
-    private static final String RIGHT =
-            answer(client(1, EVEN, ODD, "", 90_000L), client(2, ODD, EVEN, "", NEVER), client(3, "", "", "", NEVER));
     private static final String WRONG =
             answer(client(1, EVEN, "", "", NEVER), client(2, ODD, "", "", NEVER), client(3, "", "", "", NEVER));
 
@@ -140,11 +111,11 @@ class HostileServiceTest extends AgainstAService {
     @Test
     void whoAnswersWronglyIsAskedLater() {
         service.behaviour = (exchange, body) -> WRONG;
-        long pauseMs = 30_000;
+        long pauseMs = 5_000;
         for (int wrong = 1; wrong <= 3; wrong++) {
-            rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+            rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
             assertEquals(wrong, service.bodies.size());
-            rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+            rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
             assertEquals(wrong, service.bodies.size(), "not asked");
             String line = log.warnings().get(log.warnings().size() - 1);
             assertTrue(line.contains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " wrong"), line);
@@ -153,8 +124,8 @@ class HostileServiceTest extends AgainstAService {
             pauseMs *= 2;
         }
         service.behaviour = (exchange, body) -> RIGHT;
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(5, service.bodies.size());
     }
 
@@ -162,7 +133,7 @@ class HostileServiceTest extends AgainstAService {
     void whoDoesNotAnswerIsAskedAgain() {
         service.behaviour = FakeService::refuse;
         for (int i = 1; i <= 3; i++) {
-            rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+            rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
             assertEquals(i, service.bodies.size());
         }
     }
@@ -174,104 +145,32 @@ class HostileServiceTest extends AgainstAService {
         String plan = client(1, "", all, "", NEVER) + "," + client(2, all, "", "", NEVER) + ","
                 + client(3, "", "", "", NEVER);
         service.behaviour = (exchange, body) -> RIGHT.substring(0, RIGHT.length() - 1) + ", \"plan\": [" + plan + "]}";
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         service.close();
-        TestGroup group = ofSixTasks();
+        TestGroup group = SixTasks.group();
         group.client(2).lags.clear();
         TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
         Map<String, Integer> owners = Assignments.owners(assignment);
         assertEquals(3, owners.values().stream().filter(owner -> owner == 2).count(), owners.toString());
     }
 
-    private static Duration followup(TaskAssignment assignment) {
-        Instant now = Instant.now();
-        return assignment.assignment().stream()
-                .map(KafkaStreamsAssignment::followupRebalanceDeadline)
-                .flatMap(java.util.Optional::stream)
-                .map(at -> Duration.between(now, at))
-                .findFirst()
-                .orElseThrow();
-    }
-
-    /** A follow-up is put off where those before it brought nothing. */
-    @Test
-    void followupsWithoutProgressArePutOff() {
-        service.behaviour = (exchange, body) -> RIGHT.replace("90000", "60000");
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 16; i++) {
-            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
-            minutes.add((delay.toSeconds() + 1) / 60);
-        }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L, 32L, 64L, 128L, 256L, 360L, 360L, 360L, 360L), minutes);
-        TestGroup more = ofSixTasks();
-        more.clients.add(new TestGroup.Client(4));
-        service.behaviour = (exchange, body) -> answer(
-                client(1, EVEN, ODD, "", 60_000L),
-                client(2, ODD, EVEN, "", NEVER),
-                client(3, "", "", "", NEVER),
-                client(4, "", "", "", NEVER));
-        assertEquals(
-                59, followup(rebalance(more, Map.of(), AssignmentError.NONE)).toSeconds(), "another group");
-    }
-
-    /** Two plans in turn are no progress either, though each answer moves something. */
-    @Test
-    void plansThatSwingArePutOffToo() {
-        TestGroup group = ofSixTasks();
-        String other = answer(
-                client(1, ODD, EVEN, "", 60_000L), client(2, EVEN, ODD, "", NEVER), client(3, "", "", "", NEVER));
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 8; i++) {
-            boolean even = i % 2 == 0;
-            service.behaviour = (exchange, body) -> even ? RIGHT.replace("90000", "60000") : other;
-            TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
-            minutes.add((followup(assignment).toSeconds() + 1) / 60);
-            for (TestGroup.Client client : group.clients) {
-                client.active.clear();
-                client.standby.clear();
-                client.lags.clear();
-            }
-            Assignments.owners(assignment).forEach((task, owner) -> {
-                group.runs(owner - 1, task);
-                group.holds(2 - owner, task, 0);
-            });
-        }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
-    }
-
-    /** Now a far plan, now a near one: to have come nearer to another plan is no progress. */
-    @Test
-    void plansThatTakeTurnsAreNoProgress() {
-        String far = client(1, ODD, EVEN, "", NEVER) + "," + client(2, EVEN, ODD, "", NEVER) + ","
-                + client(3, "", "", "", NEVER);
-        String asking = RIGHT.replace("90000", "60000");
-        List<Long> minutes = new ArrayList<>();
-        for (int i = 0; i < 8; i++) {
-            String plan = i % 2 == 0 ? ", \"plan\": [" + far + "]}" : "}";
-            service.behaviour = (exchange, body) -> asking.substring(0, asking.length() - 1) + plan;
-            Duration delay = followup(rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE));
-            minutes.add((delay.toSeconds() + 1) / 60);
-        }
-        assertEquals(List.of(1L, 1L, 1L, 1L, 2L, 4L, 8L, 16L), minutes);
+    /** A right answer whose report waits for so many copies of tasks and clients that there are not. */
+    private static String withProgressOfStrangers(int copies) {
+        String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
+        String entries = IntStream.range(0, copies).mapToObj(entry::formatted).collect(Collectors.joining(","));
+        return RIGHT.substring(0, RIGHT.length() - 1) + ", \"report\": {\"warmup_progress\": [" + entries + "]}}";
     }
 
     /** What an answer may take depends on the snapshot, not on what the service sends. */
     @Test
     void answerIsReadInProportionToTheSnapshot() {
-        String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
-        List<String> entries =
-                IntStream.range(0, 2_000).mapToObj(entry::formatted).toList();
-        String report = ", \"report\": {\"warmup_progress\": [" + String.join(",", entries) + "]}}";
-        service.behaviour = (exchange, body) -> RIGHT.substring(0, RIGHT.length() - 1) + report;
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+        service.behaviour = (exchange, body) -> withProgressOfStrangers(2_000);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         assertEquals(0, Memories.countProgress("orders"), "of unknown tasks");
-        List<String> many =
-                IntStream.range(0, 20_000).mapToObj(entry::formatted).toList();
-        String large = ", \"report\": {\"warmup_progress\": [" + String.join(",", many) + "]}}";
-        service.behaviour = (exchange, body) -> RIGHT.substring(0, RIGHT.length() - 1) + large;
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+        service.behaviour = (exchange, body) -> withProgressOfStrangers(20_000);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertTrue(
                 log.warnings().get(0).contains("found more than 2"),
                 log.warnings().get(0));
@@ -282,7 +181,7 @@ class HostileServiceTest extends AgainstAService {
         String zeros = String.join(",", java.util.Collections.nCopies(10_000, "0_0"));
         service.behaviour = (exchange, body) ->
                 answer(client(1, zeros, "", "", NEVER), client(2, "", "", "", NEVER), client(3, "", "", "", NEVER));
-        rebalance(ofSixTasks(), Map.of(), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertTrue(
                 log.warnings().get(0).contains("clients[0].active: found more than 6 tasks"),
                 log.warnings().get(0));
@@ -298,7 +197,7 @@ class HostileServiceTest extends AgainstAService {
             }
             return RIGHT;
         };
-        rebalance(ofSixTasks(), Map.of("optassign.timeout.ms", 5_000), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 5_000), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         assertEquals(2, service.bodies.size());
         long first = Long.parseLong(service.headers.get(0).getFirst("Optassign-Deadline-Ms"));
@@ -315,7 +214,7 @@ class HostileServiceTest extends AgainstAService {
                 return FakeService.refuse(exchange, body);
             };
             long start = System.nanoTime();
-            rebalance(ofSixTasks(), Map.of("optassign.timeout.ms", 2_000), AssignmentError.NONE);
+            rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 2_000), AssignmentError.NONE);
             assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 2_000, said);
             assertEquals(calls + 1, service.bodies.size(), said);
         }
@@ -341,7 +240,7 @@ class HostileServiceTest extends AgainstAService {
             return null;
         };
         for (int i = 0; i < 60; i++) {
-            rebalance(ofSixTasks(), Map.of("optassign.timeout.ms", 200), AssignmentError.NONE);
+            rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 200), AssignmentError.NONE);
         }
         assertEquals(60, log.warnings().size());
         Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
@@ -369,7 +268,7 @@ class HostileServiceTest extends AgainstAService {
             String url = "http://127.0.0.1:" + server.getLocalPort();
             for (int i = 0; i < 3; i++) {
                 Map<String, Object> configs = Map.of("optassign.url", url, "optassign.timeout.ms", 300);
-                rebalance(ofSixTasks(), configs, AssignmentError.NONE);
+                rebalance(SixTasks.group(), configs, AssignmentError.NONE);
                 String line = log.warnings().get(i);
                 assertTrue(line.contains("no answer within 300 ms"), line);
             }

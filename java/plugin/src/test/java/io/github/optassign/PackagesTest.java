@@ -59,7 +59,7 @@ class PackagesTest {
     /** A plug-in for the broker will use them too, where there is no Kafka Streams and another JSON. */
     @Test
     void packagesOfTheFallbackKnowNothingButJava() {
-        for (String name : List.of("model", "memory", "measuring", "planner")) {
+        for (String name : List.of("model", "memory", "measuring", "timing", "planner")) {
             Set<String> foreign = new TreeSet<>(USES.get(ROOT + "." + name));
             foreign.removeIf(used -> used.startsWith("java.") || used.startsWith(ROOT + "."));
             assertEquals(Set.of(), foreign, name);

@@ -24,6 +24,7 @@ final class ConfigKeys {
     static final int GREATEST_TIMEOUT_MS = 60_000;
 
     static final String WEIGHTS = "optassign.weights";
+    static final String FOLLOWUP = "optassign.followup";
     static final String PRESET = "optassign.options.preset";
     static final String GOALS = "optassign.options.goals";
     static final String BALANCE_FACTOR = "optassign.options.balance.factor";
@@ -93,6 +94,14 @@ final class ConfigKeys {
                             ServiceOptions::checkWeights, () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9"),
                     Importance.LOW,
                     "Relative load of tasks, by subtopology or task id; default of each: 1. Goal load joins where they differ.")
+            .define(
+                    FOLLOWUP,
+                    Type.STRING,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkFollowup, () -> "estimate, interval"),
+                    Importance.LOW,
+                    "When a follow-up is due, the fallback's too: by the time that restoring is likely to take, or each "
+                            + "after probing.rebalance.interval.ms; default: the service's, which is estimate.")
             .define(
                     PRESET,
                     Type.STRING,

@@ -17,6 +17,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param preset null: not set
  * @param goals empty: not set
  * @param balanceFactor how wide the windows of clients' counts are, 1 or more; null: not set
+ * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
  * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
  */
@@ -24,17 +25,29 @@ public record ServiceOptions(
         String preset,
         List<String> goals,
         Integer balanceFactor,
+        String followup,
         Map<String, Double> optionWeights,
         Map<String, Double> taskWeights) {
     /** Nothing is set. */
-    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, Map.of(), Map.of());
+    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of());
 
+    static final String ESTIMATE = "estimate";
+    static final String INTERVAL = "interval";
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
     /** Whether there is any option to be sent; task weights are none. */
     public boolean isAnyOptionSet() {
-        return preset != null || !goals.isEmpty() || balanceFactor != null || !optionWeights.isEmpty();
+        return preset != null
+                || !goals.isEmpty()
+                || balanceFactor != null
+                || followup != null
+                || !optionWeights.isEmpty();
+    }
+
+    /** Whether each follow-up is to wait for {@code probing.rebalance.interval.ms}, whatever the estimate says. */
+    public boolean isFollowupByInterval() {
+        return INTERVAL.equals(followup);
     }
 
     /** Whether by these options plans may be out of the windows that the plug-in knows. */
@@ -66,6 +79,7 @@ public record ServiceOptions(
                 (String) parsed.get(ConfigKeys.PRESET),
                 toTexts(parsed.get(ConfigKeys.GOALS)),
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
+                (String) parsed.get(ConfigKeys.FOLLOWUP),
                 weights,
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
     }
@@ -108,6 +122,12 @@ public record ServiceOptions(
     static void checkPreset(String name, Object value) {
         if (value != null && !Set.of("ordered", "weighted").contains(value)) {
             throw new ConfigException(name, value, "allowed: ordered, weighted");
+        }
+    }
+
+    static void checkFollowup(String name, Object value) {
+        if (value != null && !Set.of(ESTIMATE, INTERVAL).contains(value)) {
+            throw new ConfigException(name, value, "allowed: estimate, interval");
         }
     }
 

@@ -4,10 +4,11 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Says when a service that gave wrong answers is asked again: after a pause that doubles with each wrong answer in a
- * row. Whoever answers wrongly once does so again, and each time costs the group its time.
+ * row. Whoever answers wrongly once does so again, and each time costs the group its time. The first pause is short:
+ * who was mended meanwhile is not left alone for long.
  */
 public final class Breaker {
-    static final long FIRST_PAUSE_MS = 30_000;
+    static final long FIRST_PAUSE_MS = 5_000;
     static final long LONGEST_PAUSE_MS = 3_600_000;
 
     private int wrong;

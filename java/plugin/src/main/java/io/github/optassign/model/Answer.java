@@ -10,12 +10,14 @@ import java.util.List;
  * @param clients what each client gets
  * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)
+ * @param pace what the times between answers have taught; null: nothing, or it is not told
  * @param detail why solving ended as it did, where that is worth a word; empty: it is not
  */
-public record Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, String detail) {
+public record Answer(
+        String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, Pace pace, String detail) {
     /** One of which there is no more to say. */
     public Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
-        this(assignor, clients, plan, progress, "");
+        this(assignor, clients, plan, progress, null, "");
     }
 
     /** The name of the assignor where the plug-in answered by itself. */

@@ -10,9 +10,9 @@ import java.util.Arrays;
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
     /** The same, with follow-ups put off where those before them brought nothing ({@link FollowupLimits#backOff}). */
-    public CheckedAnswer backOff(int withoutProgress) {
+    public CheckedAnswer backOff(long withoutProgressMs) {
         long[] putOff = Arrays.stream(followupMs)
-                .map(delay -> FollowupLimits.backOff(delay, withoutProgress))
+                .map(delay -> FollowupLimits.backOff(delay, withoutProgressMs))
                 .toArray();
         return new CheckedAnswer(placement, putOff);
     }

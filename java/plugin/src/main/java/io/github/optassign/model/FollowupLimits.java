@@ -3,7 +3,7 @@ package io.github.optassign.model;
 /** How soon and how late a follow-up rebalance may be asked for. */
 public final class FollowupLimits {
     /** Sooner, it would be one rebalance without end if whoever asks for it erred; {@link #backOff} does the rest. */
-    static final long LEAST_MS = 1_000;
+    public static final long LEAST_MS = 1_000;
 
     /** Ten years: a later follow-up is as good as none, and Kafka's arithmetic with instants could overflow. */
     static final long GREATEST_MS = 10L * 365 * 24 * 60 * 60 * 1000;
@@ -11,7 +11,7 @@ public final class FollowupLimits {
     /** A follow-up that is put off, since those before it brought nothing, is put off by no more than this. */
     static final long GREATEST_BACKOFF_MS = 6L * 60 * 60 * 1000;
 
-    /** So many follow-ups may bring nothing before the next ones are put off (as R11 waits for a copy). */
+    /** While nothing comes of follow-ups, the next one waits for at least this part of the time that has passed so. */
     static final int PATIENCE = 3;
 
     private FollowupLimits() {}
@@ -22,16 +22,15 @@ public final class FollowupLimits {
     }
 
     /**
-     * Puts off a follow-up, each time twice as long as the one before.
+     * Puts off a follow-up where those before it have brought nothing: the longer that lasts, the longer it waits. Who
+     * asks again and again after the same time is left alone for three times, and what comes too late then comes too
+     * late by at most a third of the time that has passed anyway.
      *
-     * @param withoutProgress how many follow-ups in a row have brought nothing
+     * @param followupMs the delay; less than 0: there is none
+     * @param withoutProgressMs for how long follow-ups have brought nothing
      */
-    public static long backOff(long followupMs, int withoutProgress) {
-        if (followupMs < 0 || withoutProgress <= PATIENCE) {
-            return followupMs;
-        }
-        long longest = Math.max(followupMs, GREATEST_BACKOFF_MS);
-        int doublings = Math.min(withoutProgress - PATIENCE, 20);
-        return followupMs > longest >> doublings ? longest : followupMs << doublings;
+    public static long backOff(long followupMs, long withoutProgressMs) {
+        long leastMs = Math.min(withoutProgressMs / PATIENCE, GREATEST_BACKOFF_MS);
+        return followupMs < 0 ? followupMs : Math.max(followupMs, leastMs);
     }
 }

@@ -6,9 +6,13 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.timing.FollowupTime;
+import io.github.optassign.timing.Rates;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,6 +45,8 @@ public final class Fallback {
     private final Snapshot snapshot;
     private final Previous previous;
     private final Ranks ranks;
+    private final Timing timing;
+    private final Rates rates;
     private final Placement plan;
     private final Placement answer;
     /** Per client its actives and standbys in the answer so far. */
@@ -54,22 +60,30 @@ public final class Fallback {
      * @param followupMs delay of the follow-up (R8 says who asks for it), ms; -1: none
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
+     * @param pace what the next answer's follow-up goes by; null: no times are known
      */
     public record Result(
-            Placement placement, Placement plan, long followupMs, List<Answer.Progress> progress, boolean stalled) {}
+            Placement placement,
+            Placement plan,
+            long followupMs,
+            List<Answer.Progress> progress,
+            boolean stalled,
+            Pace pace) {}
 
-    private Fallback(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
+    private Fallback(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         this.snapshot = snapshot;
         previous = new Previous(snapshot, applied);
         ranks = new Ranks(snapshot);
+        this.timing = timing;
+        rates = previous.learnRates(ranks, timing);
         plan = Planner.plan(snapshot, ranks, previous, traffic);
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
     }
 
-    /** Answers a rebalance where racks do not matter. */
+    /** Answers a rebalance where racks do not matter and times are not known. */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
-        return answer(snapshot, applied, RackTraffic.NONE);
+        return answer(snapshot, applied, RackTraffic.NONE, Timing.NONE);
     }
 
     /**
@@ -78,9 +92,10 @@ public final class Fallback {
      * @param snapshot with at least one client
      * @param applied the last applied answer; null: none
      * @param traffic what copies read across racks, as far as it is known
+     * @param timing by which the follow-up's delay is chosen
      */
-    public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic) {
-        Fallback fallback = new Fallback(snapshot, applied, traffic);
+    public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
+        Fallback fallback = new Fallback(snapshot, applied, traffic, timing);
         fallback.assignActives();
         fallback.assignStandbys();
         WarmupQueue queue = fallback.assignWarmups();
@@ -249,18 +264,22 @@ public final class Fallback {
     }
 
     private WarmupQueue assignWarmups() {
-        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer);
+        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates.countsIdle());
         queue.assignWarmups();
         return queue;
     }
 
     private Result chooseFollowup(WarmupQueue queue) {
         boolean reached = answer.hasSameCopies(plan);
-        boolean waits = !reached && !queue.isStalled();
-        long followupMs = waits || snapshot.hasUnknownLag()
-                ? FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs())
-                : -1;
-        return new Result(answer, reached ? null : plan, followupMs, queue.progress(), queue.isStalled());
+        long followupMs = -1;
+        if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
+            followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
+                    .choose(timing, queue.isAnyWaiting(), queue.isLeft());
+        } else if (snapshot.hasUnknownLag()) {
+            followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        }
+        Placement towards = reached ? null : plan;
+        return new Result(answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace());
     }
 
     /** Turns a result into an answer for Kafka. */
@@ -283,7 +302,7 @@ public final class Fallback {
                             first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }
         List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan());
-        return new Answer(Answer.FALLBACK, clients, plan, result.progress());
+        return new Answer(Answer.FALLBACK, clients, plan, result.progress(), result.pace(), "");
     }
 
     private static List<Answer.Client> listByClient(Snapshot snapshot, Placement placement) {

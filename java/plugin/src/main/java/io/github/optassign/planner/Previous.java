@@ -1,11 +1,17 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.timing.Rates;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
@@ -28,6 +34,8 @@ final class Previous {
     private final Snapshot snapshot;
     private final Placement remembered;
     private final Placement plan;
+    private final Pace pace;
+    private final boolean followed;
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
@@ -44,6 +52,9 @@ final class Previous {
         this.snapshot = snapshot;
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
+        pace = applied == null ? null : applied.answer().pace();
+        followed =
+                applied != null && applied.answer().clients().stream().anyMatch(client -> client.followupMs() != null);
         boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
@@ -221,6 +232,20 @@ final class Previous {
     /** What was last seen of a copy that the last answers waited for; null: none waited for it. */
     Progress progress(int t, int c) {
         return progress.get(key(t, c));
+    }
+
+    /** What the time since the last answer has taught, on top of what that knew. */
+    Rates learnRates(Ranks ranks, Timing timing) {
+        long acceptable = snapshot.configs().acceptableRecoveryLag();
+        List<Rates.Tried> tried = new ArrayList<>();
+        progress.forEach((key, seen) -> {
+            int t = (int) (key / snapshot.clientCount());
+            int c = (int) (key % snapshot.clientCount());
+            if (seen.lag() > acceptable && hadAnyCopy(t, c)) {
+                tried.add(new Rates.Tried(t, c, seen.lag()));
+            }
+        });
+        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty(), followed);
     }
 
     private long key(int t, int c) {

@@ -44,6 +44,8 @@ final class WarmupQueue {
     private final Previous previous;
     private final Placement plan;
     private final Placement answer;
+    /** Whether a copy that has made no progress is idle for one answer more. */
+    private final boolean countsIdle;
     /** Copies of the plan's that the answer does not have. */
     private final List<Waiting> queue = new ArrayList<>();
     /** Copies of the plan's that the answer has on clients that are not caught up. */
@@ -52,12 +54,14 @@ final class WarmupQueue {
     private final List<Answer.Progress> progress = new ArrayList<>();
 
     /** Makes the queue for an answer whose actives and standbys are decided. */
-    WarmupQueue(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer) {
+    WarmupQueue(
+            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, boolean countsIdle) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
         this.plan = plan;
         this.answer = answer;
+        this.countsIdle = countsIdle && !previous.isAnyInTransit();
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
                 add(t, plan.active()[t]);
@@ -91,7 +95,7 @@ final class WarmupQueue {
         return partial ? Math.max(0, snapshot.endOffset(copy.task) - copy.offsets) : 0;
     }
 
-    /** Over how many answers the lag has not fallen. A second pass follows at once, so it does not count. */
+    /** Over how many answers the lag has not fallen, of those that count: a second pass, for one, follows at once. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         if (before == null) {
@@ -101,13 +105,13 @@ final class WarmupQueue {
         if (hasFallen || ranks.rank(t, c) == 0) {
             return 0;
         }
-        boolean counts = previous.hadAnyCopy(t, c) && !previous.isAnyInTransit();
+        boolean counts = previous.hadAnyCopy(t, c) && countsIdle;
         return Math.min(before.idleAnswers(), PATIENCE) + (counts ? 1 : 0);
     }
 
     /** Warms up the first copies of the queue, and takes down what the answer waits for. */
     void assignWarmups() {
-        int slots = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
+        int slots = countSlots();
         for (int i = 0; i < queue.size(); i++) {
             Waiting copy = queue.get(i);
             if (i < slots) {
@@ -128,6 +132,20 @@ final class WarmupQueue {
                 snapshot.taskName(copy.task), snapshot.clientName(copy.client), lag, copy.idleAnswers);
     }
 
+    private int countSlots() {
+        return Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
+    }
+
+    /** Whether any copy of the plan is not there, or not caught up. */
+    boolean isAnyWaiting() {
+        return !queue.isEmpty() || !restoring.isEmpty();
+    }
+
+    /** Whether more copies are to be warmed up than there are slots. */
+    boolean isLeft() {
+        return queue.size() > countSlots();
+    }
+
     /** What the answer waits for: the next answer compares lags with these. */
     List<Answer.Progress> progress() {
         return progress;
@@ -135,8 +153,7 @@ final class WarmupQueue {
 
     /** Whether nothing that is waited for has made progress for long, so that another rebalance would not help. */
     boolean isStalled() {
-        boolean waiting = !queue.isEmpty() || !restoring.isEmpty();
-        return waiting
+        return isAnyWaiting()
                 && queue.stream().allMatch(Waiting::isIdle)
                 && restoring.stream().allMatch(Waiting::isIdle);
     }

@@ -4,10 +4,15 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Pace;
 import io.github.optassign.model.Snapshot;
 import java.io.IOException;
+import java.time.DateTimeException;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Reads a TaskAssignment of format 1 from JSON. Unknown fields are skipped: within one version of the protocol the
@@ -18,6 +23,7 @@ public final class AnswerReader {
     private final JsonParser json;
     private final Snapshot snapshot;
     private final List<Answer.Progress> progress = new ArrayList<>();
+    private Pace pace;
     private String detail = "";
 
     private AnswerReader(JsonParser json, Snapshot snapshot) {
@@ -71,7 +77,7 @@ public final class AnswerReader {
         if (format == null || format != 1) {
             throw new WrongAnswer("format: found " + format + "; allowed: 1");
         }
-        return new Answer(require("assignor", assignor), require("clients", clients), plan, progress, detail);
+        return new Answer(require("assignor", assignor), require("clients", clients), plan, progress, pace, detail);
     }
 
     private List<Answer.Client> readClients(String where) throws IOException, WrongAnswer {
@@ -119,11 +125,74 @@ public final class AnswerReader {
                 for (int i = 0; json.nextToken() != JsonToken.END_ARRAY; i++) {
                     readProgress("report.warmup_progress[" + i + "]");
                 }
+            } else if (name.equals("pace") && !isNull()) {
+                pace = readPace();
             } else if (name.equals("termination") && !isNull()) {
                 readTermination();
             } else {
                 json.skipChildren();
             }
+        }
+    }
+
+    /** Reads how fast clients restore; null where times are none, which costs nothing but what has been learnt. */
+    private Pace readPace() throws IOException, WrongAnswer {
+        long takenAt = -1;
+        long countedAt = -1;
+        long looks = 0;
+        Map<String, Pace.Restored> clients = new HashMap<>();
+        expectObject("report.pace");
+        while (json.nextToken() != JsonToken.END_OBJECT) {
+            String name = json.currentName();
+            json.nextToken();
+            String place = "report.pace." + name;
+            switch (name) {
+                case "taken_at" -> takenAt = readTime(place);
+                case "counted_at" -> countedAt = isNull() ? -1 : readTime(place);
+                case "looks" -> looks = readNumber(place);
+                case "clients" -> {
+                    expectArray(place);
+                    for (int i = 0; json.nextToken() != JsonToken.END_ARRAY; i++) {
+                        readRestored(place + "[" + i + "]", clients);
+                    }
+                }
+                default -> json.skipChildren();
+            }
+        }
+        int capped = (int) Math.max(0, Math.min(looks, Integer.MAX_VALUE - 1));
+        return takenAt < 0 ? null : new Pace(takenAt, Map.copyOf(clients), capped, countedAt);
+    }
+
+    /** Reads an entry, and drops it where the snapshot has no such client, or it says nothing. */
+    private void readRestored(String where, Map<String, Pace.Restored> clients) throws IOException, WrongAnswer {
+        String processId = null;
+        long offsets = 0;
+        long ms = 0;
+        expectObject(where);
+        while (json.nextToken() != JsonToken.END_OBJECT) {
+            String name = json.currentName();
+            json.nextToken();
+            String place = where + "." + name;
+            switch (name) {
+                case "process_id" -> processId = readText(place);
+                case "offsets" -> offsets = readNumber(place);
+                case "ms" -> ms = readNumber(place);
+                default -> json.skipChildren();
+            }
+        }
+        Integer c = snapshot.clientIndex(require(where + ".process_id", processId));
+        if (c != null && offsets >= 0 && ms > 0) {
+            clients.put(snapshot.clientName(c), new Pace.Restored(offsets, ms));
+        }
+    }
+
+    /** Milliseconds since 1970; -1: it is no time, or one before. */
+    private long readTime(String where) throws IOException, WrongAnswer {
+        try {
+            return Math.max(
+                    -1, OffsetDateTime.parse(readText(where)).toInstant().toEpochMilli());
+        } catch (DateTimeException | ArithmeticException e) {
+            return -1;
         }
     }
 

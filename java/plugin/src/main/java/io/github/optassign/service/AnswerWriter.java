@@ -2,9 +2,13 @@ package io.github.optassign.service;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Pace;
 import java.io.IOException;
 import java.io.StringWriter;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Writes an answer that was made here as JSON that the service can remember: a TaskAssignment of format 1. */
 public final class AnswerWriter {
@@ -80,6 +84,29 @@ public final class AnswerWriter {
                 json.writeNumberField("lag", copy.lag());
             }
             json.writeNumberField("answers_without_progress", copy.answersWithoutProgress());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        if (answer.pace() != null) {
+            writePace(json, answer.pace());
+        }
+        json.writeEndObject();
+    }
+
+    private static void writePace(JsonGenerator json, Pace pace) throws IOException {
+        json.writeObjectFieldStart("pace");
+        json.writeStringField("taken_at", Instant.ofEpochMilli(pace.takenAtMs()).toString());
+        if (pace.countedAtMs() >= 0) {
+            json.writeStringField(
+                    "counted_at", Instant.ofEpochMilli(pace.countedAtMs()).toString());
+        }
+        json.writeNumberField("looks", pace.looks());
+        json.writeArrayFieldStart("clients");
+        for (Map.Entry<String, Pace.Restored> client : new TreeMap<>(pace.clients()).entrySet()) {
+            json.writeStartObject();
+            json.writeStringField("process_id", client.getKey());
+            json.writeNumberField("offsets", client.getValue().offsets());
+            json.writeNumberField("ms", client.getValue().ms());
             json.writeEndObject();
         }
         json.writeEndArray();

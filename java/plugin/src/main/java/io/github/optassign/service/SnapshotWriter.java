@@ -131,6 +131,9 @@ public final class SnapshotWriter {
         if (options.balanceFactor() != null) {
             json.writeNumberField("balance_factor", options.balanceFactor());
         }
+        if (options.followup() != null) {
+            json.writeStringField("followup", options.followup());
+        }
         if (!options.optionWeights().isEmpty()) {
             json.writeObjectFieldStart("weights");
             for (Map.Entry<String, Double> weight : new TreeMap<>(options.optionWeights()).entrySet()) {

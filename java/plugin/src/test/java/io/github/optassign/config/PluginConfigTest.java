@@ -73,6 +73,7 @@ class PluginConfigTest {
             optassign.weights | 0:1,0:2 | each once
             optassign.weights | 0:-1 | above 0
             optassign.weights | 0:NaN | above 0
+            optassign.followup | soon | allowed: estimate, interval
             optassign.options.preset | best | allowed: ordered, weighted
             optassign.options.goals | pauses,pauses | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more

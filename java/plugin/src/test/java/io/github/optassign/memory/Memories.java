@@ -1,5 +1,7 @@
 package io.github.optassign.memory;
 
+import java.util.concurrent.TimeUnit;
+
 /** Reaches into what a JVM remembers, for tests. */
 public final class Memories {
     private Memories() {}
@@ -15,6 +17,15 @@ public final class Memories {
         AppliedAnswer redated = new AppliedAnswer(
                 last.json(), answeredAt, last.answer(), last.sizes(), last.owners(), last.decidedNanos());
         memory.remember(redated, memory.patience());
+    }
+
+    /** Lets so many milliseconds without progress pass. */
+    public static void letPass(String application, long ms) {
+        Memory memory = Memory.of(application);
+        Patience patience = memory.patience();
+        long since = patience.sinceNanos() - TimeUnit.MILLISECONDS.toNanos(ms);
+        Patience older = new Patience(patience.group(), patience.tasks(), patience.left(), since);
+        memory.remember(memory.lastApplied(), older);
     }
 
     /** Lets the pause after wrong answers be over. */

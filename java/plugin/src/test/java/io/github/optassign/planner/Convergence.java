@@ -5,6 +5,7 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -14,6 +14,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Convergence.Mode;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.List;

@@ -72,7 +72,7 @@ class ThisRebalanceTest {
         List<Answer.Client> now = snapshot.clientNames().stream()
                 .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
                 .toList();
-        Answer planned = Fallback.toAnswer(snapshot, new Fallback.Result(plan, null, -1, List.of(), false));
+        Answer planned = Fallback.toAnswer(snapshot, new Fallback.Result(plan, null, -1, List.of(), false, null));
         return new Answer("cp-sat", now, planned.clients(), List.of());
     }
 

@@ -10,6 +10,8 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -106,7 +108,8 @@ class TraitsTest {
         }
         int[] racks = {0, 0, 1, 1, 2, 2};
         RackTraffic traffic = new RackTraffic(partitions, total, racks);
-        Placement placement = Fallback.answer(snapshot, null, traffic).placement();
+        Placement placement =
+                Fallback.answer(snapshot, null, traffic, Timing.NONE).placement();
         int crossings = 0;
         for (int t = 0; t < 60; t++) {
             crossings += traffic.crossings(t, placement.active()[t]);

@@ -197,6 +197,7 @@ class SnapshotWriterTest {
         ServiceOptions options = PluginConfig.of(Map.of(
                         "optassign.url", "http://host:1",
                         "optassign.weights", "0:2.5,0_1:4",
+                        "optassign.followup", "interval",
                         "optassign.options.preset", "weighted",
                         "optassign.options.goals", "load, restore_work",
                         "optassign.options.balance.factor", "3",
@@ -207,7 +208,7 @@ class SnapshotWriterTest {
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
         assertEquals(
                 json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"
-                        + " 'weights': {'stickiness': 0.5}}"),
+                        + " 'followup': 'interval', 'weights': {'stickiness': 0.5}}"),
                 snapshot.get("options"));
         assertEquals(2.5, snapshot.get("tasks").get(0).get("weight").asDouble());
         assertEquals(4, snapshot.get("tasks").get(1).get("weight").asDouble());

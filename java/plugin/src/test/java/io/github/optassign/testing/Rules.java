@@ -1,7 +1,6 @@
-package io.github.optassign.planner;
+package io.github.optassign.testing;
 
 import io.github.optassign.model.Answer;
-import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,7 +11,7 @@ import java.util.TreeMap;
 import org.apache.kafka.streams.processor.TaskId;
 
 /** Checks rules R1 to R6 against the group that a test made: stated a second time, without the plug-in's own ranks. */
-final class Rules {
+public final class Rules {
     private final TestGroup group;
     private final Answer answer;
     private final List<String> broken = new ArrayList<>();
@@ -23,7 +22,7 @@ final class Rules {
     }
 
     /** Lists the rules that an answer breaks, where no task is in transit. */
-    static List<String> broken(TestGroup group, Answer answer) {
+    public static List<String> broken(TestGroup group, Answer answer) {
         Rules rules = new Rules(group, answer);
         rules.check();
         return rules.broken;

@@ -1,0 +1,162 @@
+package io.github.optassign.timing;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * When a follow-up is due: when the copies that it is for are likely to be there, or some of them where the others
+ * would keep free slots waiting (docs/rules.md, "The follow-up"); after the probing interval at the latest.
+ */
+public final class FollowupTime {
+    static final long LEAST_MS = FollowupLimits.LEAST_MS;
+    /**
+     * Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as
+     * long.
+     */
+    private static final long FIRST_LOOK_MS = 2_000;
+    /** About what a rebalance takes. */
+    private static final double PASS_MS = 1_000;
+    /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
+    private static final double IDLE_SHARE = 0.2;
+    /** On top of an estimate: to look a moment too early costs another follow-up. */
+    private static final double MARGIN = 1.05;
+
+    private static final double MARGIN_MS = 300;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Placement plan;
+    private final Placement answer;
+    private final Rates rates;
+
+    /**
+     * A cold copy that the answer has.
+     *
+     * @param isSlot whether it is a warm-up
+     * @param isAwaited whether the follow-up is for it: a standby in its place restores by itself
+     */
+    private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited) {}
+
+    /** Looks at an answer on the way to a plan. */
+    public FollowupTime(Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Rates rates) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.plan = plan;
+        this.answer = answer;
+        this.rates = rates;
+    }
+
+    /**
+     * Chooses the delay.
+     *
+     * @param waits whether a copy of the plan is cold, or has no slot yet
+     * @param isQueueLeft whether there are more copies to be warmed up than slots
+     * @return milliseconds, at most the interval
+     */
+    public long choose(Timing timing, boolean waits, boolean isQueueLeft) {
+        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        if (timing.isByInterval() || timing.takenAtMs() < 0) {
+            return interval;
+        }
+        List<Copy> copies = listCopies();
+        if (copies.stream().noneMatch(Copy::isAwaited)) {
+            // Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes
+            // its time.
+            return waits ? interval : Math.min(interval, LEAST_MS << Math.min(rates.looks(), 40));
+        }
+        double[] perSecond = rates.perSecond();
+        if (perSecond == null) {
+            return Math.min(interval, FIRST_LOOK_MS << Math.min(rates.looks(), 40));
+        }
+        double[] times = estimate(copies, perSecond);
+        double[] due = select(times, copies.stream().map(Copy::isAwaited).toList());
+        double wait = due[due.length - 1];
+        if (isQueueLeft) {
+            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due);
+        }
+        return (long) Math.min(interval, Math.max(LEAST_MS, wait * MARGIN + MARGIN_MS));
+    }
+
+    /** What the clients restore, by client, and what is done first first. */
+    private List<Copy> listCopies() {
+        List<Copy> copies = new ArrayList<>();
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (!snapshot.isLogged(t)) {
+                continue;
+            }
+            add(copies, t, answer.active()[t], false);
+            for (int c : answer.standby()[t]) {
+                add(copies, t, c, false);
+            }
+            for (int c : answer.warmup()[t]) {
+                add(copies, t, c, true);
+            }
+        }
+        copies.sort(Comparator.comparingInt(Copy::client).thenComparingLong(Copy::offsets));
+        return copies;
+    }
+
+    private void add(List<Copy> copies, int t, int c, boolean isSlot) {
+        boolean isCold = ranks.rank(t, c) > 0;
+        if (isSlot || isCold) {
+            boolean isAwaited = isSlot || plan.active()[t] == c;
+            copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited));
+        }
+    }
+
+    /** Milliseconds until each copy is restored, where all copies of a client have equal shares of its rate. */
+    private double[] estimate(List<Copy> copies, double[] perSecond) {
+        int[] left = new int[snapshot.clientCount()];
+        copies.forEach(copy -> left[copy.client]++);
+        double[] times = new double[copies.size()];
+        double passed = 0;
+        long done = 0;
+        for (int i = 0; i < times.length; i++) {
+            Copy copy = copies.get(i);
+            if (i == 0 || copies.get(i - 1).client != copy.client) {
+                passed = 0;
+                done = 0;
+            }
+            passed += (double) (copy.offsets - done) * left[copy.client] * 1_000 / perSecond[copy.client];
+            done = copy.offsets;
+            left[copy.client]--;
+            times[i] = passed;
+        }
+        return times;
+    }
+
+    private static double[] select(double[] times, List<Boolean> isChosen) {
+        double[] chosen = new double[times.length];
+        int count = 0;
+        for (int i = 0; i < times.length; i++) {
+            if (isChosen.get(i)) {
+                chosen[count++] = times[i];
+            }
+        }
+        double[] sorted = Arrays.copyOf(chosen, count);
+        Arrays.sort(sorted);
+        return sorted;
+    }
+
+    /** The last of the times at which it is worth to look: free slots have not waited for too long by then. */
+    private double waitForSome(double[] slots, double[] due) {
+        double chosen = due[0];
+        for (double x : due) {
+            double idle = 0;
+            for (double slot : slots) {
+                idle += Math.max(0, x - slot);
+            }
+            if (idle <= snapshot.configs().maxWarmupReplicas() * Math.max(IDLE_SHARE * x, PASS_MS)) {
+                chosen = x;
+            }
+        }
+        return chosen;
+    }
+}

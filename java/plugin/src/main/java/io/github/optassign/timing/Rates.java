@@ -1,0 +1,187 @@
+package io.github.optassign.timing;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Pace;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import java.math.BigInteger;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How fast clients restore, from the lags of two snapshots and the time between them (docs/rules.md, "The follow-up").
+ * What is older counts half as much each time. Where all of it was done by then, that is only a lower bound, and more
+ * is believed. Times are those of the snapshots; clocks that go back teach nothing.
+ */
+public final class Rates {
+    /** A shorter time between two snapshots, as between two passes, teaches nothing. */
+    private static final long LEAST_TAUGHT_MS = 1_500;
+    /** About what it takes until a copy that was assigned begins to restore. */
+    private static final long STARTS_MS = 200;
+    /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
+    private static final double BELIEVED = 2.0;
+    /** Times what was known. */
+    private static final double BELIEVED_MORE = 1.1;
+    /**
+     * R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks.
+     */
+    private static final long COUNT_EVERY_MS = 60_000;
+
+    private final Snapshot snapshot;
+    private final long takenAtMs;
+    private final long[] offsets;
+    private final long[] ms;
+    private int looks;
+    private boolean countsIdle = true;
+    private long countedAtMs;
+
+    /**
+     * A copy that the last answer assigned and that was not caught up then.
+     *
+     * @param lag offsets left to replay then
+     */
+    public record Tried(int task, int client, long lag) {}
+
+    private Rates(Snapshot snapshot, long takenAtMs) {
+        this.snapshot = snapshot;
+        this.takenAtMs = takenAtMs;
+        offsets = new long[snapshot.clientCount()];
+        ms = new long[snapshot.clientCount()];
+        countedAtMs = takenAtMs;
+    }
+
+    /**
+     * Goes on from what the last answer knew.
+     *
+     * @param before null: there is no last answer, or it knew nothing of times
+     * @param tried the copies by which it can be seen how fast clients have restored since
+     * @param waited whether the last answer waited for any copy
+     * @param followed whether it asked for a follow-up; what comes after rest begins anew, with a first look that is
+     *     soon
+     */
+    public static Rates after(
+            Pace before,
+            Snapshot snapshot,
+            Ranks ranks,
+            Timing timing,
+            List<Tried> tried,
+            boolean waited,
+            boolean followed) {
+        Rates rates = new Rates(snapshot, timing.takenAtMs());
+        if (before == null || timing.takenAtMs() < 0) {
+            return rates;
+        }
+        before.clients().forEach((name, restored) -> {
+            Integer c = snapshot.clientIndex(name);
+            if (c != null) {
+                rates.offsets[c] = restored.offsets();
+                rates.ms[c] = restored.ms();
+            }
+        });
+        rates.looks = followed ? before.looks() : 0;
+        long elapsedMs = timing.takenAtMs() - before.takenAtMs();
+        if (elapsedMs >= LEAST_TAUGHT_MS && !tried.isEmpty()) {
+            rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : rates.looks + 1;
+        } else if (followed && elapsedMs >= FollowupTime.LEAST_MS && !waited) {
+            rates.looks++;
+        }
+        long sinceMs = timing.takenAtMs() - before.countedAtMs();
+        rates.countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= COUNT_EVERY_MS;
+        rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.countedAtMs();
+        return rates;
+    }
+
+    /** Brings the rates up to date; whether anything was restored. */
+    private boolean learn(Ranks ranks, List<Tried> tried, long elapsedMs) {
+        long[] fell = new long[offsets.length];
+        boolean[] isTried = new boolean[offsets.length];
+        boolean[] isDone = new boolean[offsets.length];
+        Arrays.fill(isDone, true);
+        boolean any = false;
+        for (Tried copy : tried) {
+            long less = Math.max(0, copy.lag - ranks.offsets(copy.task, copy.client));
+            fell[copy.client] = add(fell[copy.client], less);
+            isTried[copy.client] = true;
+            isDone[copy.client] &= ranks.rank(copy.task, copy.client) == 0;
+            any |= less > 0;
+        }
+        long busyMs = Math.max(elapsedMs - STARTS_MS, elapsedMs / 2);
+        for (int c = 0; c < fell.length; c++) {
+            if (!isTried[c]) {
+                continue;
+            }
+            if (!isDone[c]) {
+                offsets[c] = add(offsets[c] / 2, fell[c]);
+                ms[c] = add(ms[c] / 2, busyMs);
+            } else if (offsets[c] == 0 || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
+                offsets[c] = (long) (fell[c] * (offsets[c] == 0 ? BELIEVED : BELIEVED_MORE));
+                ms[c] = busyMs;
+            } else {
+                offsets[c] = (long) (offsets[c] * BELIEVED_MORE);
+            }
+        }
+        return any;
+    }
+
+    private static boolean isFaster(long offsets, long inMs, long thanOffsets, long thanInMs) {
+        BigInteger one = BigInteger.valueOf(offsets).multiply(BigInteger.valueOf(thanInMs));
+        return one.compareTo(BigInteger.valueOf(thanOffsets).multiply(BigInteger.valueOf(inMs))) > 0;
+    }
+
+    private static long add(long sum, long more) {
+        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
+    }
+
+    /** Offsets per second of each client, the median where nothing is known of one; null: nothing of any. */
+    double[] perSecond() {
+        double[] rates = new double[offsets.length];
+        double[] known = new double[offsets.length];
+        int count = 0;
+        for (int c = 0; c < offsets.length; c++) {
+            if (ms[c] > 0 && offsets[c] > 0) {
+                rates[c] = BigInteger.valueOf(offsets[c])
+                        .multiply(BigInteger.valueOf(1_000))
+                        .divide(BigInteger.valueOf(ms[c]))
+                        .doubleValue();
+                known[count++] = rates[c];
+            } else {
+                rates[c] = -1;
+            }
+        }
+        if (count == 0) {
+            return null;
+        }
+        Arrays.sort(known, 0, count);
+        double median = Math.floor((known[(count - 1) / 2] + known[count / 2]) / 2);
+        for (int c = 0; c < rates.length; c++) {
+            rates[c] = Math.max(1, rates[c] < 0 ? median : rates[c]);
+        }
+        return rates;
+    }
+
+    /** Whether this answer counts for R11 where a copy has made no progress. */
+    public boolean countsIdle() {
+        return countsIdle;
+    }
+
+    /** How many answers in a row have seen nothing come nearer. */
+    int looks() {
+        return looks;
+    }
+
+    /** What the next answer goes on from; null: no times are known. */
+    public Pace toPace() {
+        if (takenAtMs < 0) {
+            return null;
+        }
+        Map<String, Pace.Restored> clients = new HashMap<>();
+        for (int c = 0; c < offsets.length; c++) {
+            if (ms[c] > 0) {
+                clients.put(snapshot.clientName(c), new Pace.Restored(offsets[c], ms[c]));
+            }
+        }
+        return new Pace(takenAtMs, Map.copyOf(clients), looks, countedAtMs);
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Timing;
+import io.github.optassign.testing.TestGroup;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * When the fallback asks for a follow-up: by what the times between answers have taught (as
+ * tests/solving/test_pace.py).
+ */
+class FollowupTest {
+    private static final long END = 100_000;
+    private TestGroup group;
+    private AppliedAnswer applied;
+    private Fallback.Result last;
+    private long now = 1_767_225_600_000L;
+    private boolean isByInterval;
+
+    /** Two clients with two tasks each, and a new one that has nothing. */
+    @BeforeEach
+    void begin() {
+        group = TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, END);
+        group.runs(0, "0_0", "0_1").runs(1, "0_2", "0_3");
+        group.acceptableLag = 100;
+        group.warmups = 1;
+    }
+
+    /** Answers so many milliseconds later; returns the delay of the follow-up. */
+    private long answer(long laterMs) {
+        now += laterMs;
+        last = Fallback.answer(group.snapshot(), applied, RackTraffic.NONE, new Timing(now, isByInterval));
+        applied = group.remembered(Fallback.toAnswer(group.snapshot(), last));
+        return last.followupMs();
+    }
+
+    /** The new client has restored the copy that it warms up but for so much. */
+    private void restoreBut(long lag) {
+        String task = applied.answer().clients().get(2).warmup().get(0);
+        group.holds(2, task, lag);
+    }
+
+    @Test
+    void firstLookIsSoonAndTheSecondWhenItIsDone() {
+        assertEquals(2_000, answer(0));
+        restoreBut(END - 20_000);
+        assertEquals((END - 20_000) / 10 * 1.05 + 300, answer(2_200), 2);
+    }
+
+    @Test
+    void firstLookIsSoonHoweverOftenTheGroupWasSeenAtRest() {
+        TestGroup.Client joining = group.clients.remove(2);
+        for (long laterMs : new long[] {0, 5_000, 50_000, 3_600_000}) {
+            assertEquals(-1, answer(laterMs));
+        }
+        group.clients.add(joining);
+        assertEquals(2_000, answer(3_600_000));
+    }
+
+    @Test
+    void withoutProgressEachLookWaitsTwiceAsLong() {
+        List<Long> delays = new ArrayList<>();
+        long begin = now;
+        for (long delay = answer(0); delay >= 0 && delays.size() < 20; delay = answer(delay)) {
+            delays.add(delay);
+            restoreBut(END);
+        }
+        assertEquals(List.of(2_000L, 4_000L, 8_000L, 16_000L, 32_000L), delays.subList(0, 5));
+        assertTrue(last.stalled(), "R11: a copy that never comes nearer is given up");
+        assertTrue(now - begin > 180_000, "but not before three minutes have passed: answers are not seconds");
+        assertTrue(delays.stream().allMatch(delay -> delay <= 600_000), delays.toString());
+    }
+
+    @Test
+    void intervalIsKeptWhereItIsAskedFor() {
+        isByInterval = true;
+        assertEquals(600_000, answer(0));
+        restoreBut(END - 20_000);
+        assertEquals(600_000, answer(2_200));
+    }
+
+    @Test
+    void clockThatGoesBackTeachesNothing() {
+        answer(0);
+        restoreBut(END - 20_000);
+        assertEquals(2_000, answer(-50_000));
+        assertEquals(Map.of(), last.pace().clients());
+    }
+
+    @Test
+    void ratesGoFromTheServiceToTheFallback() {
+        answer(0);
+        Answer told = applied.answer();
+        applied = group.remembered(new Answer("cp-sat", told.clients(), told.plan(), told.progress(), told.pace(), ""));
+        restoreBut(END - 20_000);
+        assertEquals((END - 20_000) / 10 * 1.05 + 300, answer(2_200), 2);
+    }
+
+    @Test
+    void whatWasDoneBeforeAnybodyLookedIsALowerBound() {
+        answer(0);
+        restoreBut(0);
+        answer(2_200);
+        String name = group.client(2).name();
+        assertEquals(2 * END, last.pace().clients().get(name).offsets());
+        assertEquals(2_000, last.pace().clients().get(name).ms());
+    }
+
+    @Test
+    void ratesOfClientsThatAreGoneAreForgotten() {
+        answer(0);
+        restoreBut(END / 2);
+        answer(2_200);
+        group.clients.remove(2);
+        answer(10_000);
+        assertEquals(Map.of(), last.pace().clients());
+    }
+}

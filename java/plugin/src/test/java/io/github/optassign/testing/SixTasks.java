@@ -1,0 +1,40 @@
+package io.github.optassign.testing;
+
+/** A group of three clients and six logged tasks, and answers to it as a service would write them. */
+public final class SixTasks {
+    private SixTasks() {}
+
+    private static final long MANY = 1_000_000;
+
+    /** Three clients, of which the third is empty; six logged tasks with a standby each. */
+    public static TestGroup group() {
+        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, MANY);
+        group.standbys = 1;
+        for (int i = 0; i < 6; i++) {
+            group.runs(i % 2, "0_" + i).holds(1 - i % 2, "0_" + i, 0);
+        }
+        return group;
+    }
+
+    /** What one client gets in JSON; each argument is a list of tasks with commas. */
+    public static String client(int number, String active, String standby, String warmup, Long followupMs) {
+        return "{\"process_id\": \"00000000-0000-0000-0000-00000000000" + number + "\", \"active\": " + list(active)
+                + ", \"standby\": " + list(standby) + ", \"warmup\": " + list(warmup)
+                + ", \"followup_rebalance_ms\": " + followupMs + "}";
+    }
+
+    private static String list(String tasks) {
+        return tasks.isEmpty() ? "[]" : "[\"" + String.join("\", \"", tasks.split(",")) + "\"]";
+    }
+
+    public static String answer(String... clients) {
+        return "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": [" + String.join(",", clients) + "]}";
+    }
+
+    public static final String EVEN = "0_0,0_2,0_4";
+    public static final String ODD = "0_1,0_3,0_5";
+    public static final Long NEVER = null;
+
+    public static final String RIGHT =
+            answer(client(1, EVEN, ODD, "", 90_000L), client(2, ODD, EVEN, "", NEVER), client(3, "", "", "", NEVER));
+}

@@ -1,0 +1,28 @@
+"""Has the plug-in's own tests write what it did, for tests that hold it against ours."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MODULE = Path(__file__).parents[2] / "java" / "plugin"
+
+
+def write_cases(test: str, name: str) -> Path:
+    """Run a test of the plug-in's that writes cases; the file in its folder `target`. Offline, if everything is there."""
+    if shutil.which("mvn") is None:
+        pytest.skip("the plug-in's tests need Maven: found no mvn on PATH")
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(MODULE / "pom.xml"), "-Dstyle.skip", f"-Dtest={test}"]
+    cases = MODULE / "target" / name
+    with (MODULE / "pom.xml").open("rb") as alone:  # other tests build the same module
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        cases.unlink(missing_ok=True)
+        done = subprocess.run([*command, "test", "--offline"], capture_output=True, text=True, check=False)
+        if done.returncode and "offline" in (done.stdout + done.stderr).lower():
+            done = subprocess.run([*command, "test"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return cases

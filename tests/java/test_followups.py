@@ -1,0 +1,62 @@
+"""The fallback's follow-ups against the service's: the same rates and the same delays, by the same snapshots."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from plugin_cases import write_cases
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.models.problem import Placement
+from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.pace import choose_delay
+from optassign.solving.solution import Solution
+
+
+def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
+    """The fallback's answer, with what its follow-up waits for."""
+    C = arrays.problem.C
+    task = {name: t for t, name in enumerate(arrays.tasks)}
+
+    def keys(role: str, clients: object) -> np.ndarray:
+        found = [task[name] * C + c for c, client in enumerate(clients) for name in getattr(client, role)]
+        return np.array(sorted(found), dtype=np.int64)
+
+    def placement(clients: object) -> Placement:
+        active, standby = keys("active", clients), keys("standby", clients)
+        return Placement(active % C, standby // C, standby % C)
+
+    now, plan = placement(answer.clients), placement(answer.plan)
+    warmups = keys("warmup", answer.clients)
+    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (plan, now))
+    queue = np.setdiff1d(wanted, held)
+    restoring = np.intersect1d(wanted, held)
+    waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
+    return Solution(
+        now, plan, "feasible", "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
+    )
+
+
+@pytest.mark.slow
+def test_the_fallback_asks_when_the_service_would() -> None:
+    compared: Counter[str] = Counter()
+    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            state = ApplicationState.model_validate(case["snapshot"])
+            answer = TaskAssignment.model_validate(case["answer"])
+            where = f"seed {case['seed']}, step {case['step']}"
+            arrays = to_arrays(state)
+            assert answer.report.pace == arrays.pace.report(arrays.clients), where
+            asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
+            if asked is None or answer.plan is None:
+                continue
+            delay = choose_delay(state, arrays.problem, arrays.pace, to_solution(arrays, answer))
+            assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
+            compared["by the interval" if delay == 600_000 else "sooner"] += 1
+    assert compared["sooner"] > 1_000, compared
