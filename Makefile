@@ -21,7 +21,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java release bench attacks fuzz clean
+.PHONY: help setup demo test test-wheel lint format docs java release bench attacks fuzz soak clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -115,6 +115,10 @@ attacks: $(READY)  ## what attackers do to the service, and what an innocent plu
 fuzz: $(READY)  ## random input for MINUTES (default 5), each case with a seed
 	@$(BIN)/python $(PIP) install -c constraints.txt schemathesis
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)
+
+soak: $(READY)  ## service, broker and application under faults for MINUTES (default 60): what grows; needs a JDK 17 and Maven
+	@mkdir -p build
+	$(BIN)/python -m optassign.benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
 
 clean:  ## remove what builds and tests leave; .venv stays
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target

@@ -16,14 +16,20 @@ from optassign.benchmarks.kafka.waiting import await_condition
 class Service:
     """The service on a port that stays the same over restarts; a context manager."""
 
-    def __init__(self, folder: Path, log_format: str = "text") -> None:
+    def __init__(self, folder: Path, log_format: str = "text", *options: str) -> None:
+        """options: more of `optassign serve`."""
         self.recordings = folder / "recordings"
-        self._log_format = log_format
+        self._log_format, self._options = log_format, options
         self._log = folder / "service.log"
         (port,) = find_free_ports(1)
         self._port = port
         self._process: ChildProcess | None = None
         self.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that was started last."""
+        return None if self._process is None else self._process.pid
 
     @property
     def url(self) -> str:
@@ -58,6 +64,7 @@ class Service:
             "1",
             "--log-format",
             self._log_format,
+            *self._options,
         ]
         self._process = process = ChildProcess([sys.executable, "-m", "optassign.cli", *serve], self._log)
 

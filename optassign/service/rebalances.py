@@ -84,7 +84,7 @@ class Rebalances:
         async with self._turns.take(application, times.fallback):
             last = self._memory.get(application)
             if head.remembered_at is not None:
-                self._memory.check_date(application, "Optassign-Remembered-At", head.remembered_at)
+                self._memory.check_date("Optassign-Remembered-At", head.remembered_at)
             job = AssignJob(
                 body=body,
                 limits=self._limits,

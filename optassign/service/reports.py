@@ -70,7 +70,7 @@ class Reports:
         times = make_schedule(body, begun, head.request.deadline)
         application = find_application(body)
         remembering = application if head.request.mode == "active" else None
-        self._memory.check_date(remembering, "Optassign-Applied-At", head.applied_at)
+        self._memory.check_date("Optassign-Applied-At", head.applied_at)
         async with self._turns.take(remembering, times.fallback):  # the answer that came too late may be under way still
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)
