@@ -47,7 +47,7 @@ class Memory:
     def get(self, application: str | None) -> Remembered | None:
         """The last answer, if it is still known.
 
-        One that a clock which was wrong has dated too far ahead is forgotten: what plug-ins decide would look older for as long.
+        One that a wrong clock has dated too far ahead is forgotten: what plug-ins decide would look older for as long.
         """
         if application is None or application not in self._last:
             return None
