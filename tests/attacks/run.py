@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support" / "processes"))
 
 from attacking import (
     Innocent,

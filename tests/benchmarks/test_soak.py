@@ -51,8 +51,8 @@ def make_samples(name: str, memory: list[int], threads: int = 5) -> list[Sample]
 def test_growth_is_found_and_told_from_warming_up() -> None:
     warming = [20 + min(i, 20) * 4 for i in range(100)]
     assert find_faults(summarise(make_samples("service", warming))) == []
-    growing = [80 + i // 4 for i in range(100)]
-    grew = "service: memory grew by 13,107,200; allowed: 12,582,912"
+    growing = [80 + i // 3 for i in range(100)]
+    grew = "service: memory grew by 17,825,792; allowed: 12,582,912"
     assert find_faults(summarise(make_samples("service", growing))) == [grew]
     peak = [*[80] * 50, 300, *[80] * 50]
     assert find_faults(summarise(make_samples("service", peak))) == ["service: memory up to 314,572,800; allowed: 268,435,456"]

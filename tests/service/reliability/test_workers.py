@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import Service, freeze, make_state, read_answer, run_service, wait_until, write_request_head
+from serving import SUPPORT, Service, freeze, make_state, read_answer, run_service, wait_until, write_request_head
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.assignment import Termination
@@ -131,7 +131,7 @@ def test_who_does_not_even_read_is_killed_at_the_deadline(service: Service, thre
 
 def test_who_is_too_slow_is_overtaken_by_greedy_and_killed_long_after(tmp_path: Path) -> None:
     state = make_state("slow")
-    support = str(Path(__file__).parents[1] / "support")
+    support = str(SUPPORT)
     environment = {"OPTASSIGN_TEST_FOLDER": str(tmp_path), "PYTHONPATH": support}
 
     def let_go(service: Service) -> bool:

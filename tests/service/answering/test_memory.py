@@ -18,7 +18,7 @@ from optassign.service.clock import read_milliseconds
 from optassign.service.memory import Memory, Remembered
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
-DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
+DATA = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"
 HOUR = 3_600_000
 """Milliseconds."""

@@ -9,7 +9,17 @@ import httpx
 import pytest
 from attacking import Innocent, begin_bodies, count_open, is_running, open_connections, start_unread_service
 from hostile_bodies import hide_application, write_wrong_consumers
-from serving import HEADERS, MOST_SECONDS, Service, make_state, read_answer, run_service, wait_until, write_request_head
+from serving import (
+    HEADERS,
+    MOST_SECONDS,
+    SUPPORT,
+    Service,
+    make_state,
+    read_answer,
+    run_service,
+    wait_until,
+    write_request_head,
+)
 
 _HALF_A_HEAD = b"POST /v1/assign HTTP/1.1\r\nHost: x\r\nContent-Ty"
 _TOKENS = ("all-of-them-0123456789", "orders-only-0123456789")
@@ -117,7 +127,7 @@ def test_workers_do_not_outlive_the_service() -> None:
 
 
 def test_a_worker_has_only_so_much_memory() -> None:
-    support = str(Path(__file__).parents[1] / "support")
+    support = str(SUPPORT)
     with run_service(
         "--workers", "1", "--register", "eats=failing_assignors:Eats", "--assignor", "eats", "--max-worker-memory", "3G",
         is_ready=lambda service: bool(service.events("worker_failed")), PYTHONPATH=support,
