@@ -14,6 +14,7 @@ RELEASE ?= dist/release
 BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
+FUZZ_READY := .venv/.fuzz-ready
 PIP := -m pip --quiet --disable-pip-version-check
 WHEEL := build/wheel
 WHEEL_BIN := $(WHEEL)/venv/bin
@@ -112,9 +113,13 @@ bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 attacks: $(READY)  ## what attackers do to the service, and what an innocent plug-in notices
 	$(BIN)/python tests/attacks/run.py
 
-fuzz: $(READY)  ## random input for MINUTES (default 5), each case with a seed
-	@$(BIN)/python $(PIP) install -c constraints.txt schemathesis
+fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)
+
+$(FUZZ_READY): $(READY)
+	@echo "Setting up what makes requests by the OpenAPI description (once)"
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[fuzz]'
+	@touch $@
 
 soak: $(READY)  ## service, broker and application under faults for MINUTES (default 60): what grows; needs a JDK 17 and Maven
 	@mkdir -p build
