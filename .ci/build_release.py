@@ -1,4 +1,4 @@
-"""`make release`: wheel, sdist, jars, what they are made of (SBOM, CycloneDX) and checksums, the same to the byte in every build.
+"""`make release`: wheel, sdist, jars, what they are made of (SBOMs) and checksums, the same to the byte in every build.
 
 Times of files, their owners and rights, and the order in which a file system lists them do not matter: the sdist is packed
 anew, and the wheel is built from what is in it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml,
