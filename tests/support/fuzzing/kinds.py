@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, Protocol
 
@@ -104,20 +105,27 @@ class Answers:
         return None
 
 
+@cache
+def pack_known_recording(number: int) -> tuple[bytes, str]:
+    """A recording of a known group, packed and not."""
+    state = make_known_state(number)
+    answer = TaskAssignment.model_validate_json(dump_known_answer(number))
+    head = RecordingHead(
+        format=1, application="fuzz", recorded_at="2026-01-01T00:00:00.000Z", answered_at=1, assignor="greedy",
+        time_limit=1.0, summary=summarise(state, answer),
+    )  # fmt: skip
+    packed = encode_recording(head, dump_known_answer(number).encode(), dump_known_state(number).encode())
+    return packed, gzip.decompress(packed).decode()
+
+
 class Recordings:
     """Spoiled recordings, before or after they are packed."""
 
     def make(self, random: Random) -> Case:
-        state = make_known_state(number := random.randrange(KNOWN))
-        answer = TaskAssignment.model_validate_json(dump_known_answer(number))
-        head = RecordingHead(
-            format=1, application="fuzz", recorded_at="2026-01-01T00:00:00.000Z", answered_at=1, assignor="greedy",
-            time_limit=1.0, summary=summarise(state, answer),
-        )  # fmt: skip
-        packed = encode_recording(head, dump_known_answer(number).encode(), dump_known_state(number).encode())
+        packed, text = pack_known_recording(random.randrange(KNOWN))
         if random.random() < 0.3:
             return Case(spoil_bytes(random, packed, random.randint(1, 3)))
-        return Case(spoil(random, gzip.decompress(packed).decode()))
+        return Case(spoil(random, text))
 
     def check(self, case: Case) -> str | None:
         try:
@@ -148,13 +156,16 @@ class Commands:
                     code = leaving.code
         finally:
             sys.stdin = before
-        said = err.getvalue()
+        out.seek(0)
+        said, shown = err.getvalue(), out.read()
         if code not in (0, 1, 2):
             return f"exit {code}"
         if "Traceback" in said:
             return "a traceback"
         if code == 2 and not (said.strip() and all(line.isprintable() for line in said.rstrip("\n").split("\n"))):
             return f"exit 2 with {said!a}"
+        if "table" in case.arguments and not all(line.isprintable() for line in shown.split("\n")):
+            return f"a table with {shown!a}"
         return None
 
 

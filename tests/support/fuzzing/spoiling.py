@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from random import Random
 from typing import Any
@@ -93,13 +94,13 @@ def _change_one(random: Random, data: Any) -> None:
     holder, key = random.choice(places)
     match random.randrange(5):
         case 0:
-            holder[key] = random.choice(_NASTY)
+            holder[key] = deepcopy(random.choice(_NASTY))
         case 1:
             del holder[key]
         case 2 if isinstance(holder, list):
             holder.append(holder[key])
         case 3 if isinstance(holder, dict):
-            holder[random.choice(("x_new", "new", "tasks", "\u2028", "id"))] = random.choice(_NASTY)
+            holder[random.choice(("x_new", "new", "tasks", "\u2028", "id"))] = deepcopy(random.choice(_NASTY))
         case _:
             other, name = random.choice(places)
             holder[key] = json.loads(json.dumps(other[name]))
