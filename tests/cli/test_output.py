@@ -84,9 +84,7 @@ def test_names_cannot_change_what_a_terminal_shows(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="as Linux has it")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("to", ["> /dev/full", ">&-"])
-@pytest.mark.parametrize(
-    "options", ["validate --help", "--help", "--version", "assign SNAPSHOT", "assign SNAPSHOT --format table"]
-)
+@pytest.mark.parametrize("options", ["validate --help", "--help", "--version", "assign SNAPSHOT --format table"])
 def test_an_output_that_takes_nothing_is_one_line_and_an_error(snapshot: str, options: str, to: str, unbuffered: str) -> None:
     command = f"exec {sys.executable} -m optassign.cli {options.replace('SNAPSHOT', snapshot)} {to}"
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
