@@ -101,7 +101,8 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
             problems.append(f"visitors were answered {dict(visitors.statuses)}")
         rows = summarise(sampler.samples)
         problems += find_faults(rows)
-        draw_soak(sampler.samples, actions, folder / "soak.png")
+        for kind in ("png", "svg"):
+            draw_soak(sampler.samples, actions, folder / f"soak.{kind}")
         return {
             "machine": machine,
             "seed": seed,

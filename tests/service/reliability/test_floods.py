@@ -1,13 +1,20 @@
 """What an attacker does to the service, in small (`make attacks` does it in large): an innocent plug-in gets its answers."""
 
-import os
 import signal
 import socket
 from pathlib import Path
 
 import httpx
 import pytest
-from attacking import Innocent, begin_bodies, count_open, is_running, open_connections, start_unread_service
+from attacking import (
+    Innocent,
+    begin_bodies,
+    count_open,
+    is_running,
+    kill_with_stuck_workers,
+    open_connections,
+    start_unread_service,
+)
 from hostile_bodies import hide_application, write_wrong_consumers
 from serving import (
     HEADERS,
@@ -118,11 +125,7 @@ def test_a_flood_of_one_kind_of_line_is_cut_short_and_counted(service: Service) 
 def test_workers_do_not_outlive_the_service() -> None:
     """Not even those that are stuck, here stopped, and so cannot see that it has gone."""
     with run_service("--workers", "1") as service:
-        pids = service.worker_pids() + service.worker_pids("reserve")
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        service.process.kill()
-        service.process.wait()
+        pids = kill_with_stuck_workers(service)
         wait_until(lambda: not any(is_running(pid) for pid in pids))
 
 
