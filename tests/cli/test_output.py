@@ -25,7 +25,7 @@ def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:
     assert "window" in shown
     assert "\033[" in shown
     code, shown = run_in_terminal("assign", snapshot, "--assignor", "greedy", "--format", "json")
-    assert json.loads(shown)["assignor"] == "greedy"
+    assert json.loads(shown.rpartition("\033[K")[2])["assignor"] == "greedy"  # progress, on a busy machine, is wiped out
 
 
 def test_output_is_written_wholly_or_not_at_all(
