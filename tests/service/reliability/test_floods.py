@@ -8,6 +8,7 @@ import httpx
 import pytest
 from attacking import (
     Innocent,
+    MemoryWatch,
     begin_bodies,
     count_open,
     is_running,
@@ -15,7 +16,7 @@ from attacking import (
     open_connections,
     start_unread_service,
 )
-from hostile_bodies import hide_application, write_wrong_consumers
+from hostile_bodies import BODIES, hide_application, write_wrong_consumers
 from serving import (
     HEADERS,
     MOST_SECONDS,
@@ -144,6 +145,21 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
     response = service.assign(write_wrong_consumers(290_000))
     assert response.status_code == 400
     assert response.json()["where"] == 'clients[0].consumers["0"][0]'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").exists(), reason="memory as Linux tells it")
+def test_no_body_takes_the_service_far_beyond_its_size() -> None:
+    """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""
+    with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
+        pids = {*service.worker_pids(), *service.worker_pids("reserve")}
+        for name, make in BODIES.items():
+            response = service.assign(make(15_000_000 if name == "empty lists" else 3_000_000))
+            assert (name, response.status_code) in {(name, 400), (name, 413)}
+            assert response.json()["error"]
+        assert_answered(service.assign(make_state("after-all-bodies")))
+        assert {*service.worker_pids(), *service.worker_pids("reserve")} == pids
+    assert max(watch.most.values()) < 400 << 20
 
 
 def test_an_application_that_comes_late_is_refused_in_words() -> None:

@@ -47,6 +47,7 @@ class Service:
             if limit_files is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
 
+        self.verify = verify
         self.log: list[dict[str, Any]] = []
         self._new_line = threading.Condition()
         self.process = subprocess.Popen(
