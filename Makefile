@@ -14,6 +14,8 @@ RELEASE ?= dist/release
 BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
+FUZZ_READY := .venv/.fuzz-ready
+RELEASE_READY := .venv/.release-ready
 PIP := -m pip --quiet --disable-pip-version-check
 WHEEL := build/wheel
 WHEEL_BIN := $(WHEEL)/venv/bin
@@ -21,7 +23,7 @@ WHEEL_BIN := $(WHEEL)/venv/bin
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java release bench attacks faults fuzz clean
+.PHONY: help setup demo test test-wheel lint format docs java release audit bench attacks faults fuzz soak clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -94,17 +96,16 @@ java:  ## the Java modules; needs a JDK 17 or later and Maven
 	@touch java/baselines/target/.built
 
 # Tests are no part of it: `make test` has run before.
-release: $(READY)  ## wheel, sdist, jars and checksums, in dist/release or RELEASE; needs a JDK 17 or later and Maven
-	@rm -rf $(RELEASE)
-	@mkdir -p $(RELEASE) build
-	@$(BIN)/python -m build --no-isolation --outdir $(RELEASE) . > build/release.log 2>&1 || { cat build/release.log; exit 1; }
-	@mvn -q -B -f java/pom.xml -pl plugin -DskipTests -Dstyle.skip package
-	@cp java/plugin/target/optassign-streams-*.jar $(RELEASE)
-	@for jar in $(RELEASE)/*-sources.jar; do cp java/plugin/target/optassign-streams.pom "$${jar%-sources.jar}.pom"; done
-	@cp docs/installing.md LICENSE $(RELEASE)
-	@cd $(RELEASE) && { sha256sum -- * || shasum -a 256 -- *; } > $(CURDIR)/build/SHA256SUMS 2> /dev/null  # Linux, macOS
-	@mv build/SHA256SUMS $(RELEASE)
-	@ls $(RELEASE)/*
+release: $(RELEASE_READY)  ## wheel, sdist, jars, SBOMs and checksums, in dist/release or RELEASE; needs a JDK 17 or later and Maven
+	@$(BIN)/python .ci/build_release.py $(RELEASE)
+
+audit: $(RELEASE_READY)  ## whether a known weakness is in what constraints.txt pins; needs the database of the package index
+	@$(BIN)/python .ci/audit.py
+
+$(RELEASE_READY): $(READY)
+	@echo "Setting up what describes and audits a release (once)"
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[release]'
+	@touch $@
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)
@@ -115,9 +116,17 @@ attacks: $(READY)  ## what attackers do to the service, and what an innocent plu
 faults: $(READY)  ## on a real broker: rogue answers, stopped services, stepped clocks, full disks; some minutes
 	$(BIN)/pytest -m faults tests/kafka
 
-fuzz: $(READY)  ## random input for MINUTES (default 5), each case with a seed
-	@$(BIN)/python $(PIP) install -c constraints.txt schemathesis
+fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)
+
+$(FUZZ_READY): $(READY)
+	@echo "Setting up what makes requests by the OpenAPI description (once)"
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[fuzz]'
+	@touch $@
+
+soak: $(READY)  ## service, broker and application under faults for MINUTES (default 60): what grows; needs a JDK 17 and Maven
+	@mkdir -p build
+	$(BIN)/python -m optassign.benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
 
 clean:  ## remove what builds and tests leave; .venv stays
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from optassign.benchmarks.kafka.service import Service
 
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1
-_TIMEOUT_MS = 1000
+TIMEOUT_MS = 1000
+"""Of the plug-in."""
 _PAUSE_SECONDS = (1.0, 12.0)
 """Least and most seconds between two actions: from in the middle of a rebalance to long after it."""
 
@@ -35,12 +36,23 @@ _PAUSE_SECONDS = (1.0, 12.0)
 class Chaos:
     """Takes random actions on an application and its service."""
 
-    def __init__(self, group: Group, service: Service, front: FaultyFront, seed: int) -> None:
+    def __init__(
+        self,
+        group: Group,
+        service: Service,
+        front: FaultyFront,
+        seed: int,
+        *,
+        spared: Sequence[str] = (),
+        ways: Sequence[str] = ("kill", "stop", "pause"),
+    ) -> None:
+        """spared: instances that are never ended. ways: in which the service is hurt."""
         self.history: list[str] = []
         self.counts: Counter[str] = Counter()
         self._group = group
         self._service = service
         self._front = front
+        self._spared, self._ways = spared, ways
         self._random = random.Random(seed)
         self._start = time.monotonic()
         self._faulty = False
@@ -52,14 +64,15 @@ class Chaos:
         """Take one of the actions that are possible now."""
         running = sorted(self._group.instances)
         stopped = [name for name in _NAMES if name not in running]
-        expendable = running if len(running) > _LEAST_INSTANCES else []
+        unspared = [name for name in running if name not in self._spared]
+        expendable = unspared if len(running) > _LEAST_INSTANCES else []
         actions: list[tuple[str, list[str], Callable[[str], None], int]] = [
             ("start", stopped, self._group.start, 6),
             ("kill", expendable, self._group.kill, 2),
             ("leave", expendable, self._group.leave, 2),
-            ("restart", running, self._restart, 2),
+            ("restart", unspared, self._restart, 2),
             ("rebalance", running, lambda name: self._group.instances[name].rebalance(), 1),
-            ("service", [] if self._faulty else ["kill", "stop", "pause"], self._hurt_service, 2),
+            ("service", [] if self._faulty else list(self._ways), self._hurt_service, 2),
             ("fault", [] if self._faulty else [each.value for each in Fault if each is not Fault.NONE], self._set_fault, 3),
             ("heal", ["service"] if self._faulty else [], lambda _: self._heal(), 4),
         ]
@@ -126,8 +139,8 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "broker"))
         service = stack.enter_context(Service(folder / "service"))
-        front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * _TIMEOUT_MS / 1000))
-        configs = {"optassign_url": front.url, "optassign_timeout_ms": _TIMEOUT_MS, "max_warmup_replicas": 4}
+        front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * TIMEOUT_MS / 1000))
+        configs = {"optassign_url": front.url, "optassign_timeout_ms": TIMEOUT_MS, "max_warmup_replicas": 4}
         group = stack.enter_context(Group(broker, "chaos", folder, **configs))
         group.load.write(PRELOAD)
         group.load.run(rate)

@@ -43,6 +43,11 @@ class ChildProcess:
             threading.Thread(target=self._read, args=(reader,), daemon=True).start()
 
     @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """Whether the process runs."""
         return self._process.poll() is None

@@ -9,13 +9,14 @@ from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording, replay_recording
 
 
-def check_recordings(folder: Path) -> tuple[int, list[str]]:
-    """How many recordings there are, and what is wrong with them: a broken rule, an answer that a replay does not repeat.
+def check_recordings(folder: Path, application: str | None = None) -> tuple[int, list[str]]:
+    """How many recordings (of an application) there are, and what is wrong with them: a broken rule, an answer that a replay
+    does not repeat.
 
     Answers of Kafka's own assignors, applied in shadow mode, need not keep the rules.
     """
     faults: list[str] = []
-    files = sorted(find_recordings(folder))
+    files = sorted(find_recordings(folder, application))
     for entry in files:
         recording = read_recording(entry.path)
         ours = recording.service_answer

@@ -19,11 +19,18 @@ class Service:
     """The service on a port that stays the same over restarts; a context manager."""
 
     def __init__(
-        self, folder: Path, log_format: str = "text", environment: Mapping[str, str] | None = None, most_file_kb: int | None = None
+        self,
+        folder: Path,
+        log_format: str = "text",
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        most_file_kb: int | None = None,
     ) -> None:
-        """`environment`: on top of this process's. `most_file_kb`: a longer file cannot be written, as on a full disk."""
+        """`options`: more of `optassign serve`. `environment`: on top of this process's. `most_file_kb`: a longer file cannot
+        be written, as on a full disk.
+        """
         self.recordings = folder / "recordings"
-        self._log_format = log_format
+        self._log_format, self._options = log_format, options
         self._most_file_kb = most_file_kb
         self.environment = dict(environment or {})
         """Of the process that is started next, on top of this process's."""
@@ -32,6 +39,11 @@ class Service:
         self._port = port
         self._process: ChildProcess | None = None
         self.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that was started last."""
+        return None if self._process is None else self._process.pid
 
     @property
     def url(self) -> str:
@@ -66,6 +78,7 @@ class Service:
             "1",
             "--log-format",
             self._log_format,
+            *self._options,
         ]
         command = [sys.executable, "-m", "optassign.cli", *serve]
         if self._most_file_kb is not None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from optassign.formats.input_errors import InputError
+from optassign.formats.input_errors import InputError, escape_unprintable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,6 +49,8 @@ def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", outpu
     width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else _WIDTH
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make_tables(console.width):
+        if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # because of a name
+            part = Text("\n".join(map(escape_unprintable, part.plain.split("\n"))), style=part.style)
         # A line of text stays a line: a terminal breaks it as well as we could, and it can be searched for.
         console.print(part, soft_wrap=isinstance(part, Text))
     if isinstance(file, io.StringIO):

@@ -1,6 +1,7 @@
 """The parser of the command line, put together from the commands. Importing it loads nothing but argparse."""
 
 import argparse
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any, NoReturn, Protocol
 
@@ -81,6 +82,13 @@ class _Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Argparse passes by what cannot be written, and would end with 0; on standard output that is an error."""
+        if file is None or file is sys.stderr:
+            super()._print_message(message, file)
+        else:
+            file.write(message)
 
 
 class _Formatter(argparse.HelpFormatter):

@@ -25,7 +25,7 @@ class InputError(ValueError):
         self.source, self.place, self.found, self.allowed, self.more = source, place, found, allowed, more
         where = f"{source}: {place}" if place else source
         also = f" (and {more} more)" if more else ""
-        super().__init__(_escape_unprintable(f"{where}: found {found}; allowed: {allowed}{also}"))
+        super().__init__(escape_unprintable(f"{where}: found {found}; allowed: {allowed}{also}"))
 
 
 def from_validation(error: ValidationError, data: Any, model: type[BaseModel], source: str) -> InputError:
@@ -199,6 +199,6 @@ def _format_number(value: int | float) -> str:
     return str(value) if isinstance(value, int) else f"{value:f}".rstrip("0").rstrip(".")
 
 
-def _escape_unprintable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """The text as one line: characters that cannot be printed (newlines, escapes, half of a surrogate pair) are escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.input_errors import escape_unprintable
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
@@ -30,6 +31,10 @@ class Violation:
     task: str | None
     process_id: str | None
     message: str
+    """One line: what cannot be printed in a name is escaped."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", escape_unprintable(self.message))
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"

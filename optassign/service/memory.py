@@ -1,16 +1,18 @@
 """The last answer of each application, for the next one (R10, R11)."""
 
 import itertools
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 
 from optassign.service.clock import read_milliseconds
 from optassign.service.http.refusals import make_refusal
+from optassign.service.logs import log_event
 
 __all__ = ["Memory", "Remembered"]
 
-_MOST_AHEAD = 366 * 86_400_000
-"""Milliseconds by which a plug-in's clock may be ahead of the service's."""
+_MOST_AHEAD = 7 * 86_400_000
+"""Milliseconds by which a plug-in's clock may be ahead of the service's: as many as the plug-in believes of the service's."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +45,29 @@ class Memory:
         return next(self._order)
 
     def get(self, application: str | None) -> Remembered | None:
-        """The last answer, if it is still known."""
+        """The last answer, if it is still known.
+
+        One that a wrong clock has dated too far ahead is forgotten: what plug-ins decide would look older for as long.
+        """
         if application is None or application not in self._last:
             return None
+        last = self._last[application]
+        if last.at > read_milliseconds() + _MOST_AHEAD:
+            log_event("memory_forgotten", logging.WARNING, application=application, answered_at=last.at)
+            del self._last[application]
+            return None
         self._last.move_to_end(application)
-        return self._last[application]
+        return last
 
-    def find_latest_time(self, application: str | None, now: int) -> int:
-        """The latest Optassign-Remembered-At that is believed: all later answers are dated after it.
+    @staticmethod
+    def check_date(header: str, at: int) -> None:
+        """RequestRefusedError with status 400 if what a plug-in says was decided at `at` is from too far in the future.
 
-        One from the far future would leave them no room, and make the plug-in's own answers look old for as long. The bound
-        grows faster than the dates of answers do, and what the service has said itself, by whatever clock, is always believed.
+        All later answers are dated after it: it would leave them no room. The bound grows faster than the dates of answers do.
         """
-        last = self.get(application)
-        return max(now + _MOST_AHEAD, 0 if last is None else last.at)
-
-    def check_date(self, application: str | None, header: str, at: int) -> None:
-        """RequestRefusedError with status 400 if what a plug-in says was decided at `at` is from too far in the future."""
-        latest = self.find_latest_time(application, read_milliseconds())
+        latest = read_milliseconds() + _MOST_AHEAD
         if at > latest:
-            allowed = f"at most {latest}: a year ahead of the service's clock, or its last answer"
+            allowed = f"at most {latest}: 7 days ahead of the service's clock"
             raise make_refusal(400, "the date is too far ahead", header, str(at), allowed)
 
     def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:

@@ -12,13 +12,11 @@ from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
-from optassign.service.memory import Memory, Remembered
-from optassign.service.metrics import Metrics
-from optassign.service.recorder import Recorder
+from optassign.service.memory import Remembered
 from optassign.service.settings import Settings
-from optassign.service.turns import Turns
+from optassign.service.shared import Shared
 from optassign.service.workers.deadlines import make_schedule
-from optassign.service.workers.fallback import AnswerFinder, FoundAnswer
+from optassign.service.workers.fallback import FoundAnswer
 from optassign.service.workers.messages import AssignJob, Details
 
 __all__ = ["Rebalances", "SentAnswer"]
@@ -55,18 +53,10 @@ class _AnsweredRequest:
 class Rebalances:
     """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        finder: AnswerFinder,
-        memory: Memory,
-        turns: Turns,
-        metrics: Metrics,
-        recorder: Recorder | None,
-    ) -> None:
+    def __init__(self, settings: Settings, shared: Shared) -> None:
         self._assignor, self._limits = settings.assignor, settings.limits
-        self._finder, self._memory, self._turns = finder, memory, turns
-        self._metrics, self._recorder = metrics, recorder
+        self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
+        self._metrics, self._recorder = shared.metrics, shared.recorder
         self._reports: set[asyncio.Task[None]] = set()
         self._answered: OrderedDict[str, asyncio.Task[None]] = OrderedDict()
         """Id of a rebalance -> the task that logs and records its answer."""
@@ -84,7 +74,7 @@ class Rebalances:
         async with self._turns.take(application, times.fallback):
             last = self._memory.get(application)
             if head.remembered_at is not None:
-                self._memory.check_date(application, "Optassign-Remembered-At", head.remembered_at)
+                self._memory.check_date("Optassign-Remembered-At", head.remembered_at)
             job = AssignJob(
                 body=body,
                 limits=self._limits,

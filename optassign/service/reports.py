@@ -15,14 +15,12 @@ from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead
 from optassign.service.logs import log_event
-from optassign.service.memory import Memory, Remembered
-from optassign.service.metrics import Metrics
+from optassign.service.memory import Remembered
 from optassign.service.rebalances import Rebalances
-from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
-from optassign.service.turns import Turns
+from optassign.service.shared import Shared
 from optassign.service.workers.deadlines import make_schedule
-from optassign.service.workers.fallback import AnswerFinder, FoundAnswer
+from optassign.service.workers.fallback import FoundAnswer
 from optassign.service.workers.messages import Applied, AssignJob, Details
 
 __all__ = ["Reports"]
@@ -34,19 +32,10 @@ _WAIT_SECONDS = 20.0
 class Reports:
     """Takes reports: remembers what was applied, works out what the service would have answered, and records both."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        rebalances: Rebalances,
-        finder: AnswerFinder,
-        memory: Memory,
-        turns: Turns,
-        metrics: Metrics,
-        recorder: Recorder | None,
-    ) -> None:
-        self._assignor, self._limits = settings.assignor, settings.limits
-        self._rebalances, self._finder, self._memory, self._turns = rebalances, finder, memory, turns
-        self._metrics, self._recorder = metrics, recorder
+    def __init__(self, settings: Settings, rebalances: Rebalances, shared: Shared) -> None:
+        self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
+        self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
+        self._metrics, self._recorder = shared.metrics, shared.recorder
         self._one_at_a_time = asyncio.Semaphore(1)
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
@@ -70,7 +59,7 @@ class Reports:
         times = make_schedule(body, begun, head.request.deadline)
         application = find_application(body)
         remembering = application if head.request.mode == "active" else None
-        self._memory.check_date(remembering, "Optassign-Applied-At", head.applied_at)
+        self._memory.check_date("Optassign-Applied-At", head.applied_at)
         async with self._turns.take(remembering, times.fallback):  # the answer that came too late may be under way still
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)

@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from optassign import __version__
+from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.comparisons import Comparisons
 from optassign.service.http.app import PAGES, make_app
@@ -27,6 +28,7 @@ from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
 from optassign.service.settings import Settings, SettingsError, check_tls
+from optassign.service.shared import Shared
 from optassign.service.turns import Turns
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
@@ -117,9 +119,9 @@ class _Service:
         self._reserve = WorkerPool("reserve", 2, WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes))
         self._comparisons = Comparisons(solver)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
-        about = (finder, self._memory, Turns(), self._metrics, self._recorder)
-        self._rebalances = Rebalances(settings, *about)
-        reports = Reports(settings, self._rebalances, *about)
+        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder)
+        self._rebalances = Rebalances(settings, shared)
+        reports = Reports(settings, self._rebalances, shared)
         app = make_app(
             settings, self._rebalances, reports, self._comparisons, self._metrics, self._bodies, self._find_why_not_ready
         )
@@ -153,6 +155,7 @@ class _Service:
         )
         server = _Server(config, self._finish_requests)
         self._log_address(listener)
+        _warn_of_assignor(settings.assignor)
         watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]
         await server.serve(sockets=[listener])
         for task in watching:
@@ -247,4 +250,15 @@ class _Service:
             workers=settings.workers,
             token=bool(self._tokens),
             recordings=None if settings.recordings is None else str(settings.recordings),
+        )
+
+
+def _warn_of_assignor(name: str) -> None:
+    """Say so where many answers will be of no use."""
+    if not traits(name).keeps_rules:
+        log_event(
+            "assignor_promises_less",
+            logging.WARNING,
+            assignor=name,
+            note="it does not promise R1 to R6: in active mode plug-ins refuse answers that break one",
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support" / "processes"))
 
 from attacking import (
     Innocent,
@@ -22,12 +22,14 @@ from attacking import (
     count_open,
     flood,
     is_running,
+    kill_with_stuck_workers,
     open_connections,
-    read_memory,
     start_unread_service,
 )
 from hostile_bodies import BODIES
 from serving import HEADERS, make_state, run_service
+
+from optassign.benchmarks.soak.resources import read_memory
 
 Figures = dict[str, object]
 _HALF_A_HEADER = b"POST /v1/assign HTTP/1.1\r\nHost: x\r\nContent-Ty"
@@ -105,11 +107,7 @@ def send_burst(seconds: float) -> Figures:
 def orphan_workers(seconds: float) -> Figures:
     """The service is killed while its workers are stuck."""
     with run_service("--workers", "2") as service:
-        pids = service.worker_pids() + service.worker_pids("reserve")
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        service.process.kill()
-        service.process.wait()
+        pids = kill_with_stuck_workers(service)
         time.sleep(2)
         left = [pid for pid in pids if is_running(pid)]
         for pid in left:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hostile_bodies import BODIES
 
-_SUPPORT = Path(__file__).parents[1] / "support"
+_SUPPORT = Path(__file__).parents[1] / "support" / "processes"
 _READ = """
 import resource, sys
 from optassign.formats.reading import InputError, read_value, to_model

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -147,12 +148,41 @@ def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
     assert {name: digest for digest, name in lines} == {
         name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()
     }
-    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", "installing.md", "LICENSE"):
+    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", ".cdx.json", "installing.md", "LICENSE"):
         assert any(name.endswith(kind) for name in files), kind
     text = PAGE.read_text(encoding="utf-8")
     for name in files:
         stem, dot, suffix = name.partition("0.1.0")
         assert name in text or f"`{suffix}`" in text, f"{stem}{dot}{suffix} is not described"
+
+
+def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Path) -> None:
+    """From files with other dates and rights, in another folder."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=ROOT).split("\0")
+    copy = tmp_path / "copy"
+    before = os.umask(0o077)
+    try:
+        for name in filter(None, listed):
+            if (ROOT / name).exists():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+        run(sys.executable, copy / ".ci" / "build_release.py", tmp_path / "release", folder=copy)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "release" / "SHA256SUMS").read_text() == (release / "SHA256SUMS").read_text()
+
+
+def test_a_release_says_what_is_in_it(release: Path) -> None:
+    """And nothing of the place where it was built."""
+    service = json.loads((release / "optassign-0.1.0.cdx.json").read_text(encoding="utf-8"))
+    names = {component["name"] for component in service["components"]}
+    assert {"ortools", "fastapi", "numpy", "pydantic"} <= names
+    assert not {"pytest", "pyspark"} & names
+    plugin = json.loads((release / "optassign-streams-0.1.0.cdx.json").read_text(encoding="utf-8"))
+    assert [component["name"] for component in plugin["components"]] == ["jackson-core"]
+    for file in release.glob("*.cdx.json"):
+        assert str(ROOT) not in file.read_text(encoding="utf-8")
+        assert "/tmp/" not in file.read_text(encoding="utf-8")
 
 
 def test_the_service_runs_from_a_release(tmp_path: Path, release: Path) -> None:

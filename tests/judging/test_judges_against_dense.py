@@ -1,4 +1,4 @@
-"""The judges against a second version of them, dense and slow (support/dense.py), on random snapshots and answers."""
+"""The judges against a second version of them, dense and slow (tests/support/solving/dense.py), on random input."""
 
 import sys
 from collections import Counter

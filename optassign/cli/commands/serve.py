@@ -24,7 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="processes that solve (default: one per processor, at most 4)",
     )
-    add("--assignor", default="cp-sat", metavar="NAME", help="default: %(default)s")
+    add(
+        "--assignor",
+        default="cp-sat",
+        metavar="NAME",
+        help="default: %(default)s; answers of one that does not promise R1 to R6 are refused by plug-ins in active mode",
+    )
     add_register(parser)
     add("--default-deadline", type=_parse_deadline, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
     add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")

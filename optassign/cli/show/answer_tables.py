@@ -9,6 +9,7 @@ from rich.text import Text
 
 from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
 from optassign.formats.assignment import GoalReport, TaskAssignment
+from optassign.formats.input_errors import escape_unprintable
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import outlook_to_lines, pluralize, waiting_to_lines
 from optassign.judging.input_remarks import remark_on_input
@@ -74,7 +75,7 @@ class _ClientRows:
         called = _list_short_names(state, width - (78 if self._wide else 60) - 11)
         room = width - max(map(len, called.values()))
         shown = dict(zip(ids, ids, strict=True)) if room >= _FULL_NAMES else _shorten(ids)
-        self._names = {process_id: name + called[process_id] for process_id, name in shown.items()}
+        self._names = {process_id: escape_unprintable(name + called[process_id]) for process_id, name in shown.items()}
         self._answer = answer.by_process_id
         self._windows, self._now, self._before = windows(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)

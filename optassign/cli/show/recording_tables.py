@@ -8,6 +8,7 @@ from rich.text import Text
 
 from optassign.cli.show.answer_tables import render_assignment
 from optassign.cli.show.style import make_headline, make_table
+from optassign.formats.input_errors import escape_unprintable
 from optassign.judging.explanation_text import pluralize
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
@@ -27,7 +28,7 @@ def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Ren
         summary = head.summary
         table.add_row(
             head.recorded_at.replace("T", " ").removesuffix("Z"),
-            head.application or "–",
+            escape_unprintable(head.application or "–"),
             f"{summary.tasks:,} × {summary.clients:,}",
             _describe_answer(head),
             name,

@@ -1,7 +1,8 @@
 """The pages of the service, as an application of FastAPI."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -51,14 +52,20 @@ def make_app(
     app.openapi = lambda: openapi.describe_pages(app)  # type: ignore[method-assign]
     limits = settings.limits
 
+    @asynccontextmanager
+    async def receive(request: Request, until: float) -> AsyncIterator[bytes]:
+        """The body of a request whose token is for the application that it is about; held as long as the context lasts."""
+        encoding = read_content_encoding(request.headers)
+        with bodies.hold() as held:
+            body = await read_body(request, encoding, limits.body_bytes, until, held)
+            _get_access(request).check_application(find_application(body))
+            yield body
+
     @app.post("/v1/assign", **openapi.ASSIGN)
     async def assign(request: Request) -> Response:
         arrived = asyncio.get_running_loop().time()
         head = read_request_head(request.headers, settings.default_deadline)
-        encoding = read_content_encoding(request.headers)
-        with bodies.hold() as held:
-            body = await read_body(request, encoding, limits.body_bytes, arrived + head.deadline, held)
-            _get_access(request).check_application(find_application(body))
+        async with receive(request, arrived + head.deadline) as body:
             answer = await rebalances.answer(head, body, arrived, request.is_disconnected)
         return Response(answer.content, media_type=_JSON, headers={"Optassign-Answered-At": str(answer.at)})
 
@@ -66,21 +73,15 @@ def make_app(
     async def applied(request: Request) -> Response:
         arrived = asyncio.get_running_loop().time()
         head = read_report_head(request.headers, settings.default_deadline)
-        encoding = read_content_encoding(request.headers)
-        with bodies.hold() as held:
-            body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD, held)
-            _get_access(request).check_application(find_application(body))
+        async with receive(request, arrived + _LONGEST_UPLOAD) as body:
             return Response(await reports.take(head, body), media_type=_JSON)
 
     @app.post("/v1/compare", **openapi.COMPARE)
     async def compare(request: Request) -> Response:
         arrived = asyncio.get_running_loop().time()
         seconds = read_deadline(request.headers, _COMPARE_SECONDS)
-        encoding = read_content_encoding(request.headers)
         chosen = _read_assignors(request.query_params.get("assignors"))
-        with bodies.hold() as held:
-            body = await read_body(request, encoding, limits.body_bytes, arrived + _LONGEST_UPLOAD, held)
-            _get_access(request).check_application(find_application(body))
+        async with receive(request, arrived + _LONGEST_UPLOAD) as body:
             answer = await comparisons.compare(CompareJob(body, limits, chosen, seconds))
         return Response(answer.content, media_type=_JSON)
 

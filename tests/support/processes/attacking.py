@@ -1,7 +1,7 @@
 """What attackers do to a service, and what an innocent plug-in notices of it meanwhile."""
 
-import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 from serving import HEADERS, Service, make_state, write_request_head
+
+from optassign.benchmarks.soak.resources import find_children, read_memory
 
 INNOCENT_DEADLINE = 2.0
 """Seconds: the plug-in's default."""
@@ -96,31 +98,6 @@ class Innocent:
                 self.missed += not answered
 
 
-def read_memory(pid: int, field: str = "VmHWM") -> int:
-    """Bytes, by a field of /proc/PID/status; 0 where the process is gone."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
-            if line.startswith(field):
-                return int(line.split()[1]) << 10
-    return 0
-
-
-def find_children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    with suppress(OSError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] or _search_children(pid)
-    return []
-
-
-def _search_children(pid: int) -> list[int]:
-    """The same where they were started by other threads than the first."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):
-            found += [int(child) for child in (task / "children").read_text().split()]
-    return found
-
-
 class MemoryWatch:
     """The most memory of a process and of all that it started, each by itself, while the context lasts."""
 
@@ -140,7 +117,7 @@ class MemoryWatch:
 
     def _look(self) -> None:
         while not self._end.wait(0.05):
-            for pid in [self._pid, *_search_children(self._pid)]:
+            for pid in [self._pid, *find_children(self._pid)]:
                 self.most[pid] = max(self.most.get(pid, 0), read_memory(pid, "VmRSS"))
 
 
@@ -150,6 +127,16 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def kill_with_stuck_workers(service: Service) -> list[int]:
+    """Kill the service while its workers are stuck, here stopped, so that they cannot see that it has gone; their ids."""
+    pids = service.worker_pids() + service.worker_pids("reserve")
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    service.process.kill()
+    service.process.wait()
+    return pids
 
 
 @contextmanager
@@ -198,8 +185,3 @@ def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
     os.close(write_end)
     process.unread = read_end  # type: ignore[attr-defined] # stays open, else the log would fail and not wait
     return process, port
-
-
-def dump(value: object) -> str:
-    """One line of a report."""
-    return json.dumps(value, separators=(", ", ": "))

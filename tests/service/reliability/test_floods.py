@@ -1,15 +1,33 @@
 """What an attacker does to the service, in small (`make attacks` does it in large): an innocent plug-in gets its answers."""
 
-import os
 import signal
 import socket
 from pathlib import Path
 
 import httpx
 import pytest
-from attacking import Innocent, begin_bodies, count_open, is_running, open_connections, start_unread_service
-from hostile_bodies import hide_application, write_wrong_consumers
-from serving import HEADERS, MOST_SECONDS, Service, make_state, read_answer, run_service, wait_until, write_request_head
+from attacking import (
+    Innocent,
+    MemoryWatch,
+    begin_bodies,
+    count_open,
+    is_running,
+    kill_with_stuck_workers,
+    open_connections,
+    start_unread_service,
+)
+from hostile_bodies import BODIES, hide_application, write_wrong_consumers
+from serving import (
+    HEADERS,
+    MOST_SECONDS,
+    SUPPORT,
+    Service,
+    make_state,
+    read_answer,
+    run_service,
+    wait_until,
+    write_request_head,
+)
 
 _HALF_A_HEAD = b"POST /v1/assign HTTP/1.1\r\nHost: x\r\nContent-Ty"
 _TOKENS = ("all-of-them-0123456789", "orders-only-0123456789")
@@ -108,16 +126,12 @@ def test_a_flood_of_one_kind_of_line_is_cut_short_and_counted(service: Service) 
 def test_workers_do_not_outlive_the_service() -> None:
     """Not even those that are stuck, here stopped, and so cannot see that it has gone."""
     with run_service("--workers", "1") as service:
-        pids = service.worker_pids() + service.worker_pids("reserve")
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        service.process.kill()
-        service.process.wait()
+        pids = kill_with_stuck_workers(service)
         wait_until(lambda: not any(is_running(pid) for pid in pids))
 
 
 def test_a_worker_has_only_so_much_memory() -> None:
-    support = str(Path(__file__).parents[1] / "support")
+    support = str(SUPPORT)
     with run_service(
         "--workers", "1", "--register", "eats=failing_assignors:Eats", "--assignor", "eats", "--max-worker-memory", "3G",
         is_ready=lambda service: bool(service.events("worker_failed")), PYTHONPATH=support,
@@ -131,6 +145,21 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
     response = service.assign(write_wrong_consumers(290_000))
     assert response.status_code == 400
     assert response.json()["where"] == 'clients[0].consumers["0"][0]'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").exists(), reason="memory as Linux tells it")
+def test_no_body_takes_the_service_far_beyond_its_size() -> None:
+    """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""
+    with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
+        pids = {*service.worker_pids(), *service.worker_pids("reserve")}
+        for name, make in BODIES.items():
+            response = service.assign(make(15_000_000 if name == "empty lists" else 3_000_000))
+            assert (name, response.status_code) in {(name, 400), (name, 413)}
+            assert response.json()["error"]
+        assert_answered(service.assign(make_state("after-all-bodies")))
+        assert {*service.worker_pids(), *service.worker_pids("reserve")} == pids
+    assert max(watch.most.values()) < 400 << 20
 
 
 def test_an_application_that_comes_late_is_refused_in_words() -> None:

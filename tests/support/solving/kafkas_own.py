@@ -11,7 +11,7 @@ from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 
-RECORDED = Path(__file__).parent.parent / "data" / "kafka-4.3.1"
+RECORDED = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 EVERYONE = 2**63 - 1
 ALL = (KafkaHighAvailability, KafkaSticky, KafkaBrokerSticky)
 GENERATED = (

@@ -21,6 +21,8 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 
+SUPPORT = Path(__file__).parent
+"""For PYTHONPATH, where a service is to register an assignor of `failing_assignors`."""
 MOST_SECONDS = 60.0
 """After which what is waited for will not come."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
@@ -45,6 +47,7 @@ class Service:
             if limit_files is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
 
+        self.verify = verify
         self.log: list[dict[str, Any]] = []
         self._new_line = threading.Condition()
         self.process = subprocess.Popen(

@@ -13,7 +13,7 @@ from optassign import ApplicationState, TaskAssignment, __version__, assign
 from optassign.formats.reading import read_state
 from optassign.generate import SHAPES, Shape, generate
 
-DATA = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
+DATA = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 
 
 @pytest.mark.parametrize("shape", SHAPES)

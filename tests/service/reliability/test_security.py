@@ -1,13 +1,13 @@
 """Who may ask: loopback only, or token and TLS."""
 
 import os
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 import trustme
+from certificates import trust, write_certificate
 from command_line import run_here
 from serving import HEADERS, Service, make_state, read_answer, run_service
 
@@ -24,11 +24,8 @@ def authority() -> trustme.CA:
 @pytest.fixture(scope="module")
 def tls(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Certificate and key, as files."""
-    folder = tmp_path_factory.mktemp("tls")
-    certificate = authority.issue_cert("127.0.0.1")
-    certificate.cert_chain_pems[0].write_to_path(folder / "cert.pem")
-    certificate.private_key_pem.write_to_path(folder / "key.pem")
-    return str(folder / "cert.pem"), str(folder / "key.pem")
+    files = write_certificate(authority, tmp_path_factory.mktemp("tls"))
+    return str(files.certificate), str(files.key)
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +33,8 @@ def guarded(authority: trustme.CA, tls: tuple[str, str], tmp_path_factory: pytes
     """On all addresses, with token and TLS."""
     token_file = tmp_path_factory.mktemp("token") / "token"
     token_file.write_text(f"{TOKEN}\n", encoding="utf-8")
-    trust = ssl.create_default_context()
-    authority.configure_trust(trust)
     options = ("--host", "0.0.0.0", "--token-file", str(token_file), "--tls-cert", tls[0], "--tls-key", tls[1])
-    with run_service("--workers", "1", *options, verify=trust) as service:
+    with run_service("--workers", "1", *options, verify=trust(authority)) as service:
         yield service
 
 
@@ -134,24 +129,11 @@ def test_two_services_do_not_share_a_port_or_a_folder(
 def test_only_who_has_a_certificate_may_connect(tmp_path: Path) -> None:
     """Mutual TLS."""
     authority = trustme.CA()
-    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("plug-in@example.org")
-    files = {name: tmp_path / name for name in ("cert.pem", "key.pem", "ca.pem", "client.pem")}
-    server.cert_chain_pems[0].write_to_path(files["cert.pem"])
-    server.private_key_pem.write_to_path(files["key.pem"])
-    authority.cert_pem.write_to_path(files["ca.pem"])
-    client.private_key_and_cert_chain_pem.write_to_path(files["client.pem"])
-    known = ssl.create_default_context(cafile=files["ca.pem"])
-    unknown = ssl.create_default_context(cafile=files["ca.pem"])
-    known.load_cert_chain(files["client.pem"])
-    options = (
-        "--tls-cert",
-        str(files["cert.pem"]),
-        "--tls-key",
-        str(files["key.pem"]),
-        "--tls-client-ca",
-        str(files["ca.pem"]),
-    )
-    with run_service("--workers", "1", *options, verify=known) as service:
+    files, ca = write_certificate(authority, tmp_path), tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(ca))
+    known, unknown = trust(authority), trust(authority)
+    authority.issue_cert("plug-in@example.org").configure_cert(known)
+    with run_service("--workers", "1", *files.options, "--tls-client-ca", str(ca), verify=known) as service:
         assert read_answer(service.assign(make_state("mutual"))).clients
         with httpx.Client(base_url=service.client.base_url, verify=unknown) as stranger, pytest.raises(httpx.HTTPError):
             stranger.get("/readyz")

@@ -238,7 +238,7 @@ def test_bad_reports_are_refused(
 
 def test_older_recordings_are_read_as_before() -> None:
     """What is new in the format may be missing."""
-    head = read_recording(Path(__file__).parents[1] / "data" / "recordings" / "shadow.json.gz")
+    head = read_recording(Path(__file__).parents[2] / "data" / "recordings" / "shadow.json.gz")
     assert (head.reported, head.beside, head.beside_assignment, head.rebalance) == (False, None, None, None)
     assert not head.applied
     assert head.service_answer is head.assignment

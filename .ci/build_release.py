@@ -1,0 +1,124 @@
+"""`make release`: wheel, sdist, jars, what they are made of (SBOMs) and checksums, the same to the byte in every build.
+
+Times of files, their owners and rights, and the order in which a file system lists them do not matter: the sdist is packed
+anew, and the wheel is built from what is in it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml,
+and so does all else.
+"""
+
+import calendar
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / "constraints.txt"
+CYCLONEDX_MAVEN = "org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeBom"
+
+
+def run(*command: str | Path, **environment: str) -> None:
+    """Run a command in the checkout; what it says is shown only if it fails."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+
+
+def read_date() -> int:
+    """Seconds since 1970 of the date that all files of a release have."""
+    found = re.search(r"<project\.build\.outputTimestamp>(.*?)</", (ROOT / "java" / "pom.xml").read_text(encoding="utf-8"))
+    assert found is not None
+    return calendar.timegm(time.strptime(found[1], "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def pack_anew(sdist: Path, date: int) -> None:
+    """Write an sdist again: members sorted, of nobody, with one date, and readable for all."""
+    packed = io.BytesIO()
+    with tarfile.open(sdist) as old, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as new:
+        for member in sorted(old.getmembers(), key=lambda member: member.name):
+            member.mtime, member.uid, member.gid, member.uname, member.gname, member.pax_headers = date, 0, 0, "", "", {}
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            new.addfile(member, old.extractfile(member) if member.isreg() else None)
+    sdist.write_bytes(gzip.compress(packed.getvalue(), mtime=date))
+
+
+def build_python(release: Path, scratch: Path, date: int) -> Path:
+    """Sdist and wheel; returns the wheel."""
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", release)
+    run(*build, "--sdist", ROOT, SOURCE_DATE_EPOCH=str(date))
+    (sdist,) = release.glob("*.tar.gz")
+    pack_anew(sdist, date)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(scratch, filter="tar")
+    run(*build, "--wheel", scratch / sdist.name.removesuffix(".tar.gz"), SOURCE_DATE_EPOCH=str(date))
+    (wheel,) = release.glob("*.whl")
+    return wheel
+
+
+def build_jars(release: Path) -> None:
+    """The plug-in, its sources and its POM."""
+    maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml", "--projects", "plugin")
+    run(*maven, "-DskipTests", "-Dstyle.skip", "package")
+    target = ROOT / "java" / "plugin" / "target"
+    for jar in target.glob("optassign-streams-*.jar"):
+        shutil.copyfile(jar, release / jar.name)
+    (sources,) = release.glob("*-sources.jar")
+    shutil.copyfile(target / "optassign-streams.pom", release / sources.name.replace("-sources.jar", ".pom"))
+    only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
+    run(*maven, CYCLONEDX_MAVEN, "-DoutputName=sbom", "-DoutputFormat=json", "-Dcyclonedx.skipAttach=true", *only_ours)
+    write_sbom(target / "sbom.json", release / sources.name.replace("-sources.jar", ".cdx.json"))
+
+
+def describe_wheel(wheel: Path, release: Path, scratch: Path) -> None:
+    """What the service is made of where it is installed by constraints.txt."""
+    environment = scratch / "environment"
+    run(sys.executable, "-m", "venv", environment)
+    pip = (environment / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
+    run(*pip, "install", "--constraint", CONSTRAINTS, f"{wheel}[service]")
+    made = scratch / "sbom.json"
+    tool = Path(sys.executable).with_name("cyclonedx-py")
+    run(tool, "environment", "--output-reproducible", "--pyproject", ROOT / "pyproject.toml", "-o", made, environment)
+    write_sbom(made, release / f"{'-'.join(wheel.name.split('-')[:2])}.cdx.json")
+
+
+def write_sbom(made: Path, file: Path) -> None:
+    """Write an SBOM without what is different in every build and every place: its number, its date, local paths."""
+    sbom = json.loads(made.read_text(encoding="utf-8"))
+    sbom.pop("serialNumber", None)
+    sbom.get("metadata", {}).pop("timestamp", None)
+    for component in sbom.get("components", []):
+        references = component.get("externalReferences", [])
+        component["externalReferences"] = [each for each in references if not each.get("url", "").startswith("file:")]
+    file.write_text(json.dumps(sbom, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Build into the folder that is named."""
+    release = Path(sys.argv[1]).resolve()
+    shutil.rmtree(release, ignore_errors=True)
+    release.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        wheel = build_python(release, scratch, read_date())
+        build_jars(release)
+        describe_wheel(wheel, release, scratch)
+    for file in (ROOT / "docs" / "installing.md", ROOT / "LICENSE"):
+        shutil.copyfile(file, release / file.name)
+    files = sorted(release.iterdir())
+    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
+    (release / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    print(*sorted(release.iterdir()), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

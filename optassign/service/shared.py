@@ -1,0 +1,23 @@
+"""What answering rebalances and taking reports share."""
+
+from dataclasses import dataclass
+
+from optassign.service.memory import Memory
+from optassign.service.metrics import Metrics
+from optassign.service.recorder import Recorder
+from optassign.service.turns import Turns
+from optassign.service.workers.fallback import AnswerFinder
+
+__all__ = ["Shared"]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Parts of the service of which there is one each."""
+
+    finder: AnswerFinder
+    memory: Memory
+    turns: Turns
+    metrics: Metrics
+    recorder: Recorder | None
+    """None: nothing is recorded."""

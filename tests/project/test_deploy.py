@@ -1,0 +1,203 @@
+"""What deploy/ has fits the service: container, systemd unit, Kubernetes; tried as far as that goes without an engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from serving import run_service, wait_until
+
+from optassign.cli.parser import make_parser
+from optassign.service.http.app import PAGES
+from optassign.service.settings import Limits, Settings
+
+pytestmark = pytest.mark.source
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+IMAGE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+UNIT = (DEPLOY / "optassign.service").read_text(encoding="utf-8")
+MANIFESTS = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in (DEPLOY / "kubernetes").glob("*.yaml")}
+POD = MANIFESTS["statefulset"]["spec"]["template"]["spec"]
+(CONTAINER,) = POD["containers"]
+
+
+def read_steps(stage: int) -> list[tuple[str, str]]:
+    """(instruction, what follows it) of a stage of the container file."""
+    stages = re.split(r"^(?=FROM )", re.sub(r"^#.*\n", "", IMAGE, flags=re.MULTILINE).strip(), flags=re.MULTILINE)[1:]
+    lines = [line.partition(" ") for line in stages[stage].splitlines() if line.strip()]
+    return [(name, rest.strip()) for name, _, rest in lines]
+
+
+def read_command() -> list[str]:
+    """The command line of the container, without what is given at its start."""
+    (entry,) = (json.loads(rest) for name, rest in read_steps(1) if name == "ENTRYPOINT")
+    assert isinstance(entry, list)
+    return entry
+
+
+def read_unit(name: str) -> str:
+    (found,) = re.findall(rf"^{name}=(.*)$", UNIT, re.MULTILINE)
+    return str(found)
+
+
+def test_what_the_image_copies_is_there_and_not_ignored() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    copied = [path for name, rest in read_steps(0) if name == "COPY" for path in rest.split()[:-1]]
+    assert sorted(copied) == sorted(line.removeprefix("!") for line in ignored if line.startswith("!"))
+    assert [path for path in copied if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_image_make_a_service_that_runs(tmp_path: Path) -> None:
+    """Each step with the folders of the image put below another."""
+    build = tmp_path / "build"
+    build.mkdir()
+    inside = {"/opt/optassign": str(tmp_path / "opt"), "/var/lib/optassign": str(tmp_path / "var")}
+    owner = f"{os.getuid()}:{os.getgid()}"
+
+    def translate(text: str) -> str:
+        for path, place in inside.items():
+            text = text.replace(path, place)
+        return text.replace("10001:10001", owner).replace("python -m venv", f"{shlex.quote(sys.executable)} -m venv")
+
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    for stage in (0, 1):
+        for name, rest in read_steps(stage):
+            if name == "COPY" and not rest.startswith("--from=build"):
+                *sources, target = rest.split()
+                for source in sources:
+                    if (ROOT / source).is_dir():
+                        skipped = shutil.ignore_patterns("__pycache__")
+                        shutil.copytree(ROOT / source, build / target, symlinks=True, ignore=skipped)
+                    else:
+                        shutil.copy(ROOT / source, build / target)
+            elif name == "RUN":
+                done = subprocess.run(
+                    ["sh", "-c", translate(rest)], cwd=build, env=environment, capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, f"{rest}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    shutil.rmtree(build)  # the image has it no more
+    log = tmp_path / "log"
+    command = [translate(part) for part in read_command()] + ["--port", "0", "--workers", "1"]
+    with log.open("wb") as stream, subprocess.Popen(command, cwd=tmp_path, stderr=stream, env=environment) as service:
+        try:
+            wait_until(lambda: service.poll() is not None or '"worker_ready","crew":"solvers"' in log.read_text())
+            assert service.poll() is None, log.read_text()
+        finally:
+            service.terminate()
+    assert service.returncode == 0
+    assert list((tmp_path / "var").iterdir()), "no recordings were set up"
+
+
+def test_image_unit_and_pod_start_the_service_with_options_it_has() -> None:
+    parser = make_parser()
+    common = read_command()[1:]
+    assert parser.parse_args([*common, *CONTAINER["args"]]).host == "0.0.0.0"
+    unit = shlex.split(read_unit("ExecStart").replace("%S", "/var/lib"))
+    assert unit[0] == read_command()[0]
+    assert parser.parse_args(unit[1:]).recordings == "/var/lib/optassign" == parser.parse_args(common).recordings
+
+
+def test_ports_and_pages_are_the_services() -> None:
+    port = Settings().port
+    assert [int(rest) for name, rest in read_steps(1) if name == "EXPOSE"] == [port]
+    (named,) = CONTAINER["ports"]
+    assert named["containerPort"] == port
+    (offered,) = MANIFESTS["service"]["spec"]["ports"]
+    assert (offered["port"], offered["targetPort"]) == (port, named["name"])
+    (rule,) = MANIFESTS["networkpolicy"]["spec"]["ingress"]
+    assert [each["port"] for each in rule["ports"]] == [port]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        asked = CONTAINER[probe]["httpGet"]
+        assert asked["port"] == named["name"]
+        assert asked["scheme"] == "HTTPS"
+        assert asked["path"] in PAGES & {"/healthz", "/readyz"}  # those that need no token
+
+
+def test_all_select_the_same_pods() -> None:
+    labels = MANIFESTS["statefulset"]["spec"]["template"]["metadata"]["labels"]
+    assert MANIFESTS["statefulset"]["spec"]["selector"]["matchLabels"] == labels
+    assert MANIFESTS["service"]["spec"]["selector"] == labels
+    assert MANIFESTS["networkpolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+    assert MANIFESTS["statefulset"]["spec"]["serviceName"] == MANIFESTS["service"]["metadata"]["name"]
+
+
+def test_what_is_mounted_is_what_the_service_is_told() -> None:
+    mounts = {each["name"]: each["mountPath"] for each in CONTAINER["volumeMounts"]}
+    claims = {each["metadata"]["name"] for each in MANIFESTS["statefulset"]["spec"]["volumeClaimTemplates"]}
+    assert set(mounts) == {each["name"] for each in POD["volumes"]} | claims
+    arguments = make_parser().parse_args(["serve", *CONTAINER["args"]])
+    for file, mount in ((arguments.token_file, "tokens"), (arguments.tls_cert, "tls"), (arguments.tls_key, "tls")):
+        assert str(Path(file).parent) == mounts[mount]
+    assert mounts["recordings"] == make_parser().parse_args(read_command()[1:]).recordings
+
+
+def test_the_user_is_nobody_else_and_may_do_nothing_else() -> None:
+    (user,) = (rest for name, rest in read_steps(1) if name == "USER")
+    context = POD["securityContext"]
+    assert user == f"{context['runAsUser']}:{context['runAsGroup']}"
+    assert context["runAsUser"] != 0
+    own = CONTAINER["securityContext"]
+    assert (own["allowPrivilegeEscalation"], own["readOnlyRootFilesystem"], own["capabilities"]) == (
+        False,
+        True,
+        {"drop": ["ALL"]},
+    )
+
+
+def test_limits_are_those_of_the_page() -> None:
+    grace = POD["terminationGracePeriodSeconds"]
+    assert int(read_unit("TimeoutStopSec")) == grace > 60 - 1  # the longest deadline there is
+    assert int(read_unit("LimitNOFILE")) >= 2 * Limits().connections
+    memory = CONTAINER["resources"]["limits"]["memory"].removesuffix("i")
+    assert read_unit("MemoryMax") == memory
+    assert f"| memory, at most | {memory} |" in PAGE
+    (claim,) = MANIFESTS["statefulset"]["spec"]["volumeClaimTemplates"]
+    disk = claim["spec"]["resources"]["requests"]["storage"]
+    assert int(disk.removesuffix("Gi")) << 30 > Settings().keep_bytes
+    assert f"| disk for recordings | {disk.removesuffix('i')} |" in PAGE
+
+
+def test_every_file_is_on_the_page() -> None:
+    files = [path.relative_to(ROOT).as_posix() for path in DEPLOY.rglob("*") if path.is_file()]
+    assert [file for file in files if file not in PAGE] == []
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_unit_and_finds_little_to_say_against_it(tmp_path: Path) -> None:
+    unit = tmp_path / "optassign.service"
+    unit.write_text(UNIT.replace("/opt/optassign/bin/optassign", sys.executable), encoding="utf-8")
+    checked = run_analyze("verify", "--man=no", unit)
+    assert (checked.returncode, checked.stderr.strip()) == (0, "")
+    judged = run_analyze("security", "--offline=true", "--no-pager", unit)
+    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", judged.stdout)
+    assert float(exposure) <= 2.0
+
+
+def run_analyze(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["systemd-analyze", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_the_service_needs_no_memory_that_is_writable_and_executable(tmp_path: Path) -> None:
+    """`MemoryDenyWriteExecute` of the unit, by the kernel's own switch, which children inherit."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import ctypes, os\n"
+        "if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ['NO_SWITCH'], 'w').close()\n",  # PR_SET_MDWE
+        encoding="utf-8",
+    )
+    missing = tmp_path / "missing"
+    with run_service("--workers", "1", PYTHONPATH=str(tmp_path), NO_SWITCH=str(missing)) as service:
+        if missing.exists():
+            pytest.skip("needs Linux 6.3 or later")
+        assert service.client.get("/readyz").status_code == 200  # its workers have solved something

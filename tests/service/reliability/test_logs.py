@@ -1,0 +1,61 @@
+"""A log of which each line is one event, whatever names and bodies say: in both forms, byte by byte."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from serving import HEADERS, MOST_SECONDS, Service, make_state, run_service, wait_until
+
+NASTY = "a\u2028b\u0085c\u202ed\x1b[31me\u2029f\u0000g\x7fh\ni\rj\ufeffk\u2066l"
+"""Ends of lines and of paragraphs, changes of direction, escapes for terminals, NUL."""
+_HIDDEN = {character for character in NASTY if not character.isprintable()}
+
+
+def ask_with_nasty_names(client: httpx.Client) -> None:
+    """Have names from outside reach all events that tell one."""
+    state = make_state(NASTY)
+    renamed = state.model_dump_json().replace(state.clients[0].process_id, json.dumps(NASTY)[1:-1])
+    fields = json.loads(renamed)
+    fields[f"new {NASTY}"] = 1
+    assert client.post("/v1/assign", content=json.dumps(fields).encode(), headers=HEADERS).status_code == 200
+    wrong = json.dumps({**fields, "format": NASTY}).encode()
+    assert client.post("/v1/assign", content=wrong, headers=HEADERS).status_code == 400
+    assert client.post("/v1/assign", content=b"{" + json.dumps(NASTY).encode(), headers=HEADERS).status_code == 400
+    assert client.get("/no-page-%E2%80%A8-%C2%85-%1B").status_code == 404
+    named = [*((name.encode(), value.encode()) for name, value in HEADERS.items()), (b"Optassign-Plugin", b"0.1 \x85\x9b")]
+    assert client.post("/v1/assign", content=make_state("plain").model_dump_json(), headers=named).status_code in (200, 400)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_no_name_reaches_the_log_as_it_is(tmp_path: Path, form: str) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--workers", "1", "--log-format", form]
+    with log.open("wb") as stream, subprocess.Popen(command, stderr=stream) as service:
+        try:
+            (url,) = wait_until(lambda: re.findall(r"http://127\.0\.0\.1:\d+", log.read_text(encoding="utf-8")))
+            with httpx.Client(base_url=url, timeout=MOST_SECONDS) as client:
+                wait_until(lambda: client.get("/readyz").status_code == 200)
+                ask_with_nasty_names(client)
+            wait_until(lambda: len(re.findall(r"\brebalance\b", log.read_text(encoding="utf-8"))) >= 2)
+        finally:
+            service.terminate()
+            service.wait(MOST_SECONDS)
+    text = log.read_bytes().decode("utf-8")
+    assert "ignored" in text
+    assert {hex(ord(found)) for found in set(text) & (_HIDDEN - {"\n"})} == set()
+    lines = text.rstrip("\n").split("\n")
+    assert all(line.isprintable() for line in lines)
+    starts = r'\{"time":"' if form == "json" else r"\d{4}-\d\d-\d\dT"
+    assert all(re.match(starts, line) for line in lines), "a name has begun a line"
+
+
+def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(service: Service) -> None:
+    assert not service.events("assignor_promises_less")
+    with run_service("--workers", "1", "--assignor", "sticky") as other:
+        line = other.wait_for("assignor_promises_less")
+    assert (line["level"], line["assignor"]) == ("warning", "sticky")
+    assert "plug-ins refuse" in line["note"]

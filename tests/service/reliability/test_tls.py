@@ -1,0 +1,109 @@
+"""TLS that stands still half-way or does nothing, and certificates that change while the service runs."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+from attacking import read_address
+from certificates import Files, trust, write_certificate
+from serving import MOST_SECONDS, Service, make_state, read_answer, run_service, wait_until
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def files(authority: trustme.CA, tmp_path: Path) -> Files:
+    return write_certificate(authority, tmp_path)
+
+
+@pytest.fixture
+def service(authority: trustme.CA, files: Files) -> Iterator[Service]:
+    with run_service("--workers", "1", "--max-connections-per-peer", "8", *files.options, verify=trust(authority)) as started:
+        yield started
+
+
+def write_hello() -> bytes:
+    """What a client says first."""
+    sent = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="127.0.0.1").do_handshake()
+    return sent.read()
+
+
+def await_end(connection: socket.socket) -> None:
+    """Read until the other side has closed the connection."""
+    connection.settimeout(MOST_SECONDS)
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+
+
+@pytest.mark.parametrize("bytes_sent", [0, 1, 50, None], ids=["nothing", "a byte", "half", "all of the hello"])
+def test_half_a_handshake_ends_by_itself(service: Service, bytes_sent: int | None) -> None:
+    with socket.create_connection(read_address(service)) as connection:
+        connection.sendall(write_hello()[:bytes_sent])
+        assert read_answer(service.assign(make_state("beside"))).clients
+        await_end(connection)
+    assert service.wait_for("connection_ended")["why"] == "handshake"
+    wait_until(lambda: service.metric("optassign_connections") == 1)
+
+
+def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service) -> None:
+    """They hold their places until they end; a client that is connected is served all the while."""
+    held = [socket.create_connection(read_address(service)) for _ in range(12)]
+    for connection in held[:7]:
+        connection.sendall(write_hello()[:50])
+    service.wait_for("connection_refused", limit="peer")
+    assert read_answer(service.assign(make_state("beside-many"))).clients
+    for connection in held:
+        await_end(connection)
+        connection.close()
+    service.client.close()
+    with httpx.Client(base_url=service.client.base_url, verify=service.verify) as client:
+        assert client.get("/readyz").status_code == 200
+
+
+def test_a_handshake_and_nothing_more_ends_by_itself(service: Service, authority: trustme.CA) -> None:
+    with (
+        socket.create_connection(read_address(service)) as plain,
+        trust(authority).wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        await_end(connection)
+    assert service.wait_for("connection_ended")["why"] == "head"
+
+
+def test_idle_connections_make_room(service: Service, authority: trustme.CA) -> None:
+    """Those that have had an answer, and ask nothing more: the longest idle goes first."""
+    clients = [httpx.Client(base_url=service.client.base_url, verify=trust(authority)) for _ in range(12)]
+    assert [client.get("/healthz").status_code for client in clients] == [200] * 12
+    assert service.wait_for("connection_ended")["why"] == "crowded out"
+    assert not service.events("connection_refused")
+    for client in clients:
+        client.close()
+
+
+def test_a_new_certificate_is_taken_without_a_restart(service: Service, authority: trustme.CA, files: Files) -> None:
+    other = trustme.CA()
+    write_certificate(other, files.certificate.parent)
+    service.wait_for("certificate_read")
+    with httpx.Client(base_url=service.client.base_url, verify=trust(other)) as client:
+        assert client.get("/readyz").status_code == 200
+    with httpx.Client(base_url=service.client.base_url, verify=trust(authority)) as late, pytest.raises(httpx.ConnectError):
+        late.get("/readyz")
+    assert read_answer(service.assign(make_state("still-connected"))).clients  # by the connection of before
+
+
+def test_a_certificate_that_cannot_be_used_leaves_the_old_one(service: Service, authority: trustme.CA, files: Files) -> None:
+    files.certificate.write_text("no certificate\n", encoding="ascii")
+    assert "cannot be used" in service.wait_for("settings_kept")["why"]
+    with httpx.Client(base_url=service.client.base_url, verify=trust(authority)) as client:
+        assert client.get("/readyz").status_code == 200

@@ -1,0 +1,24 @@
+"""Cases of the plug-in's own properties: they are jqwik's, which shrinks them and prints its own seeds; they need Maven."""
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+_PROJECT = Path(__file__).parents[3] / "java" / "plugin" / "pom.xml"
+_COMMAND = (
+    *("mvn", "--batch-mode", "--quiet", "--file", str(_PROJECT), "-Dstyle.skip", "-Dtest=*FuzzTest"),
+    *("-Djqwik.tries.default=5000", "-Djqwik.reporting.onlyfailures=false", "test"),
+)
+
+
+def run_plugin(until: float) -> tuple[int, list[str]]:
+    """Try the properties again and again until a time, by time.monotonic: how many cases, and what is wrong."""
+    cases = 0
+    while True:
+        ended = subprocess.run(_COMMAND, capture_output=True, text=True, check=False)
+        cases += sum(int(number) for number in re.findall(r"^tries = (\d+)", ended.stdout, re.MULTILINE))
+        if ended.returncode:
+            return cases, [ended.stdout[-6000:]]
+        if time.monotonic() > until:
+            return cases, []
