@@ -15,8 +15,8 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
-from optassign.simulation.rebalances import PlayedRebalance
 from optassign.simulation.growth import Growth
+from optassign.simulation.rebalances import PlayedRebalance
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 

@@ -89,6 +89,6 @@ def add_up(grades: Iterable[Grades]) -> Grades:
     """Of several histories."""
     total = Grades()
     for each in grades:
-        for name in (field.name for field in fields(Grades)):
+        for name in (one.name for one in fields(Grades)):
             setattr(total, name, getattr(total, name) + getattr(each, name))
     return total

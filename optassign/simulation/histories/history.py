@@ -76,12 +76,13 @@ class History:
     def __str__(self) -> str:
         """All of it, a line each."""
         tags = ", ".join(self.configs.rack_aware_assignment_tags) or "none"
+        standbys, warmups = self.configs.num_standby_replicas, self.configs.max_warmup_replicas
+        kept = f"keeps state: {self.keep_state}, growth {self.growth:g}"
         threads = ", ".join(f"{client.process_id} × {client.threads}" for client in self.clients)
         return "\n".join(
             [
                 f"{self.suite} history {self.seed}: {len(self.tasks)} tasks, threads {threads}",
-                f"standbys {self.configs.num_standby_replicas}, warm-ups {self.configs.max_warmup_replicas}, tags {tags},"
-                f" keeps state: {self.keep_state}, growth {self.growth:g}",
+                f"standbys {standbys}, warm-ups {warmups}, tags {tags}, {kept}",
                 *(f"{number}. {change}" for number, change in enumerate(self.changes, start=1)),
             ]
         )

@@ -14,6 +14,7 @@ the same beginning without it. Defined by its properties, as the thrashing of Co
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = ["Moving", "measure_moving"]
@@ -30,5 +31,5 @@ def measure_moving(placements: Sequence[Set[Hashable]]) -> Moving:
     """Of the placements of an episode, the one that it begins with first."""
     if not placements:
         return Moving(0, 0)
-    made = sum(len(after - before) for before, after in zip(placements, placements[1:], strict=False))
+    made = sum(len(after - before) for before, after in pairwise(placements))
     return Moving(made, made - len(placements[-1] - placements[0]))
