@@ -39,9 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=told)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/spark.md")
-    begin.add_argument(
-        "--seed", type=accept_integers(0), metavar="N", help="histories: that of the first (default: 1)"
-    )
+    begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: that of the first (default: 1)")
     begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
     begin.add_argument("--output", metavar="FOLDER", required=True, help="where results go; any file system that Spark knows")
     add_assignors(begin)

@@ -1,4 +1,4 @@
-"""`optassign simulate`: an application over hours under several assignors, and what its users feel."""
+"""`optassign simulate`: an application over hours, or random histories, under several assignors."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers, add_output
 from optassign.cli.common import blame_assignor, list_assignors, write_result
-from optassign.cli.errors import DONE
+from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import add_register, register_listed_assignors
+from optassign.cli.suites import add_suite, play_suites
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,23 +24,42 @@ _DEFAULT = "cp-sat,high-availability,sticky"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `simulate` takes."""
-    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario in TOML, or the name of one that comes with optassign")
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", nargs="?", help="a scenario in TOML, or the name of one that comes with optassign"
+    )
+    add_suite(parser)
     parser.add_argument("--assignors", metavar="A,B,…", default=_DEFAULT, help=f"names of assignors (default: {_DEFAULT})")
     add_register(parser)
-    parser.add_argument("--seed", type=accept_integers(0, 2**31), metavar="N", help="in place of the scenario's own")
-    parser.add_argument("--events", metavar="FILE", help="every event and decision of every run, as JSON lines")
+    parser.add_argument(
+        "--seed",
+        type=accept_integers(0, 2**31),
+        metavar="N",
+        help="in place of the scenario's own; of a suite's first history (default: 1)",
+    )
+    parser.add_argument(
+        "--events", metavar="FILE", help="every event and decision of every run, or every history graded, as JSON lines"
+    )
     parser.add_argument("--picture", metavar="FILE", help="who has what over time, and the curves, as PNG, SVG or PDF")
-    add_output(parser)
+    add_output(parser, "markdown")
 
 
 def run(arguments: Namespace) -> int:
-    """Write the figures of each run."""
-    from optassign.cli.output import format_json
+    """Write the figures of each run, or the grades of a suite."""
+    if (arguments.scenario is None) == (arguments.suite is None):
+        found = "neither SCENARIO nor --suite" if arguments.suite is None else "both SCENARIO and --suite"
+        raise UsageError(f"found {found}; allowed: one of them")
+    if arguments.suite is None and arguments.count is not None:
+        raise UsageError("--count: found it with a scenario; allowed: with --suite")
+    register_listed_assignors(arguments)
+    chosen = list_assignors(arguments.assignors)
+    return _play_scenario(arguments, chosen) if arguments.suite is None else play_suites(arguments, chosen)
+
+
+def _play_scenario(arguments: Namespace, chosen: list[str]) -> int:
+    from optassign.cli.output import format_json, write_text
     from optassign.simulation.timed.reading import read_scenario
     from optassign.simulation.timed.summary import digest, summarise
 
-    register_listed_assignors(arguments)
-    chosen = list_assignors(arguments.assignors)
     if arguments.picture is not None:
         from optassign.cli.show.pictures import check_matplotlib
 
@@ -64,7 +84,12 @@ def run(arguments: Namespace) -> int:
 
         return render_runs(scenario, runs, width)
 
-    write_result(arguments, make_json, make_tables)
+    if arguments.format == "markdown":
+        from optassign.cli.show.simulation_tables import format_runs_markdown
+
+        write_text(format_runs_markdown(runs), arguments.output)
+    else:
+        write_result(arguments, make_json, make_tables)
     return DONE
 
 
