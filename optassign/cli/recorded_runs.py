@@ -16,17 +16,16 @@ __all__ = ["add_simulate", "refuse_without_simulate", "simulate_recordings"]
 
 _DEFAULT = "cp-sat,high-availability,sticky"
 _OURS = ("application", "format", "events", "picture")
-_OF_SPARK = (
-    "scale",
-    "converge",
-    "failed",
-    "time_limit",
-    "answer_limit",
-    "convergence_limit",
-    "memory_limit",
-    "conf",
-    "py_files",
-)
+_OF_SPARK = {
+    "scale": 1,
+    "converge": False,
+    "failed": False,
+    "master": "local[*]",
+    "conf": [],
+    "py_files": "",
+    **dict.fromkeys(("time_limit", "answer_limit", "convergence_limit", "memory_limit")),
+}
+"""What --simulate does not obey, and its default."""
 
 
 def add_simulate(parser: ArgumentParser) -> None:
@@ -52,7 +51,7 @@ def simulate_recordings(arguments: Namespace) -> int:
 
     from optassign.simulation.recorded import make_scenario, read_recordings
 
-    given = next((name for name in _OF_SPARK if getattr(arguments, name) not in (None, False, 1, [], "")), None)
+    given = next((name for name, default in _OF_SPARK.items() if getattr(arguments, name) != default), None)
     if given is not None:
         raise UsageError(f"--{given.replace('_', '-')}: found it with --simulate; allowed: without it")
     register_listed_assignors(arguments)

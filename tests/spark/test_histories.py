@@ -59,11 +59,10 @@ def test_the_report_has_the_grade_table_of_the_command_line(played: Path, tmp_pa
         _, (head, *lines) = tables[title]
         assert head[:2] == ["assignor", "histories"]
         for line, (name, total) in zip(lines, totals.items(), strict=True):
-            values = [column.compute(total) for column in columns]
-            shown = [
-                100 * value if column.is_share and value is not None else value
-                for column, value in zip(columns, values, strict=True)
-            ]
+            shown = []
+            for column in columns:
+                value = column.compute(total)
+                shown.append(100 * value if column.is_share and value is not None else value)
             assert line[:2] == [name, "3"]
             assert line[2:] == [format_value(value) for value in shown]
     assert "`greedy` breaks a rule in 0 and does not settle in 0" in text
