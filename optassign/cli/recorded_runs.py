@@ -2,7 +2,7 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optassign.cli.common import list_assignors
 from optassign.cli.errors import DONE, UsageError
@@ -16,7 +16,7 @@ __all__ = ["add_simulate", "refuse_without_simulate", "simulate_recordings"]
 
 _DEFAULT = "cp-sat,high-availability,sticky"
 _OURS = ("application", "format", "events", "picture")
-_OF_SPARK = {
+_OF_SPARK: dict[str, Any] = {
     "scale": 1,
     "converge": False,
     "failed": False,

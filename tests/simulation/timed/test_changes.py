@@ -56,8 +56,11 @@ def test_threads_that_are_removed_take_their_share_along() -> None:
 
 
 def test_a_subtopology_is_nothing_until_it_comes() -> None:
-    tasks = [{"partitions": 2, "input_per_s": 10}, {"partitions": 4, "joins": True, "kind": "stateless", "input_per_s": 10}]
-    played = play([{"at": 100, "do": "add-subtopologies", "subtopologies": [1]}], clients=[{"count": 2}], subtopologies=tasks)
+    old: Mapping[str, Any] = {"partitions": 2, "input_per_s": 10}
+    new: Mapping[str, Any] = {"partitions": 4, "input_per_s": 10, "joins": True, "kind": "stateless"}
+    played = play(
+        [{"at": 100, "do": "add-subtopologies", "subtopologies": [1]}], clients=[{"count": 2}], subtopologies=[old, new]
+    )
     (rebalance,) = list_rebalances(played)
     assert rebalance["reason"] == "add-subtopologies"
     assert count_actives(rebalance) == {"c1": 3, "c2": 3}
