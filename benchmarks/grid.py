@@ -46,6 +46,19 @@ class Spec:
         return "-".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class HistorySpec:
+    """A random history: the arguments of `draw_history`."""
+
+    suite: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Suite and seed."""
+        return f"{self.suite}-{self.seed}"
+
+
 class Grid:
     """Specs under their names: iterable as (name, spec), `grid[name]` is one of them."""
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field, ValidationError
 
 from optassign.assignor import names, names_without_jdk, traits, variants
-from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.grid import HistorySpec, Spec
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.input_errors import InputError, show_value
 from optassign.formats.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 
-__all__ = ["PRESETS", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]
+__all__ = ["HISTORIES", "PRESETS", "HistorySweep", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]
 
-Row = tuple[Spec, str]
-"""A benchmark instance and an assignor."""
+Row = tuple[Spec | HistorySpec, str]
+"""A benchmark instance or a history, and an assignor."""
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Size = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1)]], Field(strict=False)]
@@ -34,6 +34,9 @@ _ALLOWED = {
     "seeds": "a list of integers from 0, each once",
     "assignors": "a list of names of assignors, each once",
     "converge_up_to": "a number of tasks from 0",
+    "histories": "small or large",
+    "seed": "an integer from 0",
+    "count": "an integer from 1 to 10,000,000",
     **dict.fromkeys(("stateless", "unlogged", "tiny", "unknown"), "a share from 0 to 1"),
     **dict.fromkeys(("memory", "dense"), "true or false"),
     "limits.time_limit": "seconds from 0",
@@ -101,8 +104,7 @@ class Sweep(Frozen):
 
     def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
         """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
-        found = self.assignors if self.assignors is not None else names_without_jdk()
-        return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
+        return _list_assignors(self.assignors, kafka)
 
     def specs(self) -> list[Spec]:
         """The benchmark instances of the grid."""
@@ -131,19 +133,46 @@ class Sweep(Frozen):
         """How many benchmark instances are too large to be played on."""
         return len({spec.name for spec in self.specs() if spec.tasks > self.converge_up_to})
 
-    def rows(self, assignors: tuple[str, ...]) -> list[Row]:
+    def rows(self, assignors: tuple[str, ...]) -> list[tuple[Spec, str]]:
         """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
         unique = {spec.name: spec for spec in self.specs()}
         rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
         return sorted(rows, key=lambda row: (-estimate_seconds(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
 
 
-def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> InputError:
+class HistorySweep(Frozen):
+    """Random histories of one suite, with seeds from one on, under every assignor."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
+    histories: Literal["small", "large"]
+    """The suite."""
+    seed: Count = 1
+    """Of the first history; the next have the next ones."""
+    count: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
+    limits: SweepLimits = SweepLimits(convergence_limit=600.0)
+
+    def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
+        """As of a `Sweep`."""
+        return _list_assignors(self.assignors, kafka)
+
+    def rows(self, assignors: tuple[str, ...]) -> list[tuple[HistorySpec, str]]:
+        """Histories × assignors, in the order of seeds: what is there of an interrupted run is whole histories."""
+        seeds = range(self.seed, self.seed + self.count)
+        return [(HistorySpec(self.histories, seed), assignor) for seed in seeds for assignor in assignors]
+
+
+def _list_assignors(chosen: tuple[str, ...] | None, kafka: bool) -> tuple[str, ...]:
+    found = chosen if chosen is not None else names_without_jdk()
+    return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
+
+
+def _input_error(error: ValidationError, data: dict[str, Any], source: str, sweep: type[Frozen]) -> InputError:
     """The first error in terms of the file: the innermost place that the file has, the value there, what the field allows."""
     first = error.errors(include_url=False)[0]
     if first["type"] == "unknown_field":
         place = ".".join(str(step) for step in (*first["loc"], first["ctx"]["name"]))
-        model = SweepLimits if first["loc"] else Sweep
+        model = SweepLimits if first["loc"] else sweep
         return InputError(source, place, "an unknown field", ", ".join(model.model_fields))
     place, value = "", cast("Any", data)
     for step in first["loc"]:
@@ -160,8 +189,10 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str) -> I
     return InputError(source, place.removeprefix("."), found, allowed)
 
 
-def estimate_seconds(spec: Spec, assignor: str, converge_up_to: int = 0) -> float:
+def estimate_seconds(spec: Spec | HistorySpec, assignor: str, converge_up_to: int = 0) -> float:
     """How long a row takes, roughly: it decides which rows start first, and how many share a task."""
+    if isinstance(spec, HistorySpec):
+        return (0.1 if spec.suite == "small" else 20.0) * (1 + _SLOWNESS.get(assignor, 1.0) / 4)
     answers = 1
     if spec.tasks <= converge_up_to:
         answers += min(40, 1 + spec.tasks // 4) if spec.shape in ("scale-out", "partial") else 2
@@ -202,13 +233,18 @@ PRESETS = {
 """`smoke` takes a minute; `paper` has every assignor at four sizes, five minutes on two cores; `wide` is for a cluster."""
 
 
-def read_sweep(path: Path) -> Sweep:
-    """A sweep from a TOML file. InputError for everything wrong with it."""
+HISTORIES = HistorySweep(name="histories", histories="small")
+"""The preset of random histories."""
+
+
+def read_sweep(path: Path) -> Sweep | HistorySweep:
+    """A sweep from a TOML file: of histories where it has the field `histories`. InputError for everything wrong with it."""
     data = read_toml(path)
+    kind: type[Sweep | HistorySweep] = HistorySweep if "histories" in data else Sweep
     try:
-        sweep = Sweep.model_validate(data)
+        sweep = kind.model_validate(data)
     except ValidationError as error:
-        raise _input_error(error, data, str(path)) from None
+        raise _input_error(error, data, str(path), kind) from None
     for i, name in enumerate(sweep.assignors or ()):
         base, colon, variant = name.partition(":")
         if base not in names() or (colon and variant not in variants(base)):

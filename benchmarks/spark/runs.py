@@ -2,6 +2,7 @@
 
     FOLDER/runs/RUN.json                        what is to be done
     FOLDER/table=results/run=RUN/*.parquet      rows of a sweep
+    FOLDER/table=histories/run=RUN/*.parquet    rows of a sweep of random histories
     FOLDER/table=replays/run=RUN/*.parquet      rows of a replay; `convergences` and `errors` beside them
     FOLDER/report-RUN.html, .md                 the report
 
@@ -18,7 +19,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import optassign
-from optassign.benchmarks.spark.presets import Sweep
+from optassign.benchmarks.spark.presets import HistorySweep, Sweep
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.benchmarks.spark.storage import Storage
 from optassign.formats.input_errors import InputError
@@ -37,7 +38,7 @@ class Run:
     name: str
     assignors: tuple[str, ...]
     limits: Limits
-    sweep: Sweep | None = None
+    sweep: Sweep | HistorySweep | None = None
     recordings: str = ""
     """Of a replay: the folder, with the file system's scheme."""
     scale: int = 1
@@ -87,12 +88,18 @@ class Run:
                     "assignors": tuple(data["assignors"]),
                     "registered": tuple((name, target) for name, target in data["registered"]),
                     "limits": Limits(**data["limits"]),
-                    "sweep": None if data["sweep"] is None else Sweep.model_validate(data["sweep"]),
+                    "sweep": _load_sweep(data["sweep"]),
                 }
             )
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(source, "", f"that it cannot be understood ({error})", "the file of a run") from None
         return loaded
+
+
+def _load_sweep(data: dict[str, Any] | None) -> Sweep | HistorySweep | None:
+    if data is None:
+        return None
+    return (HistorySweep if "histories" in data else Sweep).model_validate(data)
 
 
 def list_runs(storage: Storage) -> list[str]:

@@ -18,23 +18,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.grid import HistorySpec, Spec
 from optassign.benchmarks.spark.batches import make_batches
 from optassign.benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
-from optassign.benchmarks.spark.presets import Row
+from optassign.benchmarks.spark.presets import HistorySweep, Row
 from optassign.benchmarks.spark.progress import ProgressListener, report_progress
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.solving.jobs import Job
 from optassign.benchmarks.spark.solving.solver_process import shared_process
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
-from optassign.benchmarks.spark.tables.parquet import RESULT, append_rows, read_rows
+from optassign.benchmarks.spark.tables.columns import spark_schema
+from optassign.benchmarks.spark.tables.parquet import HISTORY, RESULT, TABLES, append_rows, read_rows
 from optassign.benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ __all__ = ["list_rows", "row_key", "run_sweep"]
 
 _MOST_SECONDS = 30.0
 """Seconds after which a task begins no further row."""
-_IDENTITY = [column.name for column in RESULTS[: [column.name for column in RESULTS].index("status")]]
 
 
 def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> int:
@@ -55,7 +54,7 @@ def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: Progres
     finished = spark.sparkContext.accumulator(0)
     with report_progress(lambda: finished.value, total, "rows", listener):
         while rows:
-            append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), RESULT, run.id)
+            append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), _find_table(run), run.id)
             if finished.value >= total:
                 break
             # What is left took longer than was believed: fewer rows in a task next time.
@@ -65,26 +64,34 @@ def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: Progres
 
 
 def _missing_rows(spark: SparkSession, storage: Storage, run: Run) -> list[Row]:
-    solved = {row.key for row in read_rows(spark, storage, RESULT, run.id).select("key").collect()}
+    solved = {row.key for row in read_rows(spark, storage, _find_table(run), run.id).select("key").collect()}
     return [row for row in list_rows(run) if row_key(*row) not in solved]
 
 
-def list_rows(run: Run) -> list[Row]:
+def list_rows(run: Run) -> Sequence[Row]:
     """All rows of the run, those that take longest first."""
     assert run.sweep is not None
     return run.sweep.rows(run.assignors)
 
 
-def row_key(spec: Spec, assignor: str) -> str:
+def row_key(spec: Spec | HistorySpec, assignor: str) -> str:
     """The key of a row, unique in its run."""
     return f"{spec.name}/{assignor}"
+
+
+def _find_table(run: Run) -> str:
+    return HISTORY if isinstance(run.sweep, HistorySweep) else RESULT
 
 
 def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, slowness: float) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     assert run.sweep is not None
-    converge_up_to, limits, registered = run.sweep.converge_up_to, run.limits, run.registered
+    converge_up_to = 0 if isinstance(run.sweep, HistorySweep) else run.sweep.converge_up_to
+    limits, registered = run.limits, run.registered
+    columns, _ = TABLES[_find_table(run)]
+    names = [column.name for column in columns]
+    identity = names[: names.index("status")]
     shared_columns = run.shared_columns()
     batches = make_batches(rows, converge_up_to, spark.sparkContext.defaultParallelism, slowness)
     texts = [json.dumps([(asdict(spec), name) for spec, name in batch]) for batch in batches]
@@ -101,20 +108,20 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
                 for spec, assignor in _parse_rows(text):
                     if solved and time.monotonic() > end:
                         break
-                    converge = spec.tasks <= converge_up_to
+                    converge = isinstance(spec, Spec) and spec.tasks <= converge_up_to
                     job = Job(
                         spec, (assignor,), limits, converge=converge, registered=registered, threads=here["solver_threads"]
                     )
                     solved.append({**here, **_solve_row(job)})
-                yield to_record_batch_or_failures(solved, RESULTS, _IDENTITY)
+                yield to_record_batch_or_failures(solved, columns, identity)
                 count_rows(finished, len(solved))
 
-    return placed.mapInArrow(solve, spark_schema(RESULTS))
+    return placed.mapInArrow(solve, spark_schema(columns))
 
 
 def _solve_row(job: Job) -> dict[str, Any]:
-    """Do a job of one generated snapshot and one assignor; the columns of its row, but for those that all rows share."""
-    assert isinstance(job.source, Spec)
+    """Do a job of one generated snapshot or history and one assignor; the columns of its row, but for those that all share."""
+    assert not isinstance(job.source, bytes)
     (assignor,) = job.assignors
     outcome = shared_process().run(job)
     if outcome.unreadable is not None:
@@ -124,8 +131,10 @@ def _solve_row(job: Job) -> dict[str, Any]:
     return {**_identity_columns(job.source, assignor), **found}
 
 
-def _identity_columns(spec: Spec, assignor: str) -> dict[str, Any]:
+def _identity_columns(spec: Spec | HistorySpec, assignor: str) -> dict[str, Any]:
     columns = asdict(spec)
+    if isinstance(spec, HistorySpec):
+        return {**columns, "key": row_key(spec, assignor), "assignor": assignor}
     threads = columns.pop("threads")
     return {
         **columns,
@@ -140,6 +149,9 @@ def _identity_columns(spec: Spec, assignor: str) -> dict[str, Any]:
 
 def _parse_rows(text: str) -> Iterator[Row]:
     for arguments, assignor in json.loads(text):
+        if "suite" in arguments:
+            yield HistorySpec(**arguments), assignor
+            continue
         if isinstance(arguments["threads"], list):
             arguments["threads"] = tuple(arguments["threads"])
         yield Spec(**arguments), assignor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from optassign.benchmarks.spark.replay import read_episodes
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, REPLAYED, RESULT, read_rows
+from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, HISTORY, REPLAYED, RESULT, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ def count_outcomes(spark: SparkSession, storage: Storage, run: Run) -> Tally:
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     statuses: Counter[str] = Counter()
-    for name in (RESULT,) if run.kind == "sweep" else (REPLAYED, CONVERGED):
+    for name in (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED):
         for row in read_rows(spark, storage, name, run.id).groupBy("status").count().collect():
             statuses[row["status"]] += row["count"]
     unreadable = episodes = open_episodes = 0

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optassign.assignor import assign
-from optassign.benchmarks.spark.presets import Row, Sweep
+from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.spark.presets import Sweep
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.session import open_session
 from optassign.benchmarks.spark.solving.answer_columns import answer_columns
@@ -74,7 +75,7 @@ def run() -> tuple[str, list[str]]:
     return to_markdown(_HEAD, rows), []
 
 
-def _time_loops(todo: list[Row], processes: int) -> float:
+def _time_loops(todo: list[tuple[Spec, str]], processes: int) -> float:
     """Seconds to generate, solve and measure all rows in plain loops, one in each of `processes` processes at once."""
     with ProcessPoolExecutor(processes, get_context("spawn"), _warm_up, (todo[0][1],)) as pool:
         list(pool.map(time.sleep, [1.0] * processes))  # until all have been started and warmed
@@ -87,7 +88,7 @@ def _warm_up(assignor: str) -> None:
     assign(_WARM.specs()[0].generate(), assignor)
 
 
-def _solve_rows(todo: list[Row]) -> None:
+def _solve_rows(todo: list[tuple[Spec, str]]) -> None:
     for spec, assignor in todo:
         state = spec.generate()
         answer_columns(state, assign(state, assignor))

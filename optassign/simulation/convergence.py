@@ -1,60 +1,18 @@
 """Rebalance after rebalance until the group is at rest: how KIP-441's probing rebalances play out under an assignor."""
 
-import math
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from optassign.assignor import TaskAssignor, check_type, create
-from optassign.formats.assignment import TaskAssignment, Waiting, restore_work_bound
+from optassign.assignor import TaskAssignor, create
+from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
-from optassign.goals.plan.active_moves import find_moved_actives
-from optassign.judging.metrics import ConvergenceMeasures, Measures, measure
-from optassign.measuring.placement import Placement
+from optassign.judging.metrics import ConvergenceMeasures
 from optassign.simulation.growth import Growth
-from optassign.simulation.successors import make_restored_snapshot
-from optassign.utilities import validate_task_assignment
+from optassign.simulation.rebalances import PlayedRebalance, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
 
-__all__ = ["Convergence", "PlayedRebalance", "converge"]
-
-_NO_SUCCESSOR = ("format", "R1", "R2")
-"""After an answer that breaks one of these there is no telling what comes next."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedRebalance:
-    """One answer of a convergence, measured."""
-
-    measures: Measures
-    moved: tuple[str, ...]
-    """The tasks that `measures.active_moves` counts."""
-    moves_repeated: int
-    """How many of them had moved before in this convergence."""
-    followup: bool
-    """Whether a follow-up rebalance was asked for."""
-    waiting: tuple[Waiting, ...]
-    """The planned copies that the follow-up waits for."""
-    stalled: bool
-    """Whether the answer says that no warm-up makes progress."""
-    restored_offsets: int
-    """What is replayed until the next rebalance."""
-    seconds: float
-    """How long the assignor took."""
-
-    def as_json(self) -> dict[str, Any]:
-        """An entry of `history` in the JSON of a convergence."""
-        return {
-            "followup": self.followup,
-            "stalled": self.stalled,
-            "restored_offsets": self.restored_offsets,
-            "seconds": round(self.seconds, 6),
-            "balanced": self.measures.balanced,
-            **asdict(self.measures),
-            "moves_repeated": self.moves_repeated,
-            "waiting": [entry.model_dump() for entry in self.waiting],
-        }
+__all__ = ["Convergence", "converge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,36 +102,28 @@ def converge(
     An answer that breaks R1, R2 or the form ends it, unsettled. ValueError for an unknown assignor, a limit below 1 or a
     negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all.
     """
-    limit = _limit_rebalances(state) if max_rebalances is None else max_rebalances
+    limit = limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
         raise ValueError(f"max_rebalances: found {limit}; allowed: 1 or more")
     chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
     if not memory and state.remembered is not None:
         state = state.model_copy(update={"remembered": None})
     grows = Growth(state, growth, seed) if growth else None
-    moved: set[str] = set()
     history: list[PlayedRebalance] = []
     lower_bound: int | None = None
     last_look: PlayedRebalance | None = None
     settled = rests = False
-    while True:
-        answer, played = _play(chosen, state, moved)
-        history.append(played)
-        moved.update(played.moved)
+    for step in play_to_rest(chosen, state, limit=limit, keep_state=keep_state, memory=memory, growth=grows):
+        history.append(step.played)
+        answer = step.answer
         if len(history) == 1:
             lower_bound = restore_work_bound(answer)
         if on_rebalance is not None:
-            on_rebalance(len(history), played)
-        if any(rule in played.measures.violations for rule in _NO_SUCCESSOR):
-            break
-        state = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory, growth=grows)
-        if not played.followup:
-            settled = not played.stalled
-            again, last_look = _play(chosen, state, moved)
-            rests = not last_look.followup and _list_copies(again) == _list_copies(answer)
-            break
-        if len(history) == limit:
-            break
+            on_rebalance(len(history), step.played)
+        if step.following is not None and not step.played.followup:
+            settled = not step.played.stalled
+            again, last_look = play_rebalance(chosen, step.following, {task for each in history for task in each.moved})
+            rests = not last_look.followup and is_unaltered(answer, again)
     total, violations = ConvergenceMeasures(), Counter[str]()
     for played in history:
         total = total.then(played.measures, followup=played.followup, moved=played.moved)
@@ -196,35 +146,3 @@ def converge(
         final=answer,
         measures=total,
     )
-
-
-def _limit_rebalances(state: ApplicationState) -> int:
-    """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
-    copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
-    return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
-
-
-def _play(assignor: TaskAssignor, state: ApplicationState, moved_before: Set[str]) -> tuple[TaskAssignment, PlayedRebalance]:
-    # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
-    start = time.perf_counter()
-    assignor.configure(state.configs)
-    answer = check_type(assignor.assign(state), assignor)
-    seconds = answer.seconds_elsewhere or time.perf_counter() - start
-    assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
-    measures = measure(state, answer)
-    moved = tuple(find_moved_actives(state, Placement.of(state, answer)))
-    return answer, PlayedRebalance(
-        measures=measures,
-        moved=moved,
-        moves_repeated=sum(task in moved_before for task in moved),
-        followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
-        waiting=answer.report.waiting,
-        stalled=answer.report.stalled,
-        restored_offsets=measures.restore_work + measures.warmup_work,
-        seconds=seconds,
-    )
-
-
-def _list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
-    """What every client gets, in which role."""
-    return [(client.process_id, client.active, client.standby, client.warmup) for client in answer.clients]

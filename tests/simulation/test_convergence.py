@@ -14,8 +14,9 @@ from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import previous_assignment
 from optassign.measuring.ranks import Ranks
-from optassign.simulation.convergence import Convergence, PlayedRebalance, converge
+from optassign.simulation.convergence import Convergence, converge
 from optassign.simulation.growth import Growth
+from optassign.simulation.rebalances import PlayedRebalance
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
 

@@ -49,6 +49,7 @@ def test_the_grid_can_be_used_as_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "grid.toml"
     path.write_text(find_block("toml", "A grid of your own"))
     grid = read_sweep(path)
+    assert isinstance(grid, Sweep)
     assert len(grid.specs()) == 2 * 2 * 2 * 2 * 3
     default = Sweep(name="default", sizes=((10, 2),))
     assert grid.converge_up_to == default.converge_up_to

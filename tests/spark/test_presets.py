@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from optassign.assignor import names, names_without_jdk
-from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
+from optassign.benchmarks.spark.presets import HISTORIES, PRESETS, Sweep, read_sweep
 from optassign.cli.commands.benchmark import PRESETS as OFFERED
 from optassign.formats.input_errors import InputError
 
@@ -15,7 +15,9 @@ FINE = 'name = "mine"\nsizes = [[10, 2]]\n'
 def read(text: str, folder: Path) -> Sweep:
     path = folder / "grid.toml"
     path.write_text(text)
-    return read_sweep(path)
+    sweep = read_sweep(path)
+    assert isinstance(sweep, Sweep)
+    return sweep
 
 
 @pytest.mark.parametrize(
@@ -84,4 +86,4 @@ def test_the_longest_begin_first() -> None:
 
 
 def test_the_command_line_tells_all_presets() -> None:
-    assert tuple(PRESETS) == OFFERED
+    assert (*PRESETS, HISTORIES.name) == OFFERED

@@ -198,4 +198,6 @@ def parse_grid(grid: str, folder: Path) -> Sweep:
 
     path = folder / "again.toml"
     path.write_text(grid)
-    return read_sweep(path)
+    sweep = read_sweep(path)
+    assert isinstance(sweep, Sweep)
+    return sweep

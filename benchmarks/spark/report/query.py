@@ -24,7 +24,7 @@ __all__ = [
 
 Headline = Callable[[Sequence[dict[str, Any]]], str]
 """Makes a sentence of the rows of a table; backquotes and double asterisks mean what they mean in Markdown."""
-_NAMES = ("results", "replays", "convergences", "errors")
+_NAMES = ("results", "histories", "replays", "convergences", "errors")
 
 FAIR = "size(violations) = 0 AND (balanced OR followup)"
 """What an answer must be to be compared: within the rules, and in balance or on its way there."""

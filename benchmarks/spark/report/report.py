@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from optassign.benchmarks.spark.presets import HistorySweep
+from optassign.benchmarks.spark.report.history_queries import HISTORIES
 from optassign.benchmarks.spark.report.plots import PICTURES
 from optassign.benchmarks.spark.report.query import Query, list_tables, name_tables, select_run, to_pasteable
 from optassign.benchmarks.spark.report.replay_queries import REPLAY
 from optassign.benchmarks.spark.report.sweep_queries import SWEEP
 from optassign.benchmarks.spark.runs import Run
 from optassign.benchmarks.spark.storage import Storage
-from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, REPLAYED, RESULT, list_parts, read_rows
+from optassign.benchmarks.spark.tables.parquet import CONVERGED, FAILED, HISTORY, REPLAYED, RESULT, list_parts, read_rows
 from optassign.benchmarks.spark.tables.rewriting import finish_rewriting
 
 if TYPE_CHECKING:
@@ -69,6 +71,10 @@ class Report:
             f"Run `{run.id}`: optassign {run.optassign}, {run.solver}. An answer has {limits.time_limit:g} s of solving, is"
             f" given up after {limits.answer_limit:g} s (a convergence after {limits.convergence_limit:g} s), and has {memory}."
         )
+        if isinstance(run.sweep, HistorySweep):
+            sweep = run.sweep
+            last = sweep.seed + sweep.count - 1
+            return [about, f"Histories of the suite `{sweep.histories}`, seeds {sweep.seed:,} to {last:,} (docs/simulator.md)."]
         if run.sweep is None:
             return [about, f"Recordings of `{run.recordings}`, at {run.scale} × their size."]
         played = (
@@ -84,14 +90,14 @@ class Report:
 def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
     """Run all queries on the tables of the run, each of which is read once. Without matplotlib the report has no pictures."""
     finish_rewriting(storage, run.id)
-    names = (RESULT,) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
+    names = (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
     present = [name for name in names if list_parts(storage, name, run.id)]
     tables = {name: read_rows(spark, storage, name, run.id).cache() for name in present}
     for name, table in tables.items():
         table.createOrReplaceTempView(name)  # Spark finds what is cached behind a view, not behind an argument of a query
     selected = {name: select_run(storage.folder, name, run.id) for name in present}
     sections = []
-    for query in SWEEP if run.kind == "sweep" else REPLAY:
+    for query in _list_queries(run):
         if not set(list_tables(query.sql)) <= set(present):
             continue
         answer = spark.sql(name_tables(query.sql))
@@ -102,6 +108,12 @@ def make_report(spark: SparkSession, storage: Storage, run: Run) -> Report:
         table.unpersist()
         spark.catalog.dropTempView(name)
     return Report(run, tuple(sections), selected)
+
+
+def _list_queries(run: Run) -> Sequence[Query]:
+    if isinstance(run.sweep, HistorySweep):
+        return HISTORIES
+    return SWEEP if run.kind == "sweep" else REPLAY
 
 
 def _draw_picture(query: Query, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

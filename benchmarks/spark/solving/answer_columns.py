@@ -1,4 +1,4 @@
-"""One answer, or one whole convergence, as the columns of a row (tables/columns.py)."""
+"""One answer, one whole convergence, or one graded history as the columns of a row (tables/columns.py)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure
 from optassign.measuring.facts import Facts
 from optassign.simulation.convergence import Convergence
+from optassign.simulation.histories.grades import Grades
+from optassign.simulation.histories.history import History
 
-__all__ = ["answer_columns", "convergence_columns"]
+__all__ = ["answer_columns", "convergence_columns", "history_columns"]
 
 
 def answer_columns(state: ApplicationState, answer: TaskAssignment) -> dict[str, Any]:
@@ -66,3 +68,8 @@ def convergence_columns(played: Convergence) -> dict[str, Any]:
         "converged_balanced": played.history[-1].measures.balanced,
         "converged_seconds": sum(step.seconds for step in played.history),
     }
+
+
+def history_columns(history: History, grades: Grades) -> dict[str, Any]:
+    """The columns of one history: what it was, and its grades."""
+    return {"history": str(history), **vars(grades), "violations": sorted(grades.violations.items())}

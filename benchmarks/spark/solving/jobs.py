@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.grid import HistorySpec, Spec
 
 __all__ = ["Done", "Failed", "Job", "Limits", "Message", "Phase", "Ready", "Row", "Unreadable"]
 
@@ -26,10 +26,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A snapshot, to be generated or read, and the assignors that are to answer it."""
+    """A snapshot, to be generated or read, or a history, to be drawn; and the assignors that are to answer it."""
 
-    source: Spec | bytes
-    """Arguments of the generator, or the content of a recording."""
+    source: Spec | HistorySpec | bytes
+    """Arguments of a generator, or the content of a recording. A history is played and graded, whatever else is asked."""
     assignors: tuple[str, ...]
     limits: Limits
     answer: bool = True

@@ -21,14 +21,16 @@ from queue import SimpleQueue
 from typing import Any
 
 from optassign.assignor import TaskAssignor, assign, create, register, traits
-from optassign.benchmarks.grid import Spec
+from optassign.benchmarks.grid import HistorySpec, Spec
 from optassign.benchmarks.spark.recordings.decoder import RECORDED, decode_recording
-from optassign.benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns
+from optassign.benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns, history_columns
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
+from optassign.simulation.histories.drawing import draw_history
+from optassign.simulation.histories.playing import play_history
 
 MEASURING = 600.0
 """Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""
@@ -57,6 +59,13 @@ def _queue_jobs(connection: Connection, jobs: SimpleQueue[Job]) -> None:
 def _do_job(job: Job, say: Callable[[Message], None]) -> None:
     for name, target in job.registered:
         register(name, target, replace=True)
+    if isinstance(job.source, HistorySpec):
+        say(Ready({}))
+        for name in job.assignors:
+            say(Phase(name, "loading", MEASURING))
+            _run_guarded(name, job, say, lambda name=name: _play_history(name, job, say))  # type: ignore[misc]
+        say(Done())
+        return
     try:
         with _LimitedMemory(job.limits.memory_limit):
             state, about, recorded = _make_snapshot(job)
@@ -80,7 +89,18 @@ def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
     """Snapshot, columns about it, and the recorded answer; None where the snapshot is generated."""
     if isinstance(job.source, Spec):
         return job.source.generate(), {}, None
+    assert isinstance(job.source, bytes)
     return decode_recording(job.source, job.scale)
+
+
+def _play_history(name: str, job: Job, say: Callable[[Message], None]) -> None:
+    assert isinstance(job.source, HistorySpec)
+    assignor = create(name, time_limit=job.limits.time_limit)
+    history = draw_history(job.source.suite, job.source.seed)
+    say(Phase(name, "playing", job.limits.convergence_limit))
+    start = time.perf_counter()
+    grades = play_history(history, assignor)
+    say(Row(name, {**history_columns(history, grades), "seconds": time.perf_counter() - start}))
 
 
 def _ask_assignor(name: str, job: Job, state: ApplicationState, say: Callable[[Message], None]) -> None:

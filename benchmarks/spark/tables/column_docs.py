@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from optassign.benchmarks.spark.tables.columns import REPLAYS, RESULTS, Column
+from optassign.benchmarks.spark.tables.columns import CIRCUMSTANCES, REPLAYS, RESULTS, Column
+from optassign.benchmarks.spark.tables.history_columns import HISTORIES
 from optassign.benchmarks.tables import replace_table, to_markdown
 
 __all__ = ["DOCUMENT", "TABLES", "column_table"]
@@ -15,6 +16,7 @@ __all__ = ["DOCUMENT", "TABLES", "column_table"]
 DOCUMENT = Path("docs/spark.md")
 TABLES: dict[str, Sequence[Column]] = {
     "results-columns": RESULTS,
+    "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],
     "replays-columns": [column for column in REPLAYS if column.name not in {c.name for c in RESULTS} or column.name == "run"],
 }
 """Mark in the document -> the columns that stand there: those of `results`, and what the others have beyond."""

@@ -44,14 +44,14 @@ class Column:
 
 TEXT, WHOLE, REAL, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 GOAL = pa.struct([("stage", TEXT), ("name", TEXT), ("value", REAL), ("bound", REAL), ("gap", REAL), ("proven", TRUTH)])
-_RULES = pa.map_(TEXT, WHOLE)
+RULES = pa.map_(TEXT, WHOLE)
 
-_OUTCOME = (
+OUTCOME = (
     Column("status", TEXT, "", "`ok`, `failed`, `timeout` or `out-of-memory`"),
     Column("error", TEXT, "", "what went wrong, one line; null where `status` is `ok`"),
 )
 _MEASURES = (
-    Column("violations", _RULES, "rule → number", "rules that the answer breaks; empty: none"),
+    Column("violations", RULES, "rule → number", "rules that the answer breaks; empty: none"),
     Column("balanced", TRUTH, "", "every count is in its window"),
     *(Column(f"excess_{name}", WHOLE, "", f"excess of the window {name}") for name in WINDOW_NAMES),
     *(
@@ -99,7 +99,7 @@ _CONVERGENCE = (
     Column("converged_balanced", TRUTH, "", "the last answer is balanced"),
     Column("converged_seconds", REAL, "s", "of all calls"),
 )
-_CIRCUMSTANCES = (
+CIRCUMSTANCES = (
     Column("solver", TEXT, "", "name and version of the solver"),
     Column("optassign", TEXT, "", "version of optassign"),
     Column("time_limit", REAL, "s", "of solving, which the assignor keeps itself"),
@@ -129,10 +129,10 @@ RESULTS = (
     Column("memory", TRUTH, "", "the snapshot remembers the last answer"),
     Column("dense", TRUTH, "", "every client reports every lag"),
     Column("assignor", TEXT, "", "its name"),
-    *_OUTCOME,
+    *OUTCOME,
     *_MEASURES,
     *_CONVERGENCE,
-    *_CIRCUMSTANCES,
+    *CIRCUMSTANCES,
 )
 """`results`: one row for each benchmark instance and assignor."""
 
@@ -149,9 +149,9 @@ _RECORDED = (
     Column("scale", WHOLE, "", "how many times the recorded size"),
     Column("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
 )
-REPLAYS = (*_RECORDED, *_OUTCOME, *_MEASURES, *_CIRCUMSTANCES)
+REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
 """`replays`: one row for each recording and assignor, and one for what was answered then."""
-CONVERGENCES = (*_RECORDED, *_OUTCOME, *_CONVERGENCE, *_CIRCUMSTANCES)
+CONVERGENCES = (*_RECORDED, *OUTCOME, *_CONVERGENCE, *CIRCUMSTANCES)
 """`convergences`: one row for each first recording of an episode and assignor, played on until it rests."""
 ERRORS = REPLAYS
 """`errors`: one row for each file that could not be read as a recording; little more than `path` and `error` is set."""

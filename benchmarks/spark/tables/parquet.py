@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from optassign.benchmarks.spark.storage import Storage
 from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, RESULTS, Column, spark_schema
+from optassign.benchmarks.spark.tables.history_columns import HISTORIES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVERGED",
     "FAILED",
+    "HISTORY",
     "REPLAYED",
     "RESULT",
     "TABLES",
@@ -24,9 +26,10 @@ __all__ = [
     "read_rows",
 ]
 
-RESULT, REPLAYED, CONVERGED, FAILED = "results", "replays", "convergences", "errors"
+RESULT, HISTORY, REPLAYED, CONVERGED, FAILED = "results", "histories", "replays", "convergences", "errors"
 TABLES: dict[str, tuple[tuple[Column, ...], list[str]]] = {
     RESULT: (RESULTS, ["key"]),
+    HISTORY: (HISTORIES, ["key"]),
     REPLAYED: (REPLAYS, ["path", "assignor"]),
     CONVERGED: (CONVERGENCES, ["path", "assignor"]),
     FAILED: (ERRORS, ["path"]),

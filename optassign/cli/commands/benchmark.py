@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_command
+from optassign.cli.arguments import accept_integers, add_command
 from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_assignors, register_listed_assignors
 from optassign.cli.spark_runs import (
@@ -20,7 +20,7 @@ from optassign.cli.spark_runs import (
 )
 
 if TYPE_CHECKING:
-    from optassign.benchmarks.spark.presets import Sweep
+    from optassign.benchmarks.spark.presets import HistorySweep, Sweep
     from optassign.benchmarks.spark.runs import Run
     from optassign.benchmarks.spark.storage import Storage
     from optassign.cli.show.progress import RowProgress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ABOUT", "PRESETS", "add_arguments", "run"]
 
 ABOUT = "every assignor on a grid of snapshots, on Spark"
-PRESETS = ("smoke", "paper", "wide")
+PRESETS = ("smoke", "paper", "wide", "histories")
 """As in `optassign.benchmarks.spark.presets`, which is not imported for the sake of a help text."""
 
 
@@ -37,9 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     begin = add_command(actions, "run", "begin a sweep")
     grid = begin.add_mutually_exclusive_group(required=True)
-    told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster"
+    told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=told)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/spark.md")
+    begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: that of the first (default: 1)")
+    begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
     begin.add_argument("--output", metavar="FOLDER", required=True, help="where results go; any file system that Spark knows")
     add_assignors(begin)
     begin.add_argument("--kafka", action="store_true", help="Kafka's own classes too, which need a JDK and Maven")
@@ -109,13 +111,12 @@ def _solve_missing_rows(
     arguments: Namespace, spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress"
 ) -> None:
     """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
+    from optassign.benchmarks.spark.presets import Sweep
     from optassign.benchmarks.spark.sweep import run_sweep
     from optassign.benchmarks.spark.tally import count_outcomes
     from optassign.judging.explanation_text import pluralize
 
-    assert sweep_run.sweep is not None
-    unplayed = sweep_run.sweep.count_unplayed()
-    if unplayed:
+    if isinstance(sweep_run.sweep, Sweep) and (unplayed := sweep_run.sweep.count_unplayed()):
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
         progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
     resume = f"optassign benchmark resume {storage.given} --run {sweep_run.id}{repeat_spark(arguments)}"
@@ -133,13 +134,18 @@ def _solve_missing_rows(
     )
 
 
-def _load_sweep(arguments: Namespace) -> "Sweep":
+def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
     """The sweep of --preset or --grid. InputError for a grid that cannot be read."""
     from pathlib import Path
 
+    from optassign.benchmarks.spark.presets import HISTORIES, read_sweep
     from optassign.benchmarks.spark.presets import PRESETS as SWEEPS
-    from optassign.benchmarks.spark.presets import read_sweep
 
+    asked = {name: value for name in ("seed", "count") if (value := getattr(arguments, name)) is not None}
+    if arguments.preset == "histories":
+        return HISTORIES.model_copy(update=asked)
+    if asked:
+        raise UsageError(f"--{min(asked)}: found it without --preset histories; allowed: with that preset only")
     return SWEEPS[arguments.preset] if arguments.grid is None else read_sweep(Path(arguments.grid))
 
 

@@ -1,9 +1,10 @@
-"""`optassign replay`: recorded rebalances under every assignor, beside what was done, on Spark."""
+"""`optassign replay`: recorded rebalances under every assignor, beside what was done, on Spark; or played on in time."""
 
 from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.errors import DONE, UsageError
+from optassign.cli.recorded_runs import add_simulate, refuse_without_simulate, simulate_recordings
 from optassign.cli.registering import register_listed_assignors
 from optassign.cli.spark_runs import (
     add_assignors,
@@ -19,13 +20,16 @@ from optassign.cli.spark_runs import (
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 
-ABOUT = "recorded rebalances under every assignor, beside what was done, on Spark"
+ABOUT = "recorded rebalances under every assignor, on Spark; or an application played on in time"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `replay` takes."""
     parser.add_argument("recordings", metavar="RECORDINGS", help="the service's folder; any file system that Spark knows")
-    parser.add_argument("--output", metavar="FOLDER", required=True, help="where results go; go on with what is there")
+    parser.add_argument(
+        "--output", metavar="FOLDER", help="where results go; go on with what is there (with --simulate: a file, or nothing)"
+    )
+    add_simulate(parser)
     add_assignors(parser)
     parser.add_argument(
         "--scale", type=accept_integers(1), default=1, metavar="N", help="at N times the recorded size (default: 1)"
@@ -38,6 +42,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Solve every recording that has no result yet and write the report. UsageError for a folder without recordings."""
+    if arguments.simulate:
+        return simulate_recordings(arguments)
+    refuse_without_simulate(arguments)
+    if arguments.output is None:
+        raise UsageError("the following arguments are required: --output")
     from optassign.assignor import names_without_jdk
     from optassign.benchmarks.spark.runs import Run
     from optassign.benchmarks.spark.solving.jobs import Limits

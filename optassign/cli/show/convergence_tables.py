@@ -10,7 +10,8 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
 from optassign.judging.input_remarks import remark_on_input
 from optassign.measuring.client_names import ClientNames
-from optassign.simulation.convergence import Convergence, PlayedRebalance
+from optassign.simulation.convergence import Convergence
+from optassign.simulation.rebalances import PlayedRebalance
 
 __all__ = ["render_convergence"]
 

@@ -10,7 +10,7 @@ from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import Played
 from optassign.simulation.timed.summary import FIGURES, summarise
 
-__all__ = ["render_runs"]
+__all__ = ["format_runs_markdown", "render_runs"]
 
 _LABELS = {
     "down_task_s": "downtime, task-seconds",
@@ -39,10 +39,20 @@ def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Itera
     table = make_table("")
     for played in runs:
         table.add_column(played.assignor, justify="right", overflow="fold")
-    figures = [summarise(played) for played in runs]
-    for name, label in _LABELS.items():
-        table.add_row(label, *(_format(each[name]) for each in figures))
+    for row in _list_rows(runs):
+        table.add_row(*row)
     yield table
+
+
+def format_runs_markdown(runs: Sequence[Played]) -> str:
+    """The figures as a Markdown table."""
+    lines = [["", *(played.assignor for played in runs)], ["---", *("---:" for _ in runs)], *_list_rows(runs)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _list_rows(runs: Sequence[Played]) -> Iterator[list[str]]:
+    figures = [summarise(played) for played in runs]
+    return ([label, *(_format(each[name]) for each in figures)] for name, label in _LABELS.items())
 
 
 def _format(value: float | int | None) -> str:

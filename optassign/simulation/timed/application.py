@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,15 @@ class Application:
     Offsets and records are fractions here: a fluid, not single records.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, names: Sequence[str] | None = None) -> None:
+        """`names`: ids of the scenario's tasks in their order, where they are others than its own."""
         self.scenario = scenario
         self.tasks = tuple(_list_tasks(scenario))
-        self.names = _name_for_assignors(scenario, self.tasks)
+        self.subtopology = tuple(TaskId.parse(task.id).subtopology for task in self.tasks)
+        """(T,) its number in the scenario."""
+        if names is not None:
+            self.tasks = tuple(replace(task, id=name) for task, name in zip(self.tasks, names, strict=True))
+        self.names = _name_for_assignors(scenario, self.tasks) if names is None else tuple(names)
         """(T,) what assignors know the tasks as."""
         self.number_of = {name: t for t, name in enumerate(self.names)}
         """Such a name → the task."""
@@ -60,7 +66,13 @@ class Application:
         self._writes = np.array([task.group.writes if task.kind == "logged" else 0.0 for task in self.tasks])
         speed = [dice.lognormvariate(-(kind.spread**2) / 2, kind.spread) for kind in self.clients]
         self._restore = np.array([kind.restore_per_s * s for kind, s in zip(self.clients, speed, strict=True)])
-        self._process = np.array([kind.process_per_s * kind.threads for kind in self.clients])
+        self.configs = scenario.configs
+        """As they are now."""
+        self.threads = np.array([kind.threads for kind in self.clients])
+        """(C,) as they are now."""
+        self._process_of_thread = np.array([kind.process_per_s for kind in self.clients])
+        self.present = np.array([not task.group.joins for task in self.tasks])
+        """(T,) the application has the task by now."""
         self.factor = np.ones(T)
         """(T,) of the input, by its profile."""
         self.up = np.zeros(C, dtype=np.bool_)
@@ -89,6 +101,11 @@ class Application:
         running = np.zeros(len(self.owner), dtype=np.bool_)
         running[here] = self.mode[np.flatnonzero(here), self.owner[here]] == RUNNING
         return running & here & self.up[self.owner] & (not self.is_paused)
+
+    @property
+    def is_down(self) -> BoolArray:
+        """(T,) the task is there, and nobody processes it."""
+        return self.present & ~self.is_running
 
     @property
     def number_restoring(self) -> int:
@@ -185,7 +202,8 @@ class Application:
 
     def _refresh(self) -> None:
         """All rates, from what restores and runs now."""
-        self._input = self.mean_input * self.factor
+        self._input = self.mean_input * self.factor * self.present
+        self._process = self._process_of_thread * self.threads
         running = self.is_running
         self._processed = self._share_processing(running)
         self._growth = self._processed * self._writes

@@ -90,7 +90,7 @@ class _Heartbeats(FollowUps):
         self._planned: int | None = None
 
     def arm(self, answer: TaskAssignment) -> None:
-        acceptable = self._application.scenario.configs.acceptable_recovery_lag
+        acceptable = self._application.configs.acceptable_recovery_lag
         awaited = find_awaited(answer, self._application)
         self._awaited = {(t, c) for t, c in awaited if self._application.lag_of(t, c) > acceptable}
         self._listen()
@@ -108,7 +108,7 @@ class _Heartbeats(FollowUps):
 
     def _look(self) -> None:
         self._planned = None
-        acceptable = self._application.scenario.configs.acceptable_recovery_lag
+        acceptable = self._application.configs.acceptable_recovery_lag
         if any(self._application.lag_of(t, c) <= acceptable for t, c in self._awaited):
             self._trigger("heartbeat")
         else:

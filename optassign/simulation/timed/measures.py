@@ -75,32 +75,33 @@ class Felt:
     _seen: tuple[bytes, ...] = ()
 
     def needs_excess(self, application: Application) -> bool:
-        """Whether clients or their roles are others than when this was asked last: `excesses` has to be renewed then."""
-        seen = (application.up.tobytes(), application.owner.tobytes(), (application.mode > KEPT).tobytes())
+        """Whether tasks, clients, threads or roles are others than at the last call: then `excesses` has to be renewed."""
+        roles = (application.up.tobytes(), application.owner.tobytes(), (application.mode > KEPT).tobytes())
+        seen = (*roles, application.threads.tobytes(), application.present.tobytes())
         is_new = seen != self._seen
         self._seen = seen
         return is_new
 
     def look(self, application: Application, now: float) -> None:
         """What is so from now on: a new point of the curves."""
-        running = application.is_running
-        wanted = min(application.scenario.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
-        missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged]
+        down = application.is_down
+        wanted = min(application.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
+        missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged & application.present]
         active_excess, all_excess = self.excesses
         point = Point(
             at=now,
             active_excess=active_excess,
             excess=all_excess,
-            down=int(np.sum(~running)),
+            down=int(np.sum(down)),
             backlog=float(application.backlog.sum()),
             standbys_missing=int(missing.sum()),
             restoring=application.number_restoring,
         )
-        self._watch_downtime(~running, now)
-        held = (now, tuple(application.owner.tolist()), tuple(running.tolist()))
+        self._watch_downtime(down, now)
+        held = (now, tuple(application.owner.tolist()), tuple((~down).tolist()))
         if not self.holders or held[1:] != self.holders[-1][1:]:
             self.holders.append(held)
-        self._is_logged_down = int(np.sum(~running & application.logged))
+        self._is_logged_down = int(np.sum(down & application.logged))
         if self.curve and self.curve[-1].at == now:
             self.curve.pop()
         self.curve.append(point)
@@ -141,7 +142,8 @@ def measure_excess(application: Application, state: ApplicationState) -> tuple[i
     """Excess of the active windows, and of all: of the copies with a role on the living clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
-    for t, name in enumerate(application.names):
+    for t in np.flatnonzero(application.present).tolist():
+        name = application.names[t]
         owner = int(application.owner[t])
         active[name] = (application.client_ids[owner],) if owner >= 0 and application.up[owner] else ()
         has_role = (application.mode[t] > KEPT) & application.up

@@ -8,17 +8,28 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from optassign.formats.base import Frozen, NotEmpty, SortedTaskIds, cross_check_error, quote
+from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
 from optassign.formats.configs import AssignmentConfigs, Options
 
-__all__ = ["Clients", "Group", "Happening", "Scenario", "Start", "Subtopologies"]
+__all__ = ["ChangedConfigs", "Clients", "Group", "Happening", "Scenario", "Start", "Subtopologies"]
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
 Number = Annotated[int, Field(ge=1, le=100_000)]
 Protocol = Literal["probing", "learner", "heartbeat", "streams"]
 Rebalancing = Literal["cooperative", "eager"]
-Deed = Literal["join", "leave", "crash", "restart", "rolling-restart", "zone-fails"]
+Deed = Literal[
+    "join",
+    "leave",
+    "crash",
+    "restart",
+    "rolling-restart",
+    "zone-fails",
+    "add-threads",
+    "remove-threads",
+    "add-subtopologies",
+    "configure",
+]
 
 
 class Group(Frozen):
@@ -50,13 +61,17 @@ class Subtopologies(Frozen):
     input_per_s: Rate = Field(default=0.0, description="records per second and task, in the mean")
     writes: Annotated[float, Field(ge=0, le=1e6)] = Field(default=1.0, description="changelog offsets per record")
     profile: Literal["constant", "daily", "bursts"] = "constant"
+    joins: bool = Field(default=False, description="not there at the start: an event adds them")
 
 
 class Clients(Frozen):
-    """Some clients that are alike; their ids are the name and a number from 1, all with as many digits."""
+    """Some clients that are alike; their ids are the name and a number from 1, all with as many digits, or stand in `ids`."""
 
     name: NotEmpty = "c"
     count: Number = 1
+    ids: Annotated[tuple[NotEmpty, ...], Field(strict=False)] = Field(
+        default=(), description="in place of name and count: a client for each"
+    )
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1
     restore_per_s: Rate = Field(default=10_000.0, description="offsets per second that the client restores, in the mean")
     spread: Annotated[float, Field(ge=0, le=3)] = Field(
@@ -76,8 +91,16 @@ class Start(Frozen):
     standby: SortedTaskIds = ()
 
 
+class ChangedConfigs(Frozen):
+    """Configs from an event on; what is left out stays as it is."""
+
+    num_standby_replicas: Int32 | None = None
+    max_warmup_replicas: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    rack_aware_assignment_tags: Annotated[tuple[NotEmpty, ...], Field(strict=False)] | None = None
+
+
 class Happening(Frozen):
-    """Something that happens to clients."""
+    """Something that happens to clients, or to the application."""
 
     at: Seconds
     do: Deed
@@ -86,6 +109,13 @@ class Happening(Frozen):
     down_s: Seconds | None = Field(default=None, description="seconds until they are back, as the same processes; null: never")
     keeps_disk: bool = Field(default=True, description="whether they come back with their state")
     every_s: Seconds = Field(default=60.0, description="rolling-restart: seconds from one client to the next")
+    threads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+        default=None, description="add-threads, remove-threads: how many of each client; null: one"
+    )
+    subtopologies: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
+        default=(), description="add-subtopologies: numbers, of those that join"
+    )
+    configs: ChangedConfigs | None = Field(default=None, description="configure: what is other from now on")
 
 
 class Scenario(Frozen):
@@ -109,6 +139,9 @@ class Scenario(Frozen):
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Self:
+        for number, kind in enumerate(self.clients):
+            if kind.ids and kind.model_fields_set & {"name", "count"}:
+                raise cross_check_error("ids besides name or count", "either", f".clients[{number}]")
         names = [name for name, _ in self.list_clients()]
         twice = next((name for i, name in enumerate(sorted(names)[1:]) if name == sorted(names)[i]), None)
         if twice is not None:
@@ -122,12 +155,9 @@ class Scenario(Frozen):
             strange = next((task for task in (*given.active, *given.standby) if task not in self.task_ids), None)
             if strange is not None:
                 raise cross_check_error(quote(strange), "a task of the scenario", f".start[{number}]")
-        for number, event in enumerate(self.events):
-            unknown = next((client for client in event.clients if client not in known), None)
-            if unknown is not None:
-                raise cross_check_error(quote(unknown), "the id of a client", f".events[{number}].clients")
-            if bool(event.clients) == (event.zone is not None):
-                raise cross_check_error("both or none", "either clients or a zone", f".events[{number}]")
+        if all(group.joins for group in self.subtopologies):
+            raise cross_check_error("joins for all", "some subtopology that is there at the start", ".subtopologies")
+        check_events(self)
         return self
 
     @cached_property
@@ -136,9 +166,63 @@ class Scenario(Frozen):
         partitions = [group.partitions for group in self.subtopologies for _ in range(group.count)]
         return frozenset(f"{number}_{partition}" for number, most in enumerate(partitions) for partition in range(most))
 
+    def list_subtopologies(self) -> Iterator[Subtopologies]:
+        """The kind of every subtopology, in the order of their numbers."""
+        return (group for group in self.subtopologies for _ in range(group.count))
+
     def list_clients(self) -> Iterator[tuple[str, Clients]]:
         """Id and kind of every client that is there at some time."""
         for kind in self.clients:
+            if kind.ids:
+                yield from ((name, kind) for name in kind.ids)
+                continue
             digits = len(str(kind.count))
             for number in range(1, kind.count + 1):
                 yield f"{kind.name}{number:0{digits}d}", kind
+
+
+_OF_APPLICATION = ("add-subtopologies", "configure")
+_BELONG = {"threads": ("add-threads", "remove-threads"), "subtopologies": ("add-subtopologies",), "configs": ("configure",)}
+"""Field of an event → what it is for."""
+
+
+def check_events(scenario: Scenario) -> None:
+    """PydanticCustomError for the first event that names what there is not, or lacks or has what it must or must not have."""
+    known = {name for name, _ in scenario.list_clients()}
+    joining = [number for number, group in enumerate(scenario.list_subtopologies()) if group.joins]
+    for number, event in enumerate(scenario.events):
+        place = f".events[{number}]"
+        unknown = next((client for client in event.clients if client not in known), None)
+        if unknown is not None:
+            raise cross_check_error(quote(unknown), "the id of a client", f"{place}.clients")
+        if event.do in _OF_APPLICATION:
+            if event.clients or event.zone is not None:
+                raise cross_check_error(f"clients or a zone with {event.do}", "neither", place)
+        elif bool(event.clients) == (event.zone is not None):
+            raise cross_check_error("both or none", "either clients or a zone", place)
+        for name, deeds in _BELONG.items():
+            if getattr(event, name) and event.do not in deeds:
+                raise cross_check_error(f"{name} with {event.do}", f"{name} with {' or '.join(deeds)}", place)
+        strange = next((one for one in event.subtopologies if one not in joining), None)
+        if strange is not None:
+            allowed = f"numbers of subtopologies that join ({', '.join(map(str, joining)) or 'none'})"
+            raise cross_check_error(str(strange), allowed, f"{place}.subtopologies")
+        if event.do == "add-subtopologies" and not event.subtopologies:
+            raise cross_check_error("none", "numbers of subtopologies that join", f"{place}.subtopologies")
+        if event.do == "configure" and not (event.configs and event.configs.model_fields_set):
+            raise cross_check_error("none", ", ".join(ChangedConfigs.model_fields), f"{place}.configs")
+    _check_threads(scenario)
+
+
+def _check_threads(scenario: Scenario) -> None:
+    """Every client keeps a thread."""
+    threads = {name: kind.threads for name, kind in scenario.list_clients()}
+    zones = {name: kind.tags.get(scenario.zone_tag) for name, kind in scenario.list_clients()}
+    for number, event in sorted(enumerate(scenario.events), key=lambda item: item[1].at):
+        if event.do in ("add-threads", "remove-threads"):
+            more = (event.threads or 1) * (1 if event.do == "add-threads" else -1)
+            for name in event.clients or [name for name, zone in zones.items() if zone == event.zone]:
+                threads[name] += more
+                if threads[name] < 1:
+                    place = f".events[{number}].threads"
+                    raise cross_check_error(f"{-more} of {quote(name)}, which has {threads[name] - more}", "fewer", place)

@@ -13,6 +13,7 @@ from typing import Any
 
 from optassign.assignor import TaskAssignor, create
 from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.beginning import Beginning, place_copies
 from optassign.simulation.timed.events import Agenda
 from optassign.simulation.timed.measures import Felt, measure_excess
 from optassign.simulation.timed.profiles import PERIOD_S, compute_factors
@@ -41,16 +42,25 @@ class Played:
     clients: tuple[str, ...]
 
 
-def simulate(scenario: Scenario, assignor: str | TaskAssignor, on_time: Callable[[float], None] | None = None) -> Played:
-    """The scenario from its start to its end; `on_time`: told how many seconds of it are over, now and then."""
-    return _Simulator(scenario, assignor).run(on_time)
+def simulate(
+    scenario: Scenario,
+    assignor: str | TaskAssignor,
+    on_time: Callable[[float], None] | None = None,
+    beginning: Beginning | None = None,
+) -> Played:
+    """The scenario from its start to its end; `on_time`: told how many seconds of it are over, now and then.
+
+    beginning: what it begins with, where it is of recordings; the group then rebalances at once.
+    """
+    return _Simulator(scenario, assignor, beginning).run(on_time)
 
 
 class _Simulator:
-    def __init__(self, scenario: Scenario, assignor: str | TaskAssignor) -> None:
-        self._scenario = scenario
+    def __init__(self, scenario: Scenario, assignor: str | TaskAssignor, beginning: Beginning | None = None) -> None:
+        self._scenario, self._beginning = scenario, beginning
         self._name = assignor if isinstance(assignor, str) else type(assignor).__name__
-        self._application, self._agenda, self._felt = Application(scenario), Agenda(), Felt()
+        names = None if beginning is None else [task.id for task in beginning.tasks]
+        self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), Felt()
         self._events: list[dict[str, Any]] = []
         chosen = create(assignor) if isinstance(assignor, str) else assignor
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._tell)
@@ -85,8 +95,13 @@ class _Simulator:
     def _start(self) -> None:
         application, scenario = self._application, self._scenario
         application.up[:] = [not kind.joins for kind in application.clients]
+        if self._beginning is not None:
+            place_copies(application, self._beginning)
         self._change_inputs()
-        if scenario.start:
+        if self._beginning is not None:
+            self._rebalancer.remembered = self._beginning.snapshot.remembered
+            self._rebalancer.trigger("recorded")
+        elif scenario.start:
             self._give_start()
             application.sync_all()
         elif scenario.warm_start:
@@ -126,6 +141,9 @@ class _Simulator:
     # ------------------------------------------------------------------------------------------------------ what happens
 
     def _let_happen(self, event: Happening) -> None:
+        if event.do in ("add-subtopologies", "configure"):
+            self._change_application(event)
+            return
         clients = self._find_clients(event)
         if event.do == "rolling-restart":
             for number, client in enumerate(clients):
@@ -135,6 +153,10 @@ class _Simulator:
         self._tell(event.do, clients=self._name_clients(clients))
         if event.do == "join":
             self._join(clients)
+            return
+        if event.do in ("add-threads", "remove-threads"):
+            self._application.threads[clients] += (event.threads or 1) * (1 if event.do == "add-threads" else -1)
+            self._rebalancer.trigger(event.do)
             return
         if event.do == "leave" and self._scenario.group.protocol == "learner":
             self._application.draining[clients] = True
@@ -152,6 +174,19 @@ class _Simulator:
         down = _RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
         if down is not None:
             self._agenda.plan_in(down, partial(self._come_back, clients))
+
+    def _change_application(self, event: Happening) -> None:
+        """New subtopologies, or other configs; the group rebalances."""
+        application = self._application
+        told: dict[str, Any] = {}
+        if event.do == "add-subtopologies":
+            told["subtopologies"] = list(event.subtopologies)
+            application.present |= [number in event.subtopologies for number in application.subtopology]
+        elif event.configs is not None:
+            told["configs"] = event.configs.model_dump(mode="json", exclude_none=True)
+            application.configs = application.configs.model_copy(update=event.configs.model_dump(exclude_none=True))
+        self._tell(event.do, **told)
+        self._rebalancer.trigger(event.do)
 
     def _find_clients(self, event: Happening) -> list[int]:
         application, tag = self._application, self._scenario.zone_tag

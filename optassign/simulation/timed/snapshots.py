@@ -26,9 +26,9 @@ def make_snapshot(application: Application, remembered: TaskAssignment | None, n
         format=1,
         application=scenario.name,
         taken_at=(_BEGIN + timedelta(seconds=now)).isoformat(timespec="milliseconds"),
-        configs=scenario.configs,
+        configs=application.configs,
         options=scenario.options,
-        tasks=tuple(_describe_task(application, t) for t in range(len(application.tasks))),
+        tasks=tuple(_describe_task(application, t) for t in np.flatnonzero(application.present).tolist()),
         clients=tuple(_describe_client(application, c) for c in np.flatnonzero(application.up).tolist()),
         remembered=remembered,
     )
@@ -58,7 +58,7 @@ def _describe_client(application: Application, c: int) -> KafkaStreamsState:
             lags[name] = LAG_RUNNING if application.owner[t] == c and mode == RUNNING else application.lag_of(t, c)
     return KafkaStreamsState(
         process_id=application.client_ids[c],
-        threads=kind.threads,
+        threads=int(application.threads[c]),
         capacity=kind.capacity,
         previous_active=tuple(active),
         previous_standby=tuple(directories),

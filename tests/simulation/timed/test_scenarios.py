@@ -34,6 +34,17 @@ def test_the_library_can_be_read_by_name() -> None:
         ("[[clients]]\ncount = 3", "clients", "a second time"),
         ("[group]\nprotocol = 7", "group.protocol", "7"),
         ("[grop]\n", "grop", "grop"),
+        ('[[events]]\nat = 5\ndo = "remove-threads"\nclients = ["c1"]', "events[0].threads", '1 of "c1", which has 1'),
+        ('[[events]]\nat = 5\ndo = "add-threads"', "events[0]", "none"),
+        ('[[events]]\nat = 5\ndo = "crash"\nclients = ["c1"]\nthreads = 2', "events[0]", "threads with crash"),
+        ('[[events]]\nat = 5\ndo = "add-subtopologies"', "events[0].subtopologies", "none"),
+        ('[[events]]\nat = 5\ndo = "add-subtopologies"\nsubtopologies = [0]', "events[0].subtopologies", "0; allowed: numbers"),
+        ('[[events]]\nat = 5\ndo = "configure"', "events[0].configs", "num_standby_replicas"),
+        ('[[events]]\nat = 5\ndo = "configure"\nzone = "a"\nconfigs = {}', "events[0]", "a zone with configure"),
+        ('[[events]]\nat = 5\ndo = "configure"\nconfigs = { threads = 1 }', "events[0].configs.threads", "unknown"),
+        ('[[events]]\nat = 5\ndo = "configure"\nconfigs = { num_standby_replicas = -1 }', "num_standby_replicas", "-1"),
+        ('[[clients]]\nids = ["a", "c1"]', "clients", "a second time"),
+        ('[[clients]]\nids = ["a"]\nname = "b"', "clients[1]", "ids besides name or count"),
     ],
 )
 def test_what_is_wrong_is_said(more: str, place: str, found: str, tmp_path: Path) -> None:
@@ -48,3 +59,16 @@ def test_what_is_wrong_is_said(more: str, place: str, found: str, tmp_path: Path
 def test_a_name_that_is_nothing_lists_what_there_is() -> None:
     with pytest.raises(InputError, match="scale-out"):
         read_scenario("scale-up")
+
+
+def test_subtopologies_that_all_join_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.toml"
+    path.write_text(GOOD.replace("partitions = 2", "partitions = 2\njoins = true"))
+    with pytest.raises(InputError, match="joins for all"):
+        read_scenario(str(path))
+
+
+def test_clients_can_have_ids_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "named.toml"
+    path.write_text(GOOD.replace("count = 2", 'ids = ["orders-a", "orders-b"]'))
+    assert [name for name, _ in read_scenario(str(path)).list_clients()] == ["orders-a", "orders-b"]

@@ -1,0 +1,84 @@
+"""What is measured of the placement of a group: how even it is, whom it reaches, what a lost zone takes away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Set
+from math import ceil
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.goals.plan.tag_spread import count_tag_values
+from optassign.measuring.balance import Counts, client_size, counts, shares, windows
+from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.simulation.histories.grades import Grades
+
+__all__ = ["TAGS", "Pairs", "count_tag", "grade_balance", "grade_lost_zone", "list_actives", "list_copies"]
+
+TAGS = ("zone", "cluster")
+Pairs = frozenset[tuple[str, str]]
+"""(task, client)."""
+_MICRO = 10**6
+
+
+def list_actives(state: ApplicationState) -> Pairs:
+    """Who owns which task in a snapshot."""
+    return frozenset((task, client.process_id) for client in state.clients for task in client.previous_active)
+
+
+def list_copies(answer: TaskAssignment, *, warmups: bool = False) -> Pairs:
+    """Active copies and standbys of an answer, and its warm-ups."""
+    return frozenset(
+        (task, client.process_id)
+        for client in answer.clients
+        for task in (*client.active, *client.standby, *(client.warmup if warmups else ()))
+    )
+
+
+def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignment) -> None:
+    """Add the spreads and what is above the even shares."""
+    counted = counts(state, answer)
+    kinds = Counter("stateful" if task.stateful else "stateless" for task in state.tasks)
+    logged = sum(task.logged for task in state.tasks)
+    stateless = Counter(counted.active)
+    stateless.subtract(counted.stateful_active)
+    of_kind: Mapping[str, tuple[Mapping[str, int], int, int]] = {
+        "stateful": (counted.stateful_active, kinds["stateful"], 1),
+        "stateless": (stateless, kinds["stateless"], 1),
+        "active": (counted.active, len(state.tasks), 1),
+        "copies": (counted.copies, logged, standbys_per_task(state) + 1),
+    }
+    for kind, (count, tasks, copies_per_task) in of_kind.items():
+        loads = [count.get(client.process_id, 0) * _MICRO / client_size(client) for client in state.clients]
+        even = shares(state, tasks, copies_per_task)
+        above = sum(max(0, count.get(client, 0) - ceil(share)) for client, share in even.items())
+        setattr(grades, f"spread_{kind}", getattr(grades, f"spread_{kind}") + max(loads) - min(loads))
+        setattr(grades, f"above_{kind}", getattr(grades, f"above_{kind}") + above)
+    grades.skew += _count_skew(state, counted)
+
+
+def _count_skew(state: ApplicationState, counted: Counts) -> int:
+    within = windows(state).subtopology_active
+    return sum(
+        max(0, count - within[subtopology][client].high)
+        for subtopology, of_client in counted.subtopology_active.items()
+        for client, count in of_client.items()
+    )
+
+
+def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tuple[int, int]:
+    """(reached, reachable) values of one tag, configured or not; (0, 0) where no task can reach more than one."""
+    values = {client.tags[tag] for client in state.clients if tag in client.tags}
+    if min(len(values), standbys_per_task(state) + 1) < 2:
+        return 0, 0
+    configs = state.configs.model_copy(update={"rack_aware_assignment_tags": (tag,)})
+    tagged = state.model_copy(update={"configs": configs})
+    return count_tag_values(tagged, Placement.of(tagged, answer))
+
+
+def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost: Set[str]) -> None:
+    """Add what goes with the clients `lost`. copies: active ones and standbys before."""
+    logged = {task.id for task in state.tasks if task.logged}
+    grades.zone_copies += sum(task in logged and client in lost for task, client in copies)
+    grades.zone_tasks += len(logged)
+    grades.zone_tasks_lost += len(logged - {task for task, client in copies if client not in lost})

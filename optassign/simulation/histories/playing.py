@@ -1,0 +1,194 @@
+"""Plays a history under an assignor, change by change until the group rests, and grades it.
+
+Time is left out: between two rebalances everything is restored, as in `converge`. So a grade is of the answers alone, whatever
+the rates of disks and the timers of a protocol; what takes time is for the timed simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optassign.assignor import TaskAssignor, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.clients import KafkaStreamsState
+from optassign.formats.state import ApplicationState
+from optassign.simulation.growth import Growth
+from optassign.simulation.histories.changes import begin, bring_back, make_change
+from optassign.simulation.histories.grades import Grades
+from optassign.simulation.histories.history import Change, History
+from optassign.simulation.histories.placements import (
+    TAGS,
+    Pairs,
+    count_tag,
+    grade_balance,
+    grade_lost_zone,
+    list_actives,
+    list_copies,
+)
+from optassign.simulation.histories.thrash import measure_moving
+from optassign.simulation.rebalances import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+
+__all__ = ["play_history"]
+
+_Rest = tuple[ApplicationState, TaskAssignment]
+
+
+def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = 10.0) -> Grades:
+    """The grades of the assignor. Where tags are asked for, the same history is played without them, too.
+
+    time_limit: seconds of solving for each answer, of an assignor given by name. After an answer that breaks R1, R2 or the form
+    the history ends, and the changes that are left count as unsettled.
+    """
+    player = _Player(history, assignor, time_limit)
+    player.play()
+    tagged = {n: rest for n, rest in player.rests.items() if rest[0].configs.rack_aware_assignment_tags}
+    if any(count_tag(*rest, tag)[1] for rest in tagged.values() for tag in rest[0].configs.rack_aware_assignment_tags):
+        blind = _Player(history, assignor, time_limit, is_blind=True)
+        blind.play()
+        _grade_tags(player.grades, tagged, blind.rests)
+    return player.grades
+
+
+def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]) -> None:
+    """Add what was reached of each tag, at the rests that both have."""
+    for number in rests.keys() & blind.keys():
+        for tag in set(rests[number][0].configs.rack_aware_assignment_tags).intersection(TAGS):
+            reached, reachable = count_tag(*rests[number], tag)
+            without, _ = count_tag(*blind[number], tag)
+            for name, value in (("reached", reached), ("reachable", reachable), ("blind", without)):
+                setattr(grades, f"{tag}_{name}", getattr(grades, f"{tag}_{name}") + value)
+
+
+class _Player:
+    """One history under one assignor; `rests`: number of the change → snapshot and answer of the last rebalance."""
+
+    def __init__(self, history: History, assignor: str | TaskAssignor, time_limit: float, *, is_blind: bool = False) -> None:
+        self._history, self._is_blind = history, is_blind
+        self._assignor = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+        self.grades = Grades(changes=len(history.changes))
+        self.rests: dict[int, _Rest] = {}
+
+    def play(self) -> None:
+        """The start, then every change."""
+        grades = self.grades
+        state = self._play_until_rest(self._without_tags(begin(self._history)), 0)
+        for number, change in enumerate(self._history.changes, start=1):
+            if state is None:
+                grades.unsettled += len(self._history.changes) - number + 1
+                return
+            state = self._play_change(state, change, number)
+
+    def _play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
+        copies = _list_remembered(before)
+        if change.do == "zone leaves":
+            grade_lost_zone(self.grades, before, copies, set(change.clients))
+        state: ApplicationState | None = self._without_tags(make_change(before, change))
+        if change.do == "process restarted":
+            state = self._play_restart(before, change, number)
+        if state is None:
+            return None
+        there = {client.process_id for client in state.clients}
+        if change.rebalances is not None:
+            return self._play_some(state, number, change.rebalances)
+        after = self._play_until_rest(state, number)
+        if after is not None and number in self.rests:
+            self._grade_rest(self.rests[number], {pair for pair in copies if pair[1] in there})
+            if change.do == "process restarted":
+                self._grade_reuse(before.kafka_streams_states[change.clients[0]], number, copies)
+        return after
+
+    def _play_restart(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
+        """The group without the process for a while, and with it again."""
+        state: ApplicationState | None = make_change(before, change)
+        if change.away and len(before.clients) > 1:
+            assert state is not None
+            state = self._play_some(state, number, change.away)
+        client = before.kafka_streams_states[change.clients[0]]
+        seed = f"{self._history.suite}/{self._history.seed}/{number}"
+        return None if state is None else bring_back(state, client, change, seed)
+
+    def _play_some(self, state: ApplicationState, number: int, rebalances: int) -> ApplicationState | None:
+        """So many rebalances, or fewer if the group asks for no more."""
+        steps = list(self._rebalance(state, number, rebalances))
+        self._grade_steps(state, steps)
+        return steps[-1].following
+
+    def _play_until_rest(self, state: ApplicationState, number: int) -> ApplicationState | None:
+        grades = self.grades
+        steps = list(self._rebalance(state, number, limit_rebalances(state)))
+        last = steps[-1]
+        if number:
+            self._grade_steps(state, steps)
+        else:
+            self._grade_answers(steps)
+        if last.following is None:
+            grades.unsettled += 1
+            return None
+        settled = not last.played.followup and not last.played.stalled
+        if not last.played.followup:
+            again, look = play_rebalance(self._assignor, last.following, frozenset())
+            grades.answers += 1
+            grades.violations.update(look.measures.violations)
+            settled = settled and is_unaltered(last.answer, again) and not look.followup
+            self.rests[number] = (last.state, last.answer)
+        grades.unsettled += not settled
+        return last.following
+
+    def _rebalance(self, state: ApplicationState, number: int, limit: int) -> Iterable[Step]:
+        history = self._history
+        growth = Growth(state, history.growth, 1_000 * history.seed + number) if history.growth else None
+        return play_to_rest(self._assignor, state, limit=limit, keep_state=history.keep_state, growth=growth)
+
+    def _grade_answers(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            self.grades.answers += 1
+            self.grades.violations.update(step.played.measures.violations)
+
+    def _grade_steps(self, state: ApplicationState, steps: list[Step]) -> None:
+        """Add what the rebalances after a change did."""
+        grades = self.grades
+        self._grade_answers(steps)
+        grades.rounds += len(steps)
+        for step in steps:
+            measures = step.played.measures
+            grades.moves += measures.active_moves
+            grades.cold_copies += measures.cold_copies
+            grades.cold_actives += measures.cold_actives
+            grades.restored += step.played.restored_offsets
+        there = {client.process_id for client in state.clients}
+        actives = [list_actives(state), *(frozenset(_list_actives(step.answer)) for step in steps)]
+        before = frozenset(pair for pair in _list_remembered(state, warmups=True) if pair[1] in there)
+        copies = [before, *(list_copies(step.answer, warmups=True) for step in steps)]
+        made, undone = measure_moving(actives)
+        copies_made, copies_undone = measure_moving(copies)
+        grades.made, grades.undone = grades.made + made, grades.undone + undone
+        grades.copies_made, grades.copies_undone = grades.copies_made + copies_made, grades.copies_undone + copies_undone
+
+    def _grade_rest(self, rest: _Rest, before: set[tuple[str, str]]) -> None:
+        state, answer = rest
+        self.grades.rests += 1
+        grade_balance(self.grades, state, answer)
+        copies = list_copies(answer)
+        self.grades.keepable += len(before)
+        self.grades.kept += len(before & copies)
+
+    def _grade_reuse(self, client: KafkaStreamsState, number: int, before: Pairs) -> None:
+        """Copies of logged tasks that the process had, and has again."""
+        state, answer = self.rests[number]
+        logged = {task.id for task in state.tasks if task.logged}
+        had = {pair for pair in before if pair[1] == client.process_id and pair[0] in logged and pair[0] in client.lags}
+        self.grades.reusable += len(had)
+        self.grades.reused += len(had & list_copies(answer))
+
+    def _without_tags(self, state: ApplicationState) -> ApplicationState:
+        if not self._is_blind or not state.configs.rack_aware_assignment_tags:
+            return state
+        return state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ()})})
+
+
+def _list_remembered(state: ApplicationState, *, warmups: bool = False) -> Pairs:
+    return frozenset() if state.remembered is None else list_copies(state.remembered, warmups=warmups)
+
+
+def _list_actives(answer: TaskAssignment) -> Iterable[tuple[str, str]]:
+    return ((task, client.process_id) for client in answer.clients for task in client.active)

@@ -1,0 +1,130 @@
+"""One rebalance after another: ask an assignor, let everything be restored, ask again, until it asks for no follow-up."""
+
+import math
+import time
+from collections.abc import Iterator, Set
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optassign.assignor import TaskAssignor, check_type
+from optassign.formats.assignment import TaskAssignment, Waiting
+from optassign.formats.state import ApplicationState
+from optassign.goals.plan.active_moves import find_moved_actives
+from optassign.judging.metrics import Measures, measure
+from optassign.measuring.placement import Placement
+from optassign.simulation.growth import Growth
+from optassign.simulation.successors import make_restored_snapshot
+from optassign.utilities import validate_task_assignment
+
+__all__ = ["PlayedRebalance", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
+
+_NO_SUCCESSOR = ("format", "R1", "R2")
+"""After an answer that breaks one of these there is no telling what comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedRebalance:
+    """One answer of a convergence, measured."""
+
+    measures: Measures
+    moved: tuple[str, ...]
+    """The tasks that `measures.active_moves` counts."""
+    moves_repeated: int
+    """How many of them had moved before in this convergence."""
+    followup: bool
+    """Whether a follow-up rebalance was asked for."""
+    waiting: tuple[Waiting, ...]
+    """The planned copies that the follow-up waits for."""
+    stalled: bool
+    """Whether the answer says that no warm-up makes progress."""
+    restored_offsets: int
+    """What is replayed until the next rebalance."""
+    seconds: float
+    """How long the assignor took."""
+
+    def as_json(self) -> dict[str, Any]:
+        """An entry of `history` in the JSON of a convergence."""
+        return {
+            "followup": self.followup,
+            "stalled": self.stalled,
+            "restored_offsets": self.restored_offsets,
+            "seconds": round(self.seconds, 6),
+            "balanced": self.measures.balanced,
+            **asdict(self.measures),
+            "moves_repeated": self.moves_repeated,
+            "waiting": [entry.model_dump() for entry in self.waiting],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rebalance with its snapshots."""
+
+    state: ApplicationState
+    answer: TaskAssignment
+    played: PlayedRebalance
+    following: ApplicationState | None
+    """The snapshot once all of it is restored; None: the answer breaks R1, R2 or the form, and there is no telling."""
+
+
+def play_to_rest(
+    assignor: TaskAssignor,
+    state: ApplicationState,
+    *,
+    limit: int,
+    keep_state: bool = False,
+    memory: bool = True,
+    growth: Growth | None = None,
+) -> Iterator[Step]:
+    """Rebalances until one asks for no follow-up, breaks R1, R2 or the form, or is number `limit`; with their successors."""
+    moved: set[str] = set()
+    for _ in range(limit):
+        answer, played = play_rebalance(assignor, state, moved)
+        moved.update(played.moved)
+        following = None
+        if not any(rule in played.measures.violations for rule in _NO_SUCCESSOR):
+            following = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory, growth=growth)
+        yield Step(state, answer, played, following)
+        if following is None or not played.followup:
+            return
+        state = following
+
+
+def limit_rebalances(state: ApplicationState) -> int:
+    """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
+    copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
+    return 20 + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
+
+
+def play_rebalance(
+    assignor: TaskAssignor, state: ApplicationState, moved_before: Set[str]
+) -> tuple[TaskAssignment, PlayedRebalance]:
+    """One answer, measured. `moved_before`: tasks that have moved in earlier ones."""
+    # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
+    start = time.perf_counter()
+    assignor.configure(state.configs)
+    answer = check_type(assignor.assign(state), assignor)
+    seconds = answer.seconds_elsewhere or time.perf_counter() - start
+    assignor.on_assignment_computed(state, answer, validate_task_assignment(state, answer))
+    measures = measure(state, answer)
+    moved = tuple(find_moved_actives(state, Placement.of(state, answer)))
+    return answer, PlayedRebalance(
+        measures=measures,
+        moved=moved,
+        moves_repeated=sum(task in moved_before for task in moved),
+        followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
+        waiting=answer.report.waiting,
+        stalled=answer.report.stalled,
+        restored_offsets=measures.restore_work + measures.warmup_work,
+        seconds=seconds,
+    )
+
+
+def is_unaltered(before: TaskAssignment, after: TaskAssignment) -> bool:
+    """Whether every client gets the same copies in the same roles."""
+    return _list_copies(before) == _list_copies(after)
+
+
+def _list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
+    """What every client gets, in which role."""
+    return [(client.process_id, client.active, client.standby, client.warmup) for client in answer.clients]

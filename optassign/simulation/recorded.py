@@ -1,0 +1,153 @@
+"""A scenario made of what a real application recorded: it begins as the first recording found it, and what changed from one
+recording to the next happens when it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from optassign.formats.clients import KafkaStreamsState
+from optassign.formats.input_errors import InputError
+from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId
+from optassign.formats.tasks import TaskInfo
+from optassign.recordings.recording import Recording, read_recording
+from optassign.simulation.timed.beginning import Beginning
+from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
+
+__all__ = ["make_scenario", "read_recordings"]
+
+_AFTERWARDS_S = 3_600.0
+"""What is played after the last recording."""
+
+
+def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
+    """Application → its recordings, the oldest first; and a line about each file that is none.
+
+    All files below the folder that end in .json.gz. InputError if there is no recording.
+    """
+    found: dict[str, list[Recording]] = {}
+    refused = []
+    for path in sorted(folder.rglob("*.json.gz")):
+        try:
+            recording = read_recording(path)
+        except InputError as error:
+            refused.append(str(error))
+        else:
+            found.setdefault(recording.application or "", []).append(recording)
+    if not found:
+        raise InputError(str(folder), "", "no recording", "a folder with *.json.gz files of recordings")
+    for each in found.values():
+        each.sort(key=lambda one: (one.recorded_at, one.answered_at))
+    return dict(sorted(found.items())), refused
+
+
+def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]:
+    """The scenario of one application. `recordings`: in their order, at least one.
+
+    Clients that a later snapshot has anew join a second before it, those that it misses leave then. Restoration goes at the
+    rates that the answers' reports have learnt, or else at the default. Changelogs, and with them inputs, grow as they did
+    from the first snapshot to the last.
+    """
+    states = [recording.snapshot for recording in recordings]
+    begin = _parse(recordings[0])
+    clients = {client.process_id: client for state in reversed(states) for client in state.clients}
+    tasks = {task.id: task for state in reversed(states) for task in state.tasks}
+    ordered = sorted(tasks.values(), key=lambda task: TaskId.parse(task.id))
+    there = {client.process_id for client in states[0].clients}
+    rates = _find_rates(recordings)
+    median = sorted(rates.values())[len(rates) // 2] if rates else None
+    groups = list(_group(ordered))
+    at_first = states[0].all_tasks
+    events = [
+        event
+        for recording, before in zip(recordings[1:], states, strict=False)
+        for event in _compare(before, recording.snapshot, (_parse(recording) - begin).total_seconds(), groups)
+    ]
+    scenario = Scenario.model_validate(
+        {
+            "name": recordings[0].application or "recorded",
+            "about": f"{len(recordings)} recordings, the first of {recordings[0].recorded_at}",
+            "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + _AFTERWARDS_S,
+            "configs": states[0].configs,
+            "options": states[0].options,
+            "subtopologies": [
+                {"partitions": len(group), "kind": _kind(group[0]), "joins": group[0].id not in at_first} for group in groups
+            ],
+            "clients": [_describe_client(client, there, rates.get(name, median)) for name, client in sorted(clients.items())],
+            "events": events,
+        }
+    )
+    return scenario, Beginning(tuple(task for group in groups for task in group), _find_inputs(recordings), states[0])
+
+
+def _parse(recording: Recording) -> datetime:
+    return datetime.fromisoformat(recording.recorded_at)
+
+
+def _group(tasks: Iterable[TaskInfo]) -> Iterator[list[TaskInfo]]:
+    """Subtopologies in their order, each with its tasks."""
+    groups: dict[tuple[str, int], list[TaskInfo]] = {}
+    for task in tasks:
+        groups.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task)
+    yield from groups.values()
+
+
+def _kind(task: TaskInfo) -> str:
+    return "logged" if task.logged else "unlogged" if task.stateful else "stateless"
+
+
+def _describe_client(client: KafkaStreamsState, there: set[str], rate: float | None) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "ids": [client.process_id],
+        "threads": client.threads,
+        "tags": dict(client.tags),
+        "capacity": client.capacity,
+        "joins": client.process_id not in there,
+    }
+    return described if rate is None else {**described, "restore_per_s": rate}
+
+
+def _find_rates(recordings: Sequence[Recording]) -> dict[str, float]:
+    """Process id → offsets per second that it was last seen to restore."""
+    rates: dict[str, float] = {}
+    for recording in recordings:
+        pace = recording.assignment.report.pace
+        if pace is not None:
+            rates |= {each.process_id: 1000 * each.offsets / each.ms for each in pace.clients if each.offsets and each.ms}
+    return rates
+
+
+def _find_inputs(recordings: Sequence[Recording]) -> dict[str, float]:
+    """Task → offsets per second that were written to its changelog."""
+    first, last = recordings[0], recordings[-1]
+    seconds = (_parse(last) - _parse(first)).total_seconds()
+    before, after = first.snapshot.full_lags, last.snapshot.full_lags
+    if seconds <= 0:
+        return {}
+    return {task: (after[task] - end) / seconds for task, end in before.items() if after.get(task, end) > end}
+
+
+def _compare(
+    before: ApplicationState, after: ApplicationState, seconds: float, groups: Sequence[Sequence[TaskInfo]]
+) -> Iterator[dict[str, Any]]:
+    """What happened between two recorded rebalances, the second so many seconds after the first of all."""
+    at = max(0.0, seconds - 1.0)
+    had, has = before.kafka_streams_states, after.kafka_streams_states
+    if gone := sorted(had.keys() - has.keys()):
+        yield {"at": at, "do": "leave", "clients": gone}
+    if come := sorted(has.keys() - had.keys()):
+        yield {"at": at, "do": "join", "clients": come}
+    for name in sorted(has.keys() & had.keys()):
+        more = has[name].threads - had[name].threads
+        if more:
+            yield {"at": at, "do": "add-threads" if more > 0 else "remove-threads", "clients": [name], "threads": abs(more)}
+    new = [n for n, group in enumerate(groups) if group[0].id in after.all_tasks and group[0].id not in before.all_tasks]
+    if new:
+        yield {"at": at, "do": "add-subtopologies", "subtopologies": new}
+    names = ChangedConfigs.model_fields
+    other = {name: value for name in names if (value := getattr(after.configs, name)) != getattr(before.configs, name)}
+    if other:
+        yield {"at": at, "do": "configure", "configs": other}

@@ -1,0 +1,53 @@
+"""`optassign replay --simulate`: the simulator begins with real recordings; no Spark is needed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import run_here
+
+FOLDER = Path(__file__).parents[1] / "data" / "recordings"
+JOINING = ("replay", "--simulate", str(FOLDER), "--application", "joining", "--assignors", "greedy,sticky")
+
+
+def test_figures_for_each_assignor(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run_here(capsys, *JOINING, "--format", "json", "--events", str(tmp_path / "run.jsonl"))
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["scenario"], list(found["assignors"])) == ("joining", ["greedy", "sticky"])
+    assert found["assignors"]["greedy"]["balanced_at_s"] < 60
+    events = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert {event["event"] for event in events} >= {"join", "rebalance", "restored"}
+    _, table, _ = run_here(capsys, *JOINING, "--format", "table")
+    assert "5 recordings, the first of 2026-11-21T10:17:50.726Z" in table
+
+
+def test_a_file_that_is_no_recording_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "at-rest.json.gz", tmp_path)
+    (tmp_path / "other.json.gz").write_bytes(b"nothing")
+    code, _, err = run_here(capsys, "replay", "--simulate", str(tmp_path), "--assignors", "greedy")
+    assert code == 0
+    assert "left out" in err
+    assert "other.json.gz" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("replay", "--simulate", str(FOLDER)), "joining, leaderless, rolled, shadow"),
+        (("replay", "--simulate", str(FOLDER), "--application", "orders"), "found 'orders'"),
+        ((*JOINING, "--converge"), "--converge: found it with --simulate"),
+        ((*JOINING, "--scale", "3"), "--scale: found it with --simulate"),
+        (("replay", str(FOLDER), "--output", "x", "--events", "y"), "--events: found it without --simulate"),
+        (("replay", str(FOLDER)), "--output"),
+        (("replay", "--simulate", str(FOLDER / "none")), "no recording"),
+    ],
+)
+def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run_here(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err

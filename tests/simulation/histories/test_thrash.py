@@ -1,0 +1,99 @@
+"""Thrash is defined by its properties (`optassign.simulation.histories.thrash`): each is a test, on random episodes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from optassign.simulation.histories.thrash import measure_moving
+
+Placement = frozenset[tuple[str, str]]
+SEEDS = range(200)
+
+
+def draw_placement(dice: random.Random, tasks: str = "abcdef") -> Placement:
+    return frozenset((task, client) for task in tasks for client in "123" if dice.random() < 0.4)
+
+
+def draw_episode(seed: int, tasks: str = "abcdef") -> list[Placement]:
+    dice = random.Random(seed)
+    return [draw_placement(dice, tasks) for _ in range(dice.randint(1, 6))]
+
+
+def check(holds: Callable[[list[Placement]], bool]) -> None:
+    for seed in SEEDS:
+        episode = draw_episode(seed)
+        assert holds(episode), (seed, episode)
+
+
+@pytest.mark.parametrize(
+    ("owners", "made", "undone"),
+    [
+        ("A", 0, 0),
+        ("AB", 1, 0),
+        ("ABA", 2, 2),
+        ("ABC", 2, 1),
+        ("ABAB", 3, 2),
+        ("AABB", 1, 0),
+        ("ABABABA", 6, 6),
+    ],
+)
+def test_one_task_on_its_way(owners: str, made: int, undone: int) -> None:
+    assert measure_moving([frozenset({("t", owner)}) for owner in owners]) == (made, undone)
+
+
+def test_what_goes_one_way_is_no_thrash() -> None:
+    def grows_then_shrinks(episode: list[Placement]) -> bool:
+        union: Placement = frozenset()
+        growing = [union := union | placement for placement in episode]
+        return measure_moving(growing).undone == 0 and measure_moving(growing[::-1]) == (0, 0)
+
+    check(grows_then_shrinks)
+
+
+def test_there_and_back_is_all_thrash_and_twice_is_twice() -> None:
+    def there_and_back(episode: list[Placement]) -> bool:
+        once = [*episode, *episode[-2::-1]]
+        twice = [*once, *once[1:]]
+        made, undone = measure_moving(once)
+        return made == undone and measure_moving(twice) == (2 * made, 2 * undone)
+
+    check(there_and_back)
+
+
+def test_it_is_never_more_than_was_made_and_standing_still_adds_nothing() -> None:
+    def is_bounded(episode: list[Placement]) -> bool:
+        made, undone = measure_moving(episode)
+        doubled = [placement for placement in episode for _ in range(2)]
+        return 0 <= undone <= made and measure_moving(doubled) == (made, undone)
+
+    check(is_bounded)
+
+
+def test_names_do_not_matter() -> None:
+    def is_the_same_renamed(episode: list[Placement]) -> bool:
+        renamed = [frozenset((task.upper(), {"1": "3", "2": "1", "3": "2"}[c]) for task, c in each) for each in episode]
+        return measure_moving(renamed) == measure_moving(episode)
+
+    check(is_the_same_renamed)
+
+
+def test_what_has_nothing_to_do_with_each_other_adds_up() -> None:
+    def adds_up(episode: list[Placement]) -> bool:
+        some = [frozenset(pair for pair in each if pair[0] in "abc") for each in episode]
+        others = [each - mine for each, mine in zip(episode, some, strict=True)]
+        made, undone = (a + b for a, b in zip(measure_moving(some), measure_moving(others), strict=True))
+        return measure_moving(episode) == (made, undone)
+
+    check(adds_up)
+
+
+def test_two_episodes_in_a_row_have_at_least_the_sum() -> None:
+    for seed in SEEDS:
+        first, second = draw_episode(seed), draw_episode(seed + 1_000)
+        second = [first[-1], *second]
+        whole, parts = measure_moving([*first, *second[1:]]), (measure_moving(first), measure_moving(second))
+        assert whole.made == sum(part.made for part in parts), seed
+        assert whole.undone >= sum(part.undone for part in parts), (seed, first, second)

@@ -1,0 +1,93 @@
+"""A scenario made of the recordings of a real application: it begins as that was, and changes when that did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optassign.formats.input_errors import InputError
+from optassign.formats.state import RUNNING
+from optassign.recordings.recording import Recording
+from optassign.simulation.recorded import make_scenario, read_recordings
+from optassign.simulation.timed.application import FOLLOWING, Application
+from optassign.simulation.timed.beginning import place_copies
+from optassign.simulation.timed.simulator import simulate
+from optassign.simulation.timed.snapshots import make_snapshot
+from optassign.simulation.timed.summary import digest
+
+FOLDER = Path(__file__).parents[1] / "data" / "recordings"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[Recording]]:
+    return read_recordings(FOLDER)[0]
+
+
+def test_recordings_are_found_by_application_in_their_order(found: dict[str, list[Recording]]) -> None:
+    assert list(found) == ["joining", "leaderless", "rolled", "shadow"]
+    times = [recording.recorded_at for recording in found["joining"]]
+    assert times == sorted(times)
+    assert len(times) == 5
+
+
+@pytest.mark.parametrize("application", ["joining", "leaderless", "rolled", "shadow"])
+def test_it_begins_as_the_first_recording_found_it(application: str, found: dict[str, list[Recording]]) -> None:
+    scenario, beginning = make_scenario(found[application])
+    simulated = Application(scenario, [task.id for task in beginning.tasks])
+    simulated.up[:] = [not kind.joins for kind in simulated.clients]
+    place_copies(simulated, beginning)
+    recorded, snapshot = found[application][0].snapshot, make_snapshot(simulated, None)
+    assert snapshot.tasks == tuple(
+        task.model_copy(update={"weight": 1.0, "partitions": ()}) if task.logged else task for task in snapshot.tasks
+    )
+    assert {task.id: (task.stateful, task.logged) for task in snapshot.tasks} == {
+        task.id: (task.stateful, task.logged) for task in recorded.tasks
+    }
+    assert snapshot.full_lags == recorded.full_lags
+    for client in recorded.clients:
+        mine = snapshot.kafka_streams_states[client.process_id]
+        assert mine.previous_active == client.previous_active
+        for task, lag in client.lags.items():
+            if lag >= 0 and task not in client.previous_active and simulated.mode[simulated.number_of[task]].max() < FOLLOWING:
+                assert mine.lags[task] == lag, (client.process_id, task)
+            if lag == RUNNING:
+                assert mine.lags[task] == RUNNING
+
+
+def test_who_was_not_there_at_first_joins_when_it_did(found: dict[str, list[Recording]]) -> None:
+    recordings = found["joining"]
+    scenario, _ = make_scenario(recordings)
+    first, last = (set(recordings[n].snapshot.kafka_streams_states) for n in (0, -1))
+    joined = {client for event in scenario.events if event.do == "join" for client in event.clients}
+    assert joined == last - first
+    assert {kind.ids[0] for kind in scenario.clients if kind.joins} == joined
+
+
+def test_it_is_played_on_and_comes_to_rest(found: dict[str, list[Recording]]) -> None:
+    scenario, beginning = make_scenario(found["joining"])
+    played = simulate(scenario, "greedy", beginning=beginning)
+    rebalances = [event for event in played.events if event["event"] == "rebalance"]
+    assert rebalances[0]["reason"] == "recorded"
+    assert played.felt.curve[-1].active_excess == 0
+    assert played.felt.curve[-1].down == 0
+    assert played.felt.curve[-1].standbys_missing == 0
+    assert set(played.tasks) == {task.id for task in found["joining"][0].snapshot.tasks}
+    assert digest(played) == digest(simulate(scenario, "greedy", beginning=beginning))
+
+
+def test_who_has_gone_leaves(found: dict[str, list[Recording]]) -> None:
+    recordings = found["joining"]
+    backwards = [recordings[-1], recordings[0].model_copy(update={"recorded_at": "2026-11-21T11:00:00.000Z"})]
+    scenario, beginning = make_scenario(backwards)
+    (leave,) = (event for event in scenario.events if event.do == "leave")
+    assert len(leave.clients) == 2
+    assert leave.at == pytest.approx(41 * 60 + 47.604, abs=1e-3)  # a second before that rebalance
+    played = simulate(scenario, "greedy", beginning=beginning)
+    assert played.felt.curve[-1].down == 0
+
+
+def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json.gz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="no recording"):
+        read_recordings(tmp_path)
