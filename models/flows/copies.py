@@ -7,9 +7,9 @@ a / (s + 1) of each copy is a fractional choice inside all windows of the active
 integral.
 
 Tags (`zones.py`) come before these goals: a task's copies pass through a node for each value. Tied clients, of which only the
-copies beyond `choices` cost, are in all zones; so each copy on one has its price then, less that of the `choices` that are forced
-anyway. That is the same, unless a plan has copies on clients of higher rank while forced copies are elsewhere: then it is less, and
-the optimum still a bound.
+copies beyond `choices` cost, are in all zones; so each copy on one has its price then, less that of the `choices` that are
+forced anyway. That is the same, unless a plan has copies on clients of higher rank beside places of tied ones that it leaves
+empty: then it is less, and the optimum still a bound.
 
 1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the windows.
 2. The flow is solved in the order of the goals.

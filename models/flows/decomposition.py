@@ -114,7 +114,8 @@ def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
 def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> CopiesFirst | None:
     """Copies of least restore work, and among these of fewest cold copies; None where none keep the windows.
 
-    `spread`: on as many distinct values of the tags as can be, before both. Where actives fit into one of the optima, this is what a plan has at least.
+    Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
+    as can be, before both.
     """
     return _find_copies_first(problem, forced, windows, now=False, spread=spread)
 

@@ -1,9 +1,9 @@
 """Zones: clients with the same value of every tag, and how a flow counts the distinct values that a task's copies reach.
 
 A task's copies pass, before they come to clients, through a node for each value of a tag: the first on it costs nothing, each
-further one costs 1, as does a copy on a client without the tag. What the flow pays is the number of copies less that of distinct
-values. Tags ride on one flow together where their values nest (each zone in one region): the nodes of the finer tag stand behind
-those of the coarser one. From the first tag on that does not nest with those before it, tags are left out of the flow.
+further one costs 1, as does a copy on a client without the tag. So the flow pays the number of copies less that of distinct
+values. Tags ride on one flow together where their values nest (each zone in one region): the nodes of the finer tag stand
+behind those of the coarser one. From the first tag on that does not nest with those before it, tags are left out of the flow.
 
     task → (task, region) → (task, zone) → columns, or pool (subtopology, zone)
 """

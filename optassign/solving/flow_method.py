@@ -259,6 +259,16 @@ class FlowMethod(Method):
         best = self.find_plan(case).placement
         return best is None or missing <= self._count_missing(case, best)
 
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
+        """By the numbers of copies and values, or by the flow of copies."""
+        if not self.spread:
+            return {}
+        by_numbers = tag_spread.bound_by_numbers(case.problem)
+        if self._count_missing(case, now) == by_numbers:
+            return {tag_spread.NAME: by_numbers}
+        copies = self._find_copies(case)
+        return {} if copies is None or copies.chosen.spread_bound is None else {tag_spread.NAME: copies.chosen.spread_bound}
+
     def _count_missing(self, case: Case, placed: Placement) -> int:
         """Goal `tag_spread`, the less the better."""
         return evaluate(case.problem, case.forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
