@@ -12,7 +12,9 @@ from optassign.generate import generate
 def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "generated.json"
     options = "--shape partial --tasks 30 --clients 5 --standbys 2 --warmups 3 --threads 1-3 --seed 7 --stateless 0.1"
-    options += " --unlogged 0.1 --subtopologies 6 --tiny 0.2 --unknown 0.1 --capacity 0.5-2 --weights 0.3 --racks 2"
+    options += (
+        " --unlogged 0.1 --subtopologies 6 --tiny 0.2 --unknown 0.1 --capacity 0.5-2 --weights 0.3 --racks 2 --clusters 2"
+    )
     assert run_here(capsys, "generate", *options.split(), "--memory", "--dense", "--consumers", "--output", str(path)) == (
         0, "", "",
     )  # fmt: skip
