@@ -20,7 +20,7 @@ def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[s
     )  # fmt: skip
     assert read_state(path) == generate(
         "partial", 30, 5, 2, 3, (1, 3), 7, stateless=0.1, unlogged=0.1, subtopologies=6, tiny=0.2, unknown=0.1,
-        capacity=(0.5, 2.0), weights=0.3, racks=2, memory=True, dense=True, consumers=True,
+        capacity=(0.5, 2.0), weights=0.3, racks=2, clusters=2, memory=True, dense=True, consumers=True,
     )  # fmt: skip
     code, out, _ = run_here(capsys, "generate")
     assert code == 0
