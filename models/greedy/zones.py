@@ -137,7 +137,10 @@ class _Search:
         fits &= self._may_go(their_task, there, back, gain)
         fits &= ~self.held[their_task, here]
         if fits.any():
-            other = int(others[np.argmax(np.where(fits, gain, 0))])
+            C = problem.C
+            cost = problem.cost_of(task * C + there) + problem.cost_of(their_task * C + here)
+            cost -= problem.cost_of(their_task * C + there)
+            other = int(others[np.lexsort((cost, -np.where(fits, gain, 0)))[0]])
             to = int(self.client[other])
             self._change(other, here)
             self._change(at, to)

@@ -73,8 +73,10 @@ def test_flows_and_the_joint_model_agree_on_all_goals(monkeypatch: pytest.Monkey
 
 def tagged_twice(seed: int) -> ApplicationState:
     rng, state = random.Random(seed), tiny_state(seed, most=600)
+    values = {"zone": "ab", "cluster": "cd"}
     clients = [
-        client.model_copy(update={"tags": {"zone": rng.choice("ab"), "cluster": rng.choice("cd")}}) for client in state.clients
+        client.model_copy(update={"tags": {tag: rng.choice(values[tag]) for tag in values if rng.random() > 0.4}})
+        for client in state.clients
     ]
     tags = rng.choice([("zone", "cluster"), ("cluster", "zone")])
     configs = {"rack_aware_assignment_tags": tags, "num_standby_replicas": max(1, state.configs.num_standby_replicas)}
