@@ -6,7 +6,12 @@ whole problem, and it is the optimum where actives fit into the copies it chose.
 a / (s + 1) of each copy is a fractional choice inside all windows of the actives of logged tasks, and that network is
 integral.
 
-1. A network is built: arcs for tied clients, for columns, for pools, and arcs whose bounds are the windows.
+Tags (`zones.py`) come before these goals: a task's copies pass through a node for each value. Tied clients, of which only the
+copies beyond `choices` cost, are in all zones; so each copy on one has its price then, less that of the `choices` that are
+forced anyway. That is the same, unless a plan has copies on clients of higher rank beside places of tied ones that it leaves
+empty: then it is less, and the optimum still a bound.
+
+1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the windows.
 2. The flow is solved in the order of the goals.
 3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
 """
@@ -17,9 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.flows.face import CopiesFace, Range
+from optassign.models.flows.face import CopiesFace, LayerFace, Range
 from optassign.models.flows.network import FlowResult, Network
-from optassign.models.forced import Forced
+from optassign.models.flows.zones import Zones, find_zones
+from optassign.models.forced import Forced, exact_sum
 from optassign.models.goals import cold_copies, restore_work
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
@@ -47,6 +53,8 @@ class BalancedCopies:
     """(G, C) where some optimum may put pooled copies."""
     face: CopiesFace | None = None
     """The optima of restore work and cold copies; None where costs were rounded, R5 binds or there are no logged tasks."""
+    spread_bound: int | None = None
+    """Of goal `tag_spread`; None where copies are not spread."""
 
     def list_face(self, problem: Problem, most: int) -> IntArray | None:
         """Keys of all pairs of logged tasks that some optimum may use: nothing needs to be looked for outside of them.
@@ -70,6 +78,7 @@ def find_balanced_copies(
     now: bool,
     required: BoolArray | None = None,
     rewards: tuple[IntArray, ...] = (),
+    spread: bool = False,
 ) -> BalancedCopies | None:
     """Finds copies inside the windows; None where there are none.
 
@@ -78,12 +87,14 @@ def find_balanced_copies(
             restore_work and cold_copies, counting what this answer forces anyway only once.
         required: (A,) columns that must be taken (the actives, where they are already chosen).
         rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
+        spread: before all costs, as many distinct values of the tags as can be.
     """
     if not problem.logged.any():
         return _find_no_copies(problem, costs=0 if now else 2)
     if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
-    network = _CopiesNetwork(problem, forced, rewards, now=now)
+    network = _CopiesNetwork(problem, forced, rewards, find_zones(problem, spread=spread), now=now)
+    network.add_layers()
     network.add_ties()
     network.add_columns(required)
     network.add_pools()
@@ -101,6 +112,7 @@ def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
         columns=np.zeros(len(problem.col_task), dtype=np.bool_),
         pools=np.zeros(problem.T, dtype=np.bool_),
         places=np.zeros((problem.G, problem.C), dtype=np.bool_),
+        spread_bound=0,
     )
 
 
@@ -111,23 +123,42 @@ def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
 
 
 class _CopiesNetwork:
-    """The network of the copies; see `find_balanced_copies`. Its first goals are the costs, if R5 does not bind."""
+    """The network of the copies; see `find_balanced_copies`. Its first goals are tags, then the costs, if R5 does not bind."""
 
-    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], *, now: bool) -> None:
+    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], zones: Zones, *, now: bool) -> None:
         T, C, G = problem.T, problem.C, problem.G
-        self._problem, self._forced, self._rewards, self._now = problem, forced, rewards, now
-        self._costs = 0 if now else len(COPY_GOALS)
+        self._problem, self._forced, self._rewards, self._now, self._zones = problem, forced, rewards, now, zones
+        self._first_cost = zones.carried
+        self._costs = self._first_cost + (0 if now else len(COPY_GOALS))
+        """How many goals come before the rewards."""
         self._costs_per_copy = [goal.cost_per_copy(problem) for goal in COPY_GOALS if goal.cost_per_copy is not None]
         self._network = Network(self._costs + len(rewards) + 1)
         self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
-        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G, 1))
+        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G * zones.number, 1))
         self._copies = problem.standbys + 1
         """Of each logged task."""
         logged = np.flatnonzero(problem.logged)
         self._network.add_supply(self._tasks[logged], self._copies)
         self._network.add_supply(self._sink, -self._copies * len(logged))
-        self._via_tie = forced.tie_cold | now
+        self._via_tie = (forced.tie_cold | now) & (zones.carried == 0)
         """(T,) whether copies on tied clients pass through a node of their own."""
+        self._of_zones = np.repeat(self._tasks[:, None], zones.number, axis=1)
+        """(T, Z) nodes from which the copies of a task go to the clients of a zone."""
+
+    def add_layers(self) -> None:
+        """Arcs task → its nodes for the values of a tag → those of a finer tag: copies beyond the first on a value cost 1."""
+        self._layers: list[tuple[slice, slice, IntArray]] = []
+        logged = np.flatnonzero(self._problem.logged)
+        for layer in self._zones.layers:
+            parts = len(layer.is_value)
+            zone = np.unique(layer.part_of, return_index=True)[1]  # one of each part
+            nodes = self._network.add_nodes(len(logged) * parts).reshape(len(logged), parts)
+            tails = self._of_zones[logged[:, None], zone[None, :]].ravel()
+            is_value = np.tile(layer.is_value, len(logged)) * 1
+            first = self._network.add_arcs(tails, nodes.ravel(), is_value)
+            further = self._network.add_arcs(tails, nodes.ravel(), self._copies, cost={layer.tag: 1})
+            self._layers.append((first, further, layer.part_of))
+            self._of_zones[logged] = nodes[:, layer.part_of]
 
     def add_ties(self) -> None:
         """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
@@ -135,7 +166,9 @@ class _CopiesNetwork:
         self._tied_task = tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
         self._to_ties = [self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])]
         if not self._now:
-            cost: dict[int, IntArray | int] = {0: forced.tie_cost[tasks], 1: forced.tie_cold[tasks] * 1}
+            cost: dict[int, IntArray | int] = {
+                self._first_cost + number: self._price_tie(number)[tasks] for number in range(len(COPY_GOALS))
+            }
             self._to_ties.append(self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost))
 
     def add_columns(self, required: BoolArray | None) -> None:
@@ -154,35 +187,42 @@ class _CopiesNetwork:
         cost: dict[int, IntArray | int] = {}
         if not self._now:
             free = forced.mandatory[column] | tied
+            at_price = forced.tied[column] & forced.tie_cold[task] & ~tied
             for number, each in enumerate(self._costs_per_copy):
-                cost[number] = np.where(free, 0, each.columns[column])
+                price = np.where(at_price, self._price_tie(number)[task], each.columns[column])
+                cost[self._first_cost + number] = np.where(free, 0, price)
         for i, reward in enumerate(self._rewards):
             cost[self._costs + i] = -reward[column]
         held = problem.col_owner[column] | problem.col_standby[column]
         cost[self._costs + len(self._rewards)] = np.where(held, task - problem.T, 0)
-        tails = np.where(tied, self._ties[task], self._tasks[task])
+        tails = np.where(tied, self._ties[task], self._of_zones[task, self._zones.of_client[client]])
         heads = self._cells[problem.group[task] * problem.C + client]
         self._on_columns = self._network.add_arcs(tails, heads, 1, low=must[column] * 1, cost=cost)
 
     def add_pools(self) -> None:
         """Arcs task, or its tied clients → pool of its subtopology → cell, for tasks that may use their pool."""
-        problem, forced, C = self._problem, self._forced, self._problem.C
-        self._pooled = pooled = np.flatnonzero(
-            problem.logged & (problem.pool_size > 0) & (forced.pool_tied if self._now else True)
-        )
+        problem, forced, zones, C = self._problem, self._forced, self._zones, self._problem.C
+        sizes = zones.size_pools(problem)
+        may = problem.logged & (forced.pool_tied if self._now else True)
+        self._pooled, self._pooled_zone = pooled, zone = np.nonzero((sizes > 0) & may[:, None])
         self._pool_is_tied = tied = forced.pool_tied[pooled] & self._via_tie[pooled]
         cost: dict[int, IntArray | int] = {}
         if not self._now:
+            at_price = forced.pool_tied[pooled] & forced.tie_cold[pooled]
             for number, each in enumerate(self._costs_per_copy):
-                cost[number] = np.where(tied, 0, each.pools[pooled])
-        tails = np.where(tied, self._ties[pooled], self._tasks[pooled])
-        most = np.minimum(self._copies, problem.pool_size[pooled])
-        self._to_pools = self._network.add_arcs(tails, self._pools[problem.group[pooled]], most, cost=cost)
-        in_pool = np.bincount(problem.group[pooled], minlength=problem.G)
-        self._pool_group = np.repeat(np.flatnonzero(in_pool), C)
-        self._pool_client = np.tile(np.arange(C), int(np.sum(in_pool > 0)))
+                price = np.where(at_price, self._price_tie(number)[pooled], each.pools[pooled])
+                cost[self._first_cost + number] = np.where(tied, 0, price)
+        tails = np.where(tied, self._ties[pooled], self._of_zones[pooled, zone])
+        most = np.minimum(self._copies, sizes[pooled, zone])
+        pool = problem.group[pooled] * zones.number + zone
+        self._to_pools = self._network.add_arcs(tails, self._pools[pool], most, cost=cost)
+        in_pool = np.bincount(pool, minlength=problem.G * zones.number)
+        group, client = np.divmod(np.arange(problem.G * C), C)
+        place_pool = zones.find_pools(problem, group, client)
+        is_place = in_pool[place_pool] > 0
+        self._pool_group, self._pool_client, place_pool = group[is_place], client[is_place], place_pool[is_place]
         heads = self._cells[self._pool_group * C + self._pool_client]
-        self._from_pools = self._network.add_arcs(self._pools[self._pool_group], heads, in_pool[self._pool_group])
+        self._from_pools = self._network.add_arcs(self._pools[place_pool], heads, in_pool[place_pool])
 
     def add_windows(self, windows: Windows) -> None:
         """Arcs cell → client → sink whose bounds are the windows."""
@@ -209,7 +249,20 @@ class _CopiesNetwork:
         places = np.zeros((problem.G, problem.C), dtype=np.bool_)
         places[self._pool_group, self._pool_client] = result.face_high[self._from_pools] > 0
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
-        return BalancedCopies(keys, result.bounds[: self._costs], stuck, columns, pools, places, face)
+        bounds = result.bounds[self._first_cost : self._costs]
+        if not self._now and self._zones.carried:
+            bounds = [bound - self._price_choices(number) for number, bound in enumerate(bounds)]
+        spread_bound = self._zones.bound_spread(problem, result.bounds[: self._first_cost])
+        return BalancedCopies(keys, bounds, stuck, columns, pools, places, face, spread_bound)
+
+    def _price_tie(self, number: int) -> IntArray:
+        """(T,) what a copy on a cold tied client costs in one of the goals."""
+        return (self._forced.tie_cost, self._forced.tie_cold * 1)[number]
+
+    def _price_choices(self, number: int) -> int:
+        """What the copies on tied clients that this answer forces anyway have cost in a goal, where no node told them apart."""
+        forced = self._forced
+        return exact_sum(forced.choices[forced.tie_cold], self._price_tie(number)[forced.tie_cold])
 
     def _read_face(self, result: FlowResult) -> CopiesFace:
         def read(arcs: slice) -> Range:
@@ -221,7 +274,10 @@ class _CopiesNetwork:
             column=self._column,
             on_column=read(self._on_columns),
             column_is_tied=self._column_is_tied,
+            zones=self._zones,
+            layers=tuple(self._read_layer(read(first), read(further), part) for first, further, part in self._layers),
             pooled=self._pooled,
+            pooled_zone=self._pooled_zone,
             in_pool=read(self._to_pools),
             pool_is_tied=self._pool_is_tied,
             tied_task=self._tied_task,
@@ -234,12 +290,22 @@ class _CopiesNetwork:
             on_client=read(self._of_clients),
         )
 
+    def _read_layer(self, first: Range, further: Range, part_of: IntArray) -> LayerFace:
+        """What one layer leaves open: the logged tasks' copies on each of its parts."""
+        problem, parts = self._problem, int(part_of.max()) + 1
+        place = np.cumsum(problem.logged) - 1  # among the logged tasks
+        client = problem.col_client[self._column]
+        return LayerFace(
+            of_column=place[problem.col_task[self._column]] * parts + part_of[self._zones.of_client[client]],
+            of_pooled=place[self._pooled] * parts + part_of[self._pooled_zone],
+            copies=Range(first.low + further.low, first.high + further.high),
+        )
+
     def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
         """Keys of all copies once the pool's places are dealt, or None and the tasks of the subtopologies where that failed."""
         problem, C = self._problem, self._problem.C
         taken = problem.col_keys[self._column[result.flow[self._on_columns] > 0]]
-        picks = np.zeros(problem.T, dtype=np.int64)
-        picks[self._pooled] = result.flow[self._to_pools]
+        picks = result.flow[self._to_pools]
         places = np.zeros((problem.G, C), dtype=np.int64)
         places[self._pool_group, self._pool_client] = result.flow[self._from_pools]
 
@@ -247,20 +313,24 @@ class _CopiesNetwork:
         barred = problem.col_cost > problem.pool_cost[problem.col_task]
         if self._now:
             barred |= ~self._allowed
-        picking = picks > 0
+        picking = np.zeros(problem.T, dtype=np.bool_)
+        picking[self._pooled[picks > 0]] = True
         closed = np.concatenate([taken, problem.col_keys[barred]])
         forbidden: dict[int, set[int]] = {}
         for key in closed[picking[closed // C]].tolist():
             forbidden.setdefault(key // C, set()).add(key % C)
         pooled: list[int] = []
-        stuck: list[IntArray] = []
-        for group in np.unique(problem.group[np.flatnonzero(picking)]).tolist():
-            tasks = np.flatnonzero(picking & (problem.group == group))
-            keys = deal_pool(tasks, picks[tasks], places[group], forbidden, C)
+        stuck: set[int] = set()
+        pool = problem.group[self._pooled] * self._zones.number + self._pooled_zone
+        for each in np.unique(pool[picks > 0]).tolist():
+            group, zone = divmod(each, self._zones.number)
+            at = np.flatnonzero((pool == each) & (picks > 0))
+            in_zone = np.where(self._zones.of_client == zone, places[group], 0)
+            keys = deal_pool(self._pooled[at], picks[at], in_zone, forbidden, C)
             if keys is None:
-                stuck.append(np.flatnonzero(problem.group == group))
+                stuck.add(group)
             else:
                 pooled.extend(keys)
         if stuck:
-            return None, np.concatenate(stuck)
+            return None, np.flatnonzero(np.isin(problem.group, sorted(stuck)))
         return np.sort(np.concatenate([taken, np.array(pooled, dtype=np.int64)])), np.zeros(0, dtype=np.int64)

@@ -13,6 +13,8 @@ An answer for this rebalance (`find_balanced_now`):
 A plan: copies first (`find_optimal_copies`). All plans that have their restore work and cold copies are a linear program, which
 finds the best of them (lp/improve.py). Where it finds none or leaves something open, these flows do (`find_balanced_plan`):
 
+With `spread`, goal `tag_spread` comes before all others, and the flows of copies carry it (zones.py).
+
 1. Actives inside the copies.
 2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
 3. The better of the two plans.
@@ -27,10 +29,10 @@ import numpy as np
 from optassign.models.flows.actives import ACTIVE_GOALS, find_balanced_actives
 from optassign.models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
 from optassign.models.forced import Forced, prepare
-from optassign.models.goals import active_moves
+from optassign.models.goals import GoalModel, active_moves, tag_spread
 from optassign.models.problem import IntArray, Placement, Problem, make_placement
 from optassign.models.results import Found
-from optassign.models.values import plan_values
+from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import Windows
 
 _ALL_COLUMNS = 20_000
@@ -48,13 +50,20 @@ class CopiesFirst:
     problem: Problem
     forced: Forced
     chosen: BalancedCopies
+    spread: bool = False
 
     @property
     def bounds(self) -> dict[str, int]:
         """Of restore work and cold copies, with what this answer forces: the goals count it and the flow leaves it out."""
         work, cold = self.chosen.bounds
         names = (goal.name for goal in COPY_GOALS)
-        return dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
+        first = {tag_spread.NAME: self.chosen.spread_bound} if self.spread and self.chosen.spread_bound is not None else {}
+        return first | dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
+
+
+def list_goals(*, spread: bool) -> tuple[GoalModel, ...]:
+    """The goals of a plan, in their order."""
+    return (tag_spread.GOAL, *FLOW_ORDER) if spread else FLOW_ORDER
 
 
 def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
@@ -65,8 +74,11 @@ def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
     return prepare(problem)
 
 
-def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Found:
-    """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves."""
+def find_balanced_now(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> Found:
+    """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves.
+
+    `spread`: among those that reach the most distinct values of the tags.
+    """
     relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, (active_moves.GOAL,))
     if relaxed is None:
         return Found(None, impossible=True)
@@ -75,24 +87,37 @@ def find_balanced_now(problem: Problem, forced: Forced, windows: Windows) -> Fou
         if relaxed.active is None:
             return Found(None, bounds=bounds)
         return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
+    around: Placement | None = None
     if relaxed.active is not None:
-        around = _find_copies_around(problem, windows, relaxed.active, now=True)
-        if around is not None:
+        around = _find_copies_around(problem, windows, relaxed.active, now=True, spread=spread)
+        if around is not None and not spread:
             return Found(around, bounds=bounds)
-    copies = _find_copies_first(problem, forced, windows, now=True)
+    copies = _find_copies_first(problem, forced, windows, now=True, spread=spread)
     if copies is None:
         return Found(None, impossible=True)
+    if spread and copies.chosen.spread_bound is not None:
+        bounds = {tag_spread.NAME: copies.chosen.spread_bound, **bounds}
+        if around is not None and _count_spread(problem, forced, around) == copies.chosen.spread_bound:
+            return Found(around, bounds=bounds)
     if copies.chosen.keys is None:
-        return Found(None, bounds=bounds)
-    return Found(_find_actives_inside(copies.problem, windows, copies.chosen.keys, now=True), bounds=bounds)
+        return Found(around, bounds=bounds)
+    inside = _find_actives_inside(copies.problem, windows, copies.chosen.keys, now=True)
+    found = [placed for placed in (inside, around) if placed is not None]
+    return Found(min(found, key=lambda placed: _count_spread(problem, forced, placed), default=None), bounds=bounds)
 
 
-def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows) -> CopiesFirst | None:
+def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
+    """Goal `tag_spread`, the less the better."""
+    return evaluate(problem, forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
+
+
+def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> CopiesFirst | None:
     """Copies of least restore work, and among these of fewest cold copies; None where none keep the windows.
 
-    Where actives fit into one of the optima, this is what a plan has at least.
+    Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
+    as can be, before both.
     """
-    return _find_copies_first(problem, forced, windows, now=False)
+    return _find_copies_first(problem, forced, windows, now=False, spread=spread)
 
 
 def find_balanced_plan(copies: CopiesFirst, windows: Windows, largest_face: int = 0) -> Found:
@@ -114,10 +139,15 @@ def find_balanced_plan(copies: CopiesFirst, windows: Windows, largest_face: int 
     # Copies first already has the least restore work and cold copies; actives first may do better in moves and ties. Where
     # there are many pairs, the second try is only worth its time if the first had nothing.
     if not found or len(problem.col_task) <= _SECOND_TRY:
-        around = _find_actives_first(problem, windows, chosen)
+        around = _find_actives_first(problem, windows, copies)
         if around is not None:
             found.append(around)
-    best = min(found, key=lambda plan: (*plan_values(problem, forced, plan).values(), _break_tie(problem, plan)), default=None)
+    goals = list_goals(spread=copies.spread)
+    best = min(
+        found,
+        key=lambda plan: (*evaluate(problem, forced, plan, goals).values(), _break_tie(problem, plan)),
+        default=None,
+    )
     return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face))
 
 
@@ -127,34 +157,37 @@ def _break_tie(problem: Problem, plan: Placement) -> int:
     return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
 
 
-def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, now: bool) -> CopiesFirst | None:
+def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, now: bool, spread: bool) -> CopiesFirst | None:
     """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
 
     A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the windows.
     """
     for _ in range(_UNPOOL_ROUNDS):
         rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
-        copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards)
+        copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards, spread=spread)
         if copies is None:
             return None
-        found = CopiesFirst(problem, forced, copies)
+        found = CopiesFirst(problem, forced, copies, spread)
         if copies.keys is not None:
             return found
         problem, forced = prepare(problem.with_all_columns(copies.stuck))
     return found
 
 
-def _find_actives_first(problem: Problem, windows: Windows, chosen: BalancedCopies) -> Placement | None:
+def _find_actives_first(problem: Problem, windows: Windows, copies: CopiesFirst) -> Placement | None:
     """Actives on the pairs that optimal copies may use, then copies around them."""
+    chosen = copies.chosen
     unlogged = ~problem.logged[problem.col_task]
     unlogged_pools = ~problem.logged & (problem.pool_size > 0)
     fitting = find_balanced_actives(problem, windows, chosen.columns | unlogged, chosen.pools | unlogged_pools)
     if fitting is None or fitting.active is None:
         return None
-    return _find_copies_around(problem, windows, fitting.active)
+    return _find_copies_around(problem, windows, fitting.active, spread=copies.spread)
 
 
-def _find_copies_around(problem: Problem, windows: Windows, active: IntArray, *, now: bool = False) -> Placement | None:
+def _find_copies_around(
+    problem: Problem, windows: Windows, active: IntArray, *, now: bool = False, spread: bool = False
+) -> Placement | None:
     """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
     logged = np.flatnonzero(problem.logged)
     keys = logged * problem.C + active[logged]
@@ -163,7 +196,7 @@ def _find_copies_around(problem: Problem, windows: Windows, active: IntArray, *,
         required = np.zeros(len(problem.col_task), dtype=np.bool_)
         required[problem.find(keys)] = True
         rewards = ((problem.col_standby & ~required).astype(np.int64),)
-        copies = find_balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards)
+        copies = find_balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards, spread=spread)
         if copies is None:
             return None
         if copies.keys is not None:

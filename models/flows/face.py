@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optassign.models.flows.zones import Zones
 from optassign.models.problem import BoolArray, IntArray, Problem
 
 
@@ -17,6 +18,18 @@ class Range:
 
     low: IntArray
     high: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFace:
+    """Copies on the values of one tag: nodes (logged task, value)."""
+
+    of_column: IntArray
+    """(n,) the node of each column."""
+    of_pooled: IntArray
+    """(k,) the node of each task and zone that may use their pool."""
+    copies: Range
+    """(nodes,) copies of the task on clients with the value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +43,13 @@ class CopiesFace:
     """(n,) copies on each of them, 0 or 1."""
     column_is_tied: BoolArray
     """(n,) the copy counts among those of the task's tied clients."""
+    zones: Zones
+    layers: tuple[LayerFace, ...]
+    """Of the tags, whose goal comes first."""
     pooled: IntArray
-    """(k,) tasks that may use their pool."""
+    """(k,) tasks that may use their pool,"""
+    pooled_zone: IntArray
+    """(k,) in this zone."""
     in_pool: Range
     """(k,) copies of the task in its pool."""
     pool_is_tied: BoolArray

@@ -1,7 +1,12 @@
-"""Goal (a), `tag_spread`: distinct tag values among the copies of each logged task; more is better (KIP-708)."""
+"""Goal (a), `tag_spread`: distinct tag values among the copies of each logged task; more is better (KIP-708).
+
+Tags come in the order in which they are configured: of two plans the better is the one with more values of the first tag, then
+of the second. So the goal is one number with a digit for each tag.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +15,14 @@ import numpy as np
 from optassign.models.forced import Forced
 from optassign.models.goals.goal import GoalModel
 from optassign.models.placed import Placed
-from optassign.models.problem import IntArray
+from optassign.models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Expression, Variables
 
 NAME = "tag_spread"
+_LARGEST = 1 << 60
+"""Beyond, sums of a solver would leave int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,34 +33,70 @@ class Tags:
     """(C,) for each tag: the client's value, −1 for none."""
 
 
-def _value(placed: Placed) -> int:
-    """Negated: more is better, and models minimise."""
-    p = placed.problem
-    tags = p.data_of(NAME, Tags)
-    keys = np.concatenate([placed.active_keys, placed.standby_keys])
-    logged = keys[p.logged[keys // p.C]]
-    distinct = 0
+def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
+    """What a distinct value of each tag weighs, where there are so many copies: all later tags together weigh less.
+
+    Where that would leave int64, the last tags weigh the same.
+    """
+    base, weights = copies + 1, [1] * tags
+    for place in range(tags - 2, -1, -1):
+        weights[place] = weights[place + 1] * base
+    while weights and weights[0] * base > _LARGEST:
+        weights = [max(1, weight // base) for weight in weights]
+    return tuple(weights)
+
+
+def encode_values(problem: Problem, distinct: Sequence[int]) -> int:
+    """The goal as a number to be minimised, from the distinct values of each tag."""
+    weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(distinct))
+    return -sum(weight * number for weight, number in zip(weights, distinct, strict=True))
+
+
+def count_reachable(problem: Problem, values: IntArray) -> int:
+    """Distinct values of one tag (C,) that the numbers of copies and of values alone would allow."""
+    known = len(np.unique(values[values >= 0]))
+    return int(problem.logged.sum()) * min(problem.standbys + 1, known)
+
+
+def bound_by_numbers(problem: Problem) -> int:
+    """What nothing is below in the goal, by the numbers of copies and of values."""
+    tags = problem.data_of(NAME, Tags)
+    return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
+
+
+def count_values(problem: Problem, keys: IntArray) -> list[int]:
+    """Of each tag the distinct values that copies of logged tasks with these keys reach, summed over the tasks."""
+    tags = problem.data_of(NAME, Tags)
+    distinct = []
     for values in tags.values if tags is not None else ():
-        reached = values[logged % p.C] >= 0
-        distinct += len(np.unique((logged // p.C * (p.C + 1) + values[logged % p.C])[reached]))
-    return -distinct
+        reached = values[keys % problem.C] >= 0
+        pairs = keys // problem.C * (problem.C + 1) + values[keys % problem.C]
+        distinct.append(len(np.unique(pairs[reached])))
+    return distinct
+
+
+def _value(placed: Placed) -> int:
+    return encode_values(placed.problem, count_values(placed.problem, placed.copy_keys))
 
 
 def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
     tags = p.data_of(NAME, Tags)
+    values = tags.values if tags is not None else ()
     reached: list[Expression] = []
-    for values in tags.values if tags is not None else ():
+    costs: list[int] = []
+    for weight, of_tag in zip(weigh_tags(int(p.logged.sum()) * (p.standbys + 1), len(values)), values, strict=True):
         for task in np.flatnonzero(p.logged).tolist():
             columns: dict[int, list[int]] = {}
             for i in v.columns_of(task):
-                columns.setdefault(int(values[p.col_client[i]]), []).append(i)
+                columns.setdefault(int(of_tag[p.col_client[i]]), []).append(i)
             for value, there in sorted(columns.items()):
                 if value >= 0:
                     is_reached = v.model.new_bool_var("")
                     v.model.add(v.total(v.copies(there)) >= is_reached)
                     reached.append(is_reached)
-    return -1 * v.total(reached)
+                    costs.append(-weight)
+    return v.weighted(reached, np.array(costs, dtype=np.int64))
 
 
 GOAL = GoalModel(NAME, _value, _express)

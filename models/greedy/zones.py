@@ -26,7 +26,11 @@ _EFFORT = 20_000_000
 _MOST_PAIRS = 50_000_000
 """Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
 _TAG = 1 << 20
-"""What a value of a tag is worth in crossings of racks."""
+"""What a value of the last tag is worth in crossings of racks."""
+_EARLIER = 4
+"""What a value of a tag is worth in those of the tag after it: a swap wins or loses two at most."""
+_MOST_WEIGHED = 16
+"""Tags that are told apart so; those before weigh the same."""
 
 
 def spread_standbys(problem: Problem, windows: Windows, placed: Placement, *, now: bool) -> Placement:
@@ -133,7 +137,10 @@ class _Search:
         fits &= self._may_go(their_task, there, back, gain)
         fits &= ~self.held[their_task, here]
         if fits.any():
-            other = int(others[np.argmax(np.where(fits, gain, 0))])
+            C = problem.C
+            cost = problem.cost_of(task * C + there) + problem.cost_of(their_task * C + here)
+            cost -= problem.cost_of(their_task * C + there)
+            other = int(others[np.lexsort((cost, -np.where(fits, gain, 0)))[0]])
             to = int(self.client[other])
             self._change(other, here)
             self._change(at, to)
@@ -212,12 +219,13 @@ class _Search:
     def _value_changes(self, task: IntArray, old: IntArray, new: IntArray) -> IntArray:
         """(n,) what is won if the task's copy goes from one client to another."""
         change = np.zeros(len(task), dtype=np.int64)
-        for value, number in zip(self.values, self.number, strict=True):
+        for place, (value, number) in enumerate(zip(self.values, self.number, strict=True)):
             before, after = value[old], value[new]
             differs = before != after
             won = (after >= 0) & (number[task, after] == 0)
             lost = (before >= 0) & (number[task, before] == 1)
-            change += _TAG * (differs & won) - _TAG * (differs & lost)
+            weight = _TAG * _EARLIER ** min(len(self.values) - 1 - place, _MOST_WEIGHED)
+            change += weight * (differs & won) - weight * (differs & lost)
         if self.racks is not None:
             crossings = self.racks.crossings
             change += crossings[task, self.racks.rack_of[old]] - crossings[task, self.racks.rack_of[new]]

@@ -16,9 +16,12 @@ merged places, and how many such copies a client has, but not which of whom. `pl
 | Σ y + p = standbys + 1; Σ a + f = 1 | for each task (R1, R4) |
 | Σ p = Σ q + r(g); Σ f = Σ b + m(g) | for each subtopology: pools add up |
 | Σ r(g) = Σ r(c); Σ m(g) = Σ m(c) | merged places add up: those of copies, and of each kind of actives |
+| Σ y + p | copies of a task on each value of a tag: within the bounds of the face |
 | a ≤ y; f ≤ p; b ≤ q; m ≤ r | an active copy is a copy |
 | tied copies, cells, clients | within the bounds of the face |
 | actives per cell, stateful and all actives per client | within their windows |
+
+Where copies are spread over tags, each subtopology has a pool in each zone (`Zones.find_pools`): g stands for both.
 
 Left out are R2 between pooled copies and the upper bounds of merged places, so its optimum is a bound; where the vertex is
 whole and places can be dealt, it is a plan.
@@ -30,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.flows.face import CopiesFace
+from optassign.models.flows.face import CopiesFace, LayerFace
 from optassign.models.goals import GoalModel
 from optassign.models.lp.program import Matrix, Program
 from optassign.models.problem import STATELESS, IntArray
@@ -43,10 +46,12 @@ class MergedPlaces:
 
     cell: IntArray
     """(k,) subtopology × C + client of each."""
-    group: IntArray
-    """(n,) subtopologies that have such places."""
-    of_group: IntArray
-    """(n,) variables: copies of each of these subtopologies."""
+    row: IntArray
+    """(k,) where the pool of each is in `pool`."""
+    pool: IntArray
+    """(n,) pools (subtopology × Z + zone) that have such places."""
+    of_pool: IntArray
+    """(n,) variables: copies of each of these pools."""
     of_client: IntArray
     """(C,) variables: copies on each client."""
 
@@ -61,7 +66,7 @@ class FaceProgram:
     y: IntArray
     """(n,) of `face.column`."""
     p: IntArray
-    """(k,) of `face.pooled`."""
+    """(k,) of `face.pooled`, in `face.pooled_zone`."""
     q_cell: IntArray
     """(q,) subtopology × C + client of the places for pooled copies that are told apart."""
     q: IntArray
@@ -73,7 +78,9 @@ class FaceProgram:
     a: IntArray
     """(n + N,)"""
     f_task: IntArray
-    """(k + K,) tasks whose active may be in their pool: the face's, then those without changelog."""
+    """(k + K,) tasks whose active may be in their pool: the face's, then those without changelog;"""
+    f_pool: IntArray
+    """(k + K,) which pool."""
     f: IntArray
     """(k + K,)"""
     b_cell: IntArray
@@ -133,6 +140,8 @@ class _Builder:
         self._problem = problem = face.problem
         cells = problem.G * problem.C
         self._column_cell = problem.group[problem.col_task] * problem.C + problem.col_client
+        self._p_pool = problem.group[face.pooled] * face.zones.number + face.pooled_zone
+        self._pool_of_cell = face.zones.find_pools(problem, *np.divmod(np.arange(cells), problem.C))
         self._copies_low, self._copies_high = _spread(cells, face.cell, face.in_cell.low, face.in_cell.high)
         self._actives_low = windows.group_active.low.ravel()
         self._actives_high = np.minimum(windows.group_active.high.ravel(), problem.T)
@@ -154,29 +163,32 @@ class _Builder:
         rows = program.add_rows(copies, copies)
         program.add_entries(rows[problem.col_task[face.column]], self._y, 1)
         program.add_entries(rows[face.pooled], self._p, 1)
-        rows = self._add_pools(face.pooled, self._p, self._q_cell, self._q)
-        self._r = self._merge(self._r_cell, self._place_high[self._r_cell], rows)
+        rows = self._add_pools(self._p_pool, self._p, self._q_cell, self._q)
+        self._r = self._merge(self._r_cell, self._place_high[self._r_cell], rows, self._face.zones.of_client)
 
-    def _add_pools(self, task: IntArray, in_pool: IntArray, cell: IntArray, places: IntArray) -> IntArray:
-        """(G,) rows in which what tasks have in their pools is what the places have."""
-        rows = self._add_equations(self._problem.G)
-        self._program.add_entries(rows[self._problem.group[task]], in_pool, 1)
-        self._program.add_entries(rows[cell // self._problem.C], places, -1)
+    def _add_pools(self, pool: IntArray, in_pool: IntArray, cell: IntArray, places: IntArray) -> IntArray:
+        """(G × Z,) rows in which what tasks have in their pools is what the places have."""
+        rows = self._add_equations(self._problem.G * self._face.zones.number)
+        self._program.add_entries(rows[pool], in_pool, 1)
+        self._program.add_entries(rows[self._pool_of_cell[cell]], places, -1)
         return rows
 
-    def _merge(self, cell: IntArray, most: IntArray, rows: IntArray) -> MergedPlaces:
-        """Variables for merged places of at `most` so many copies, which add up; `rows` (G,): the pools they are part of."""
-        C = self._problem.C
-        group, place = np.unique(cell // C, return_inverse=True)
-        by_group = np.bincount(place, weights=most, minlength=len(group)).astype(np.int64)
+    def _merge(self, cell: IntArray, most: IntArray, rows: IntArray, zone: IntArray) -> MergedPlaces:
+        """Variables for merged places of at `most` so many copies, which add up in each zone.
+
+        `rows` (G × Z,): the pools they are part of; `zone` (C,): of each client.
+        """
+        C, zones = self._problem.C, self._face.zones.number
+        pool, place = np.unique(self._pool_of_cell[cell], return_inverse=True)
+        by_pool = np.bincount(place, weights=most, minlength=len(pool)).astype(np.int64)
         by_client = np.bincount(cell % C, weights=most, minlength=C).astype(np.int64)
-        of_group = self._program.add_variables(np.zeros_like(by_group), by_group)
+        of_pool = self._program.add_variables(np.zeros_like(by_pool), by_pool)
         of_client = self._program.add_variables(np.zeros_like(by_client), by_client)
-        self._program.add_entries(rows[group], of_group, -1)
-        together = self._add_equations(1)
-        self._program.add_entries(np.repeat(together, len(of_group)), of_group, 1)
-        self._program.add_entries(np.repeat(together, C), of_client, -1)
-        return MergedPlaces(cell, group, of_group, of_client)
+        self._program.add_entries(rows[pool], of_pool, -1)
+        together = self._add_equations(zones)
+        self._program.add_entries(together[pool % zones], of_pool, 1)
+        self._program.add_entries(together[zone], of_client, -1)
+        return MergedPlaces(cell, place.reshape(-1), pool, of_pool, of_client)
 
     def _add_equations(self, number: int) -> IntArray:
         """Rows that are zero."""
@@ -196,6 +208,7 @@ class _Builder:
         most = np.minimum(most, self._actives_high)
         self._a_column = np.concatenate([face.column, free])
         self._f_task = np.concatenate([face.pooled, free_tasks])
+        self._f_pool = np.concatenate([self._p_pool, problem.group[free_tasks] * face.zones.number])
         self._b_cell = np.concatenate([self._q_cell, free_cells[self._is_apart[free_cells]]])
 
         def up_to(high: IntArray) -> IntArray:
@@ -208,12 +221,12 @@ class _Builder:
         rows = program.add_rows(one, one)
         program.add_entries(rows[problem.col_task[self._a_column]], self._a, 1)
         program.add_entries(rows[self._f_task], self._f, 1)
-        rows = self._add_pools(self._f_task, self._f, self._b_cell, self._b)
-        merged = [self._r_cell]
+        rows = self._add_pools(self._f_pool, self._f, self._b_cell, self._b)
+        merged = [(self._r_cell, face.zones.of_client)]
         for kind in np.unique(problem.kind[groups]).tolist():
             of_kind = free_cells[problem.kind[free_cells // problem.C] == kind]
-            merged.append(of_kind[~self._is_apart[of_kind]])
-        self._m = tuple(self._merge(cell, most[cell], rows) for cell in merged)
+            merged.append((of_kind[~self._is_apart[of_kind]], np.zeros_like(face.zones.of_client)))
+        self._m = tuple(self._merge(cell, most[cell], rows, zone) for cell, zone in merged)
 
     def tie_actives_to_copies(self) -> None:
         """A ≤ y, f ≤ p, b ≤ q, m ≤ r."""
@@ -222,7 +235,7 @@ class _Builder:
             (self._a, self._y),
             (self._f, self._p),
             (self._b, self._q),
-            (m.of_group, r.of_group),
+            (m.of_pool, r.of_pool),
             (m.of_client, r.of_client),
         )
         for active, copies in pairs:
@@ -242,12 +255,27 @@ class _Builder:
         program.add_entries(row_of[task[face.column_is_tied]], self._y[face.column_is_tied], 1)
         program.add_entries(row_of[face.pooled[face.pool_is_tied]], self._p[face.pool_is_tied], 1)
 
+        for layer in face.layers:
+            self._add_layer(layer)
+
         in_cells = [(self._y, self._column_cell[face.column]), (self._q, self._q_cell)]
         self._add_cells(self._copies_low, self._copies_high, in_cells)
         rows = program.add_rows(face.on_client.low, face.on_client.high)
         program.add_entries(rows[client], self._y, 1)
         program.add_entries(rows[self._q_cell % problem.C], self._q, 1)
         program.add_entries(rows, self._r.of_client, 1)
+
+    def _add_layer(self, layer: LayerFace) -> None:
+        """Rows for the values of a tag, where the face leaves a task less than all its copies there."""
+        low, high = layer.copies.low, layer.copies.high
+        number = np.bincount(layer.of_column, minlength=len(low)) + np.bincount(layer.of_pooled, minlength=len(low))
+        nodes = np.flatnonzero(((low > 0) | (high <= self._problem.standbys)) & (number > 0))
+        rows = self._program.add_rows(low[nodes], high[nodes])
+        row_of = np.full(len(low), -1, dtype=np.int64)
+        row_of[nodes] = rows
+        for node, variables in ((layer.of_column, self._y), (layer.of_pooled, self._p)):
+            some = row_of[node] >= 0
+            self._program.add_entries(row_of[node[some]], variables[some], 1)
 
     def add_windows_of_actives(self) -> None:
         """Cells, then stateful and all actives of each client."""
@@ -262,7 +290,7 @@ class _Builder:
                 some = counts[cells // C]
                 program.add_entries(rows[cells[some] % C], variables[some], 1)
             for merged in self._m:
-                if len(merged.group) and counts[merged.group[0]]:
+                if len(merged.pool) and counts[merged.pool[0] // self._face.zones.number]:
                     program.add_entries(rows, merged.of_client, 1)
 
     def _add_cells(self, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> None:
@@ -286,6 +314,7 @@ class _Builder:
             a_column=self._a_column,
             a=self._a,
             f_task=self._f_task,
+            f_pool=self._f_pool,
             f=self._f,
             b_cell=self._b_cell,
             b=self._b,

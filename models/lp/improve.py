@@ -71,7 +71,7 @@ def improve_plan(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel],
         if not len(reading.stuck):
             break
         written, forced = prepare(face.problem.with_all_columns(reading.stuck))
-        copies = find_balanced_copies(written, forced, windows, now=False)
+        copies = find_balanced_copies(written, forced, windows, now=False, spread=bool(face.layers))
         if copies is None or copies.face is None:
             break
         face = copies.face

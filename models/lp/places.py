@@ -40,20 +40,19 @@ def read_plan(program: FaceProgram, values: IntArray) -> Reading:
     active = np.full(problem.T, -1, dtype=np.int64)
     on = program.a_column[values[program.a] > 0]
     active[problem.col_task[on]] = problem.col_client[on]
-    in_pool = np.zeros(problem.T, dtype=np.int64)
-    in_pool[program.f_task] = values[program.f]
-    closed = {task: _list_columns(program, task) for task in np.flatnonzero(in_pool).tolist()}
-    dealt = _deal(problem.group, in_pool, actives_at, C, closed)
+    in_pool = values[program.f]
+    closed = {task: _list_columns(program, task) for task in np.unique(program.f_task[in_pool > 0]).tolist()}
+    dealt = _deal(program, program.f_task, program.f_pool, in_pool, actives_at, closed)
     if dealt.stuck:
         return Reading(stuck=_list_tasks(problem.group, dealt.stuck))
     active[dealt.keys // C] = dealt.keys % C
 
     held = problem.col_keys[face.column[values[program.y] > 0]]
-    copies = np.zeros(problem.T, dtype=np.int64)
-    copies[face.pooled] = values[program.p]
-    copies[problem.logged] -= in_pool[problem.logged]
-    closed = {task: {*_list_columns(program, task), int(active[task])} for task in np.flatnonzero(copies).tolist()}
-    more = _deal(problem.group, copies, copies_at - actives_at, C, closed)
+    pooled = len(face.pooled)
+    copies = values[program.p] - in_pool[:pooled]
+    waiting = np.unique(face.pooled[copies > 0]).tolist()
+    closed = {task: {*_list_columns(program, task), int(active[task])} for task in waiting}
+    more = _deal(program, face.pooled, program.f_pool[:pooled], copies, copies_at - actives_at, closed)
     if more.stuck:
         return Reading(stuck=_list_tasks(problem.group, more.stuck))
     logged = np.flatnonzero(problem.logged)
@@ -81,7 +80,7 @@ def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntAr
     for number, merged in enumerate(program.m):
         is_logged = number == 0
         limit = np.minimum(room, lead) if is_logged else lead
-        more = _transport(merged, values[merged.of_group], values[merged.of_client], limit[merged.cell])
+        more = _transport(merged, values[merged.of_pool], values[merged.of_client], limit[merged.cell])
         if more is None:
             return None
         actives[merged.cell] += more
@@ -89,7 +88,7 @@ def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntAr
             copies[merged.cell] += more
             room[merged.cell] -= more
     r, m = program.r, program.m[0]
-    standbys = values[r.of_group] - values[m.of_group], values[r.of_client] - values[m.of_client]
+    standbys = values[r.of_pool] - values[m.of_pool], values[r.of_client] - values[m.of_client]
     more = _transport(r, *standbys, room[r.cell])
     if more is None:
         return None
@@ -97,20 +96,19 @@ def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntAr
     return copies.reshape(problem.G, problem.C), actives.reshape(problem.G, problem.C)
 
 
-def _transport(merged: MergedPlaces, of_group: IntArray, of_client: IntArray, room: IntArray) -> IntArray | None:
-    """(k,) copies on each of the merged places, as many as each subtopology and client has; None where there is no room."""
+def _transport(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray) -> IntArray | None:
+    """(k,) copies on each of the merged places, as many as each pool and client has; None where there is no room."""
     copies = np.zeros(len(merged.cell), dtype=np.int64)
-    wanted = int(of_group.sum())
+    wanted = int(of_pool.sum())
     if not wanted:
         return copies
-    clients = len(of_client)
-    row = np.searchsorted(merged.group, merged.cell // clients)
-    first_client = len(merged.group)
+    clients, row = len(of_client), merged.row
+    first_client = len(merged.pool)
     source, sink = first_client + clients, first_client + clients + 1
     flow = max_flow.SimpleMaxFlow()
-    open_ = np.flatnonzero((room > 0) & (of_group[row] > 0))
+    open_ = np.flatnonzero((room > 0) & (of_pool[row] > 0))
     arcs = flow.add_arcs_with_capacity(row[open_], first_client + merged.cell[open_] % clients, room[open_])
-    flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_group)
+    flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_pool)
     flow.add_arcs_with_capacity(first_client + np.arange(clients), np.full(clients, sink), of_client)
     if flow.solve(source, sink) != flow.OPTIMAL or flow.optimal_flow() < wanted:
         return None
@@ -125,14 +123,19 @@ class _Dealt:
     """Subtopologies."""
 
 
-def _deal(group: IntArray, need: IntArray, places: IntArray, C: int, closed: dict[int, set[int]]) -> _Dealt:
-    """The places (G, C) dealt to tasks, `need` (T,) each, none on the clients that are `closed` to it."""
+def _deal(
+    program: FaceProgram, task: IntArray, pool: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]]
+) -> _Dealt:
+    """The places (G, C) of each pool dealt to tasks, `need` (n,) each, none on the clients that are `closed` to it."""
+    problem, zones = program.face.problem, program.face.zones
     keys: list[int] = []
     stuck: list[int] = []
     needing = np.flatnonzero(need)
-    for g in np.unique(group[needing]).tolist():
-        tasks = needing[group[needing] == g]
-        found = deal_pool(tasks, need[tasks], places[g], closed, C)
+    for each in np.unique(pool[needing]).tolist():
+        g, at = each // zones.number, needing[pool[needing] == each]
+        clients = np.arange(problem.C)
+        is_of_pool = zones.find_pools(problem, np.full(problem.C, g), clients) == each
+        found = deal_pool(task[at], need[at], np.where(is_of_pool, places[g], 0), closed, problem.C)
         if found is None:
             stuck.append(g)
         else:

@@ -15,7 +15,6 @@ from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
 from optassign.models.deadline import Deadline
 from optassign.models.problem import Problem
-from optassign.models.values import FLOW_ORDER
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
 from optassign.solving.flow_method import FlowMethod
@@ -70,8 +69,9 @@ def choose_method(order: GoalOrder, deadline: Deadline) -> FlowMethod:
     """The method for the goals that a snapshot asks for."""
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
-    is_flow_order = order.names == tuple(goal.name for goal in FLOW_ORDER)
-    return FlowMethod(order, deadline) if is_flow_order else ConfiguredMethod(order, deadline)
+    method = FlowMethod(order, deadline)
+    is_flow_order = order.names == tuple(goal.name for goal in method.flow_goals)
+    return method if is_flow_order else ConfiguredMethod(order, deadline)
 
 
 def _expected_seconds(problem: Problem) -> float:

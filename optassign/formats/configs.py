@@ -18,10 +18,6 @@ def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _sorted_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(_no_repeats(names)))
-
-
 class AssignmentConfigs(Frozen):
     """The configs of Kafka Streams that concern assignment (KIP-924), with Kafka's names, defaults and limits."""
 
@@ -33,8 +29,11 @@ class AssignmentConfigs(Frozen):
         default="none", description="not none: goal rack_traffic joins"
     )
     rack_aware_assignment_tags: Annotated[
-        tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_sorted_names)
-    ] = Field(default=(), description="client tags whose values the copies of a task shall differ in: goal tag_spread joins")
+        tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)
+    ] = Field(
+        default=(),
+        description="client tags whose values the copies of a task shall differ in, most important first: goal tag_spread joins",
+    )
     rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
     rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
 

@@ -38,6 +38,7 @@ def generate(
     capacity: float | tuple[float, float] = 1.0,
     weights: float = 0.0,
     racks: int = 0,
+    clusters: int = 0,
     memory: bool = False,
     dense: bool = False,
     consumers: bool = False,
@@ -56,6 +57,7 @@ def generate(
     unknown: share of the reported lags that are not known (−3), those of running actives apart.
     weights: spread of the tasks' weights (sigma of a lognormal distribution around 1).
     racks: number of racks; each client is on one (also its tag `zone`), each partition's replicas on two.
+    clusters: number of values of a second tag, `cluster`, which goes across racks: each rack has clients of every cluster.
     memory: the snapshot remembers the last answer (cold and partial have none).
     dense: every client reports a lag for every logged task, as Kafka does; else lags without state are left out.
     consumers: previous actives are also listed per consumer, one for each thread.
@@ -101,6 +103,8 @@ def generate(
             row["consumers"] = {f"{row['process_id']}-{i}": row["previous_active"][i::count] for i in range(count)}
     if racks:
         _add_racks(task_rows, client_rows, racks, for_racks)
+    for c, row in enumerate(client_rows if clusters else ()):
+        row["tags"] = {**row.get("tags", {}), "cluster": f"c{c // max(1, racks) % clusters + 1}"}
     return ApplicationState.model_validate(
         {
             "format": 1,
@@ -126,7 +130,7 @@ def _check_arguments(given: dict[str, Any]) -> None:
             raise ValueError(f"{name}: found {given[name]!r}; allowed: {allowed}")
 
     need("shape", ", ".join(SHAPES), given["shape"] in SHAPES)
-    for name, least in {"tasks": 0, "clients": 1, "standbys": 0, "warmups": 1, "seed": 0, "racks": 0}.items():
+    for name, least in {"tasks": 0, "clients": 1, "standbys": 0, "warmups": 1, "seed": 0, "racks": 0, "clusters": 0}.items():
         need(name, f"an integer >= {least}", given[name] >= least)
     need("acceptable_recovery_lag", "0 to 2^63 - 1", 0 <= given["acceptable_recovery_lag"] < 1 << 63)
     for name in ("stateless", "unlogged", "tiny", "unknown"):

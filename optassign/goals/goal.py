@@ -53,6 +53,8 @@ class Goal:
     """Whether it is also reported of an answer that is its own plan, beside goals (a)."""
     bound_in_units: Callable[[Value], Value] = _as_it_is
     """A bound of the model's expression in the units of the measure."""
+    bound_beside: Callable[[Value, Facts], Value] | None = None
+    """The same where it takes the snapshot and the plan to tell; None where `bound_in_units` does."""
     tolerance: Callable[[Facts], float] = _none
     """By how much a value that the model proved may lie above its bound, as the model counts in coarser units."""
 

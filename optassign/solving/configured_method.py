@@ -9,7 +9,7 @@ from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
-from optassign.models.goals import active_moves, find_goals, restore_work
+from optassign.models.goals import active_moves, find_goals, restore_work, tag_spread
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate
@@ -47,6 +47,8 @@ class ConfiguredMethod(FlowMethod):
         found = super().find_plan(case)
         if found.placement is None:
             return found
+        if not is_small(case.problem) and self.spread:
+            return found  # of the goals in their order, but for those that are not served
         if not is_small(case.problem):
             # In another order only what bounds a goal by itself is a bound.
             by_itself = restore_work.GOAL.name
@@ -77,7 +79,7 @@ class ConfiguredMethod(FlowMethod):
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether goals (a) are as good as the best plan has them."""
         if not self._configured or not is_small(case.problem):
-            return True
+            return super().is_configured_optimum(case, now)
         if self._optimum is None:
             problem, forced = prepare(case.problem.with_all_columns())
             result = solve_plan(problem, forced, case.target, self._configured, self.deadline, WORK, now)
@@ -90,7 +92,11 @@ class ConfiguredMethod(FlowMethod):
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """All that is asked for where the problem is too large."""
-        return {} if is_small(problem) else dict.fromkeys(self.order.asked_for, TOO_LARGE)
+        if is_small(problem):
+            return {}
+        return super().find_unserved(problem) | {
+            goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)
+        }
 
     def write_notes(self, problem: Problem) -> list[str]:
         """That the default order was used, where it was."""

@@ -1,4 +1,5 @@
-"""Goals (b) to (f) in their default order: two flows, a linear program on their face, CP-SAT for what these leave open."""
+"""Goals (b) to (f) in their default order, `tag_spread` before them where tags are configured: two flows, a linear program on
+their face, CP-SAT for what these leave open."""
 
 from __future__ import annotations
 
@@ -14,19 +15,19 @@ from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced, prepare
-from optassign.models.goals import active_moves
+from optassign.models.goals import active_moves, cold_actives, tag_spread
+from optassign.models.greedy.zones import spread_standbys
 from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.values import FLOW_ORDER, plan_values
+from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import compute_excess
 from optassign.solving.case import Case
 from optassign.solving.greedy_method import GreedyMethod
 from optassign.solving.method import Method
 
-_NAMES = tuple(goal.name for goal in FLOW_ORDER)
-_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES = _NAMES[:3]
+_COLD_ACTIVES = cold_actives.GOAL.name
 MOST_PAIRS = 20_000
 """CP-SAT looks for what the flows did not find where all pairs of task and client are at most so many."""
 WORK = 2.0
@@ -44,6 +45,13 @@ class FlowMethod(Method):
         super().__init__(order)
         self.deadline = deadline
         self._greedy = GreedyMethod(order)
+        self.spread = carries_tags(order)
+        self.flow_goals = decomposition.list_goals(spread=self.spread)
+        """The goals that flows and the linear program solve, in their order."""
+        self._on_copies = tuple(goal.name for goal in self.flow_goals[: -len(FLOW_ORDER) + 2])
+        """The goals that do not ask which copy is active."""
+        self._plan: tuple[Case, Found] | None = None
+        self._copies: tuple[Case, CopiesFirst | None] | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """All pairs are columns where they are few."""
@@ -51,7 +59,7 @@ class FlowMethod(Method):
 
     def find_balanced_now(self, case: Case) -> Found:
         """Two flows; CP-SAT where they leave it open."""
-        found = decomposition.find_balanced_now(case.problem, case.forced, case.target)
+        found = decomposition.find_balanced_now(case.problem, case.forced, case.target, spread=self.spread)
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
         result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, WORK)
@@ -60,7 +68,12 @@ class FlowMethod(Method):
 
     def find_plan(self, case: Case) -> Found:
         """A flow of copies, and the linear program on its face; flows and CP-SAT for what these leave open."""
-        copies = decomposition.find_optimal_copies(case.problem, case.forced, case.target)
+        if self._plan is None or self._plan[0] is not case:
+            self._plan = case, self._find_plan(case)
+        return self._plan[1]
+
+    def _find_plan(self, case: Case) -> Found:
+        copies = self._find_copies(case)
         if copies is None:
             return Found(None, impossible=True)
         improved = self._improve_copies(case, copies)
@@ -74,13 +87,15 @@ class FlowMethod(Method):
         if found.placement is None:
             self.limited |= improved.is_cut_short
             return self._find_joint_plan(case, found)
-        values = plan_values(case.problem, case.forced, found.placement)
-        found = replace(found, bounds=_keep_valid(found.bounds, values))
+        found = self._swap_for_tags(case, found)
+        assert found.placement is not None
+        values = self._evaluate(case, found.placement)
+        found = replace(found, bounds=self._keep_valid(found.bounds, values))
         if self._is_proven(case, found):
             return found
         self.limited |= improved.is_cut_short
         problem, forced = case.problem, case.forced
-        if all(found.bounds.get(goal) == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
+        if all(found.bounds.get(goal) == values[goal] for goal in self._on_copies):
             # The first goals are proven, so only their optimal face is left to search for the later ones.
             if found.face is None:
                 return found
@@ -90,9 +105,15 @@ class FlowMethod(Method):
         else:
             found = replace(found, face=None)
         result = solve_plan(
-            problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, found.placement, found.bounds, found.face
+            problem, forced, case.target, self.flow_goals, self.deadline, WORK, found.placement, found.bounds, found.face
         )
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def _find_copies(self, case: Case) -> CopiesFirst | None:
+        """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""
+        if self._copies is None or self._copies[0] is not case:
+            self._copies = case, decomposition.find_optimal_copies(case.problem, case.forced, case.target, spread=self.spread)
+        return self._copies[1]
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
         """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
@@ -111,11 +132,11 @@ class FlowMethod(Method):
         if not plans:
             return found
         best = min(plans, key=lambda plan: self.evaluate_plan(case, plan))
-        values = plan_values(case.problem, case.forced, best)
+        values = self._evaluate(case, best)
         bounds, by_lp = found.bounds, found.by_lp
-        if improved.bounds and all(bounds[goal] == values[goal] for goal in (_RESTORE_WORK, _COLD_COPIES)):
+        if improved.bounds and all(bounds[goal] == values[goal] for goal in self._on_copies):
             # The flow's bound of pauses is about plans with its own number of cold actives, so it goes.
-            on_face = {goal: bound for goal, bound in bounds.items() if goal in (_RESTORE_WORK, _COLD_COPIES, _COLD_ACTIVES)}
+            on_face = {goal: bound for goal, bound in bounds.items() if goal in (*self._on_copies, _COLD_ACTIVES)}
             cold_actives = max(improved.bounds.get(_COLD_ACTIVES, 0), bounds.get(_COLD_ACTIVES, 0))
             bounds = {**on_face, **improved.bounds, _COLD_ACTIVES: cold_actives}
             by_lp = frozenset(improved.bounds)
@@ -131,18 +152,19 @@ class FlowMethod(Method):
         """Whether it is a plan at the bounds of all goals."""
         if found.placement is None:
             return False
-        values = plan_values(case.problem, case.forced, found.placement)
-        return all(found.bounds.get(goal) == values[goal] for goal in _NAMES)
+        values = self._evaluate(case, found.placement)
+        return all(found.bounds.get(goal) == value for goal, value in values.items())
 
     def _find_joint_plan(self, case: Case, found: Found) -> Found:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
         problem, forced = case.problem, case.forced
         start = self._greedy.find_plan(case).placement
         if not is_small(problem):
-            bounds = found.bounds if start is None else _keep_valid(found.bounds, plan_values(problem, forced, start))
+            bounds = found.bounds if start is None else self._keep_valid(found.bounds, self._evaluate(case, start))
             return replace(found, placement=start, found_by=FoundBy.GREEDY, bounds=bounds)
-        known = {_RESTORE_WORK: found.bounds[_RESTORE_WORK]}
-        result = solve_plan(problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, start, known)
+        first = self.flow_goals[0].name
+        known = {first: found.bounds[first]}
+        result = solve_plan(problem, forced, case.target, self.flow_goals, self.deadline, WORK, start, known)
         if result.placement is None:
             return replace(found, impossible=result.impossible, limited=not result.impossible)
         return self.choose_better(case, replace(found, placement=start, found_by=FoundBy.GREEDY), result)
@@ -176,7 +198,7 @@ class FlowMethod(Method):
                 # A bound holds given the values of the goals before it: of a better plan, up to where it is better.
                 equal = next((i for i, (a, b) in enumerate(zip(values, others, strict=True)) if a != b), len(values))
                 goals = {goal: row for i, (goal, row) in enumerate(goals.items()) if i <= equal}
-        bounds = _keep_valid(found.bounds, plan_values(case.problem, case.forced, theirs))
+        bounds = self._keep_valid(found.bounds, self._evaluate(case, theirs))
         for goal, (_, bound, _) in goals.items():
             if bound is not None:
                 bounds[goal] = max(bound, bounds.get(goal, bound))
@@ -188,6 +210,74 @@ class FlowMethod(Method):
             found_by=found.found_by if theirs is mine else FoundBy.CP_SAT,
             limited=found.limited or result.limited,
         )
+
+    def _evaluate(self, case: Case, plan: Placement) -> dict[str, int]:
+        return evaluate(case.problem, case.forced, plan, self.flow_goals)
+
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values of the goals that flows solve, in their order."""
+        return tuple(self._evaluate(case, plan).values())
+
+    def _keep_valid(self, bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
+        """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
+
+        Cold actives have a bound of their own, since the flow of actives knows nothing of copies.
+        """
+        valid = {}
+        is_met = True
+        for goal, value in values.items():
+            if goal in bounds and (is_met or goal == _COLD_ACTIVES):
+                valid[goal] = bounds[goal]
+            is_met = is_met and bounds.get(goal) == value
+        return valid
+
+    def _swap_for_tags(self, case: Case, found: Found) -> Found:
+        """Standbys swapped for tags that the flows do not carry, or where they could not be dealt as they say."""
+        placed = found.placement
+        if not self.spread or placed is None or self._count_missing(case, placed) == found.bounds.get(tag_spread.NAME):
+            return found
+        swapped = spread_standbys(case.problem, case.target, placed, now=False)
+        better = case.reaches_target(swapped) and self._count_missing(case, swapped) < self._count_missing(case, placed)
+        return replace(found, placement=swapped) if better else found
+
+    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
+        """As for the default order, if the remembered plan reaches as many values of the tags."""
+        if self.spread and self._count_missing(case, own) > self._count_missing(case, found):
+            return False
+        return super().keeps_remembered(case, own, found)
+
+    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        """Whether as many values of the tags are reached as by the best plan."""
+        if not self.spread:
+            return True
+        missing = self._count_missing(case, now)
+        if missing == tag_spread.bound_by_numbers(case.problem):
+            return True
+        copies = self._find_copies(case)
+        if copies is None or missing == copies.chosen.spread_bound:
+            return True
+        best = self.find_plan(case).placement
+        return best is None or missing <= self._count_missing(case, best)
+
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
+        """By the numbers of copies and values, or by the flow of copies."""
+        if not self.spread:
+            return {}
+        by_numbers = tag_spread.bound_by_numbers(case.problem)
+        if self._count_missing(case, now) == by_numbers:
+            return {tag_spread.NAME: by_numbers}
+        copies = self._find_copies(case)
+        return {} if copies is None or copies.chosen.spread_bound is None else {tag_spread.NAME: copies.chosen.spread_bound}
+
+    def _count_missing(self, case: Case, placed: Placement) -> int:
+        """Goal `tag_spread`, the less the better."""
+        return evaluate(case.problem, case.forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
+
+
+def carries_tags(order: GoalOrder) -> bool:
+    """Whether the goals are those that flows solve, in their order, with `tag_spread` among goals (a) before them."""
+    default = (*order.configured, *(goal.name for goal in FLOW_ORDER))
+    return order.preset == "ordered" and tag_spread.NAME in order.configured and order.names == default
 
 
 def is_small(problem: Problem) -> bool:
@@ -201,17 +291,3 @@ def _expect_seconds(face: CopiesFace) -> float:
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
     return 0.01 + _SECONDS_PER_PAIR * size
-
-
-def _keep_valid(bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
-    """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
-
-    Cold actives have a bound of their own, since the flow of actives knows nothing of copies.
-    """
-    valid = {}
-    is_met = True
-    for goal in _NAMES:
-        if goal in bounds and (is_met or goal in (_RESTORE_WORK, _COLD_ACTIVES)):
-            valid[goal] = bounds[goal]
-        is_met = is_met and bounds.get(goal) == values[goal]
-    return valid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.greedy.zones import spread_standbys
@@ -18,6 +19,10 @@ from optassign.solving.method import Method
 class GreedyMethod(Method):
     """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as swaps of standbys go."""
 
+    def __init__(self, order: GoalOrder) -> None:
+        super().__init__(order)
+        self._plan: tuple[Case, Found] | None = None
+
     def find_balanced_now(self, case: Case) -> Found:
         """A good try."""
         answer = find_greedy_answer_now(case.problem, case.forced, case.target)
@@ -27,8 +32,10 @@ class GreedyMethod(Method):
 
     def find_plan(self, case: Case) -> Found:
         """The greedy plan, if it is balanced."""
-        placed = self.find_least_excess(case)
-        return Found(placed if case.reaches_target(placed) else None, found_by=FoundBy.GREEDY)
+        if self._plan is None or self._plan[0] is not case:
+            placed = self.find_least_excess(case)
+            self._plan = case, Found(placed if case.reaches_target(placed) else None, found_by=FoundBy.GREEDY)
+        return self._plan[1]
 
     def find_least_excess(self, case: Case) -> Placement:
         """The greedy plan, with the excess that it has."""
@@ -45,9 +52,14 @@ class GreedyMethod(Method):
         return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether copies are in as many zones as in the remembered plan, which may be the solver's."""
-        own = case.problem.remembered_plan
-        return own is None or self._count_missing_zones(case, now) <= self._count_missing_zones(case, own)
+        """Whether copies are in as many zones as in the remembered plan, which may be the solver's, and in a greedy one."""
+        missing, own = self._count_missing_zones(case, now), case.problem.remembered_plan
+        if own is not None and missing > self._count_missing_zones(case, own):
+            return False
+        if tag_spread.NAME not in self.order.names or missing == tag_spread.bound_by_numbers(case.problem):
+            return True
+        found = self.find_plan(case).placement
+        return found is None or missing <= self._count_missing_zones(case, found)
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:
         """What of goal `tag_spread` is not reached, but for a constant; 0 where it is not asked for."""

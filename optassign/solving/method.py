@@ -87,6 +87,10 @@ class Method(ABC):
         """Whether an assignment is at the optimum of goals (a), or of the weighted sum, so that probing may stop."""
         return True
 
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
+        """Goal (a) → what no plan is below, for an assignment that is at their optimum."""
+        return {}
+
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}

@@ -130,7 +130,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], solution: Solution, f
         if not certain and stage == "plan" and solution.is_remembered:
             bound = None  # it was found beside the values of another plan
         if bound is not None:
-            bound = goal.bound_in_units(bound)
+            bound = goal.bound_in_units(bound) if goal.bound_beside is None else goal.bound_beside(bound, facts)
         if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
             bound = value
         # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.

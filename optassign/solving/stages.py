@@ -118,7 +118,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     if case.reaches_target(answer) and method.is_configured_optimum(case, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         solution.plan = None
-        solution.bounds, solution.proved = {"now": {restore_work.GOAL.name: case.forced.forced_work}}, set()
+        bounds = {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, answer)}
+        solution.bounds, solution.proved = {"now": bounds}, set()
         solution.followup = case.problem.lag_unknown
         return solution
     with clock.stage("warmups"):

@@ -67,5 +67,5 @@ def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
         reason=Reason.REST,
         found_by=FoundBy.REMEMBERED,
         is_remembered=True,
-        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work}},
+        bounds={"now": {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, previous)}},
     )

@@ -262,13 +262,17 @@ class TestNormalOrder:
         assert list(a.lags.items()) == [("0_9", -3), ("0_10", -2)]
         assert b.previous_standby == ("0_9", "0_10")
 
+    def test_tags_keep_their_order(self) -> None:
+        """The first is the most important (KIP-708)."""
+        made = ApplicationState.model_validate(small(configs={"rack_aware_assignment_tags": ["z", "a"]}))
+        assert made.configs.rack_aware_assignment_tags == ("z", "a")
+
     def test_names_are_sorted_where_their_order_means_nothing(self) -> None:
-        given = small(configs={"rack_aware_assignment_tags": ["z", "a"]}, options={"goals": ["load", "cold_copies"]})
+        given = small(options={"goals": ["load", "cold_copies"]})
         given["clients"][0]["tags"] = {"zone": "1", "cluster": "2"}
         given["tasks"][0]["partitions"] = [{"topic": "b", "partition": 10}, {"topic": "b", "partition": 9}, {"topic": "a"}]
         given["tasks"][0]["partitions"][0]["racks"] = ["r2", "r10", "r1"]
         made = ApplicationState.model_validate(given)
-        assert made.configs.rack_aware_assignment_tags == ("a", "z")
         assert list(made.clients[1].tags) == ["cluster", "zone"]
         partitions = made.all_tasks["0_10"].partitions
         assert [(partition.topic, partition.partition) for partition in partitions] == [("a", None), ("b", 9), ("b", 10)]

@@ -116,8 +116,8 @@ def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatc
     greedy = assign(state, "greedy")
     honest = decomposition.find_balanced_now
 
-    def lies(*arguments: Any) -> Found:
-        found = honest(*arguments)
+    def lies(*arguments: Any, **named: Any) -> Found:
+        found = honest(*arguments, **named)
         assert found.placement is not None
         broken = replace(found.placement, active=np.zeros_like(found.placement.active))
         return replace(found, placement=broken)
@@ -171,8 +171,8 @@ def test_where_nothing_is_balanced_the_least_excess_will_do(assignor: str, monke
     impossible = Found(None, impossible=True)
     state = generate("scale-out", 16, 4, 1, seed=3)
     if assignor == "cp-sat":
-        monkeypatch.setattr(decomposition, "find_balanced_now", lambda *_: replace(impossible, bounds={}))
-        monkeypatch.setattr(decomposition, "find_optimal_copies", lambda *_: None)
+        monkeypatch.setattr(decomposition, "find_balanced_now", lambda *_, **__: replace(impossible, bounds={}))
+        monkeypatch.setattr(decomposition, "find_optimal_copies", lambda *_, **__: None)
     else:
         monkeypatch.setattr(greedy_method.GreedyMethod, "find_balanced_now", lambda *_: impossible)
         monkeypatch.setattr(greedy_method.GreedyMethod, "find_plan", lambda *_: impossible)

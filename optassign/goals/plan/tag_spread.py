@@ -11,13 +11,20 @@ def count_tag_values(state: ApplicationState, placement: Placement) -> tuple[int
 
     Reachable for one task and tag: the number of copies, or of values that the clients have, if that is less.
     """
-    reached = reachable = 0
+    of_tags = count_values_of_tags(state, placement)
+    return sum(reached for reached, _ in of_tags), sum(reachable for _, reachable in of_tags)
+
+
+def count_values_of_tags(state: ApplicationState, placement: Placement) -> list[tuple[int, int]]:
+    """The same for each tag, in the order in which they are configured."""
     logged = [task.id for task in state.tasks if task.logged]
+    found = []
     for tag in state.configs.rack_aware_assignment_tags:
         values = {client.process_id: client.tags[tag] for client in state.clients if tag in client.tags}
-        reachable += len(logged) * min(standbys_per_task(state) + 1, len(set(values.values())))
-        reached += sum(len({values[c] for c in placement.copies(task) if c in values}) for task in logged)
-    return reached, reachable
+        reachable = len(logged) * min(standbys_per_task(state) + 1, len(set(values.values())))
+        reached = sum(len({values[c] for c in placement.copies(task) if c in values}) for task in logged)
+        found.append((reached, reachable))
+    return found
 
 
 def _measure(facts: Facts) -> int:
@@ -45,8 +52,22 @@ def _why_unserved(state: ApplicationState) -> str | None:
     return None if state.configs.rack_aware_assignment_tags else "no rack_aware_assignment_tags are configured"
 
 
-def _bound_in_units(bound: Value) -> Value:
-    return -int(bound)  # the model minimises the negative
+def _bound_beside(bound: Value, facts: Facts) -> Value:
+    """Of the sum over all tags: a tag's bound holds where those before are at theirs; of the others only numbers are known."""
+    from optassign.models.goals.tag_spread import weigh_tags
+
+    found = count_values_of_tags(facts.state, facts.plan)
+    copies = sum(task.logged for task in facts.state.tasks) * (standbys_per_task(facts.state) + 1)
+    weights, left, total = weigh_tags(copies, len(found)), -int(bound), 0
+    for place, (reached, _) in enumerate(found):
+        reachable = [most for _, most in found[place:]]
+        digit, left = divmod(left, weights[place])
+        if weights[place] == 1:  # the last, or all that weigh the same
+            return total + min(digit, sum(reachable))
+        total += digit
+        if digit != reached:
+            return total + sum(reachable[1:])
+    return total
 
 
 GOAL = Goal(
@@ -58,5 +79,5 @@ GOAL = Goal(
     joins=_joins,
     find_data=_find_data,
     why_unserved=_why_unserved,
-    bound_in_units=_bound_in_units,
+    bound_beside=_bound_beside,
 )

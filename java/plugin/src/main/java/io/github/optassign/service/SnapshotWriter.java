@@ -13,12 +13,12 @@ import java.io.IOException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.BitSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
@@ -107,7 +107,7 @@ public final class SnapshotWriter {
         json.writeNumberField("probing_rebalance_interval_ms", configs.probingRebalanceIntervalMs());
         json.writeStringField("rack_aware_assignment_strategy", configs.rackAwareAssignmentStrategy());
         json.writeArrayFieldStart("rack_aware_assignment_tags");
-        for (String tag : new TreeSet<>(configs.rackAwareAssignmentTags())) {
+        for (String tag : new LinkedHashSet<>(configs.rackAwareAssignmentTags())) {
             json.writeString(tag);
         }
         json.writeEndArray();

@@ -1,0 +1,126 @@
+"""Goal `tag_spread`: as many distinct values of every tag as a balanced plan can have, in order, at every size (KIP-708)."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.benchmarks.studies.tags import find_most, make_snapshots, reached_by
+from optassign.formats.assignment import GoalReport, TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.goals.plan.tag_spread import count_values_of_tags
+from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement
+from optassign.models.flows import decomposition
+from optassign.simulation.convergence import converge
+from optassign.solving import flow_method
+
+
+def by_flows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a large group: pools are not written out, and CP-SAT is asked only about the face of the flow."""
+    monkeypatch.setattr(decomposition, "_ALL_COLUMNS", 0)
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 0)
+
+
+def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:
+    return {goal.name: goal for goal in given.report.goals if goal.stage != "rebalance"}
+
+
+def test_a_plan_reaches_what_a_balanced_plan_can() -> None:
+    for kind, state in islice(make_snapshots(40), 24):
+        if kind != "a tag, large":
+            given = assign(state)
+            assert validate(state, given) == []
+            assert reached_by(state, given) == find_most(state), f"{kind}, {state.application}"
+            row = rows_of(given)["tag_spread"]
+            assert row.bound is None or row.bound >= row.value, f"{kind}, {state.application}"
+
+
+def test_so_it_does_where_only_flows_are_asked_and_they_prove_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_flows_alone(monkeypatch)
+    looked = 0
+    for kind, state in islice(make_snapshots(40), 30):
+        if kind in ("a tag", "nested tags"):
+            given = assign(state)
+            assert validate(state, given) == []
+            assert reached_by(state, given) == find_most(state), f"{kind}, {state.application}"
+            assert rows_of(given)["tag_spread"].proven, f"{kind}, {state.application}"
+            looked += 1
+    assert looked >= 10
+
+
+def test_flows_and_the_joint_model_agree_on_all_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What either proves is not beaten by the other: also where places of tied clients are priced one by one."""
+    states = [state for kind, state in islice(make_snapshots(40), 30) if kind in ("a tag", "nested tags")]
+    joint = [rows_of(assign(state)) for state in states]
+    by_flows_alone(monkeypatch)
+    compared = 0
+    for state, theirs in zip(states, joint, strict=True):
+        for name, mine in rows_of(assign(state)).items():
+            if name in theirs and mine.proven and theirs[name].proven:
+                assert mine.value == theirs[name].value, f"{state.application}: {name}"
+                compared += 1
+            if not mine.proven:
+                break
+    assert compared >= 40
+
+
+def tagged_twice(seed: int) -> ApplicationState:
+    rng, state = random.Random(seed), tiny_state(seed, most=600)
+    values = {"zone": "ab", "cluster": "cd"}
+    clients = [
+        client.model_copy(update={"tags": {tag: rng.choice(values[tag]) for tag in values if rng.random() > 0.4}})
+        for client in state.clients
+    ]
+    tags = rng.choice([("zone", "cluster"), ("cluster", "zone")])
+    configs = {"rack_aware_assignment_tags": tags, "num_standby_replicas": max(1, state.configs.num_standby_replicas)}
+    return state.model_copy(update={"clients": tuple(clients), "configs": state.configs.model_copy(update=configs)})
+
+
+def values_of(state: ApplicationState, copies: Copies) -> list[int]:
+    active = {task: (client,) for task, (client, _) in copies.items()}
+    placed = Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return [reached for reached, _ in count_values_of_tags(state, placed)]
+
+
+def test_the_first_tag_comes_first() -> None:
+    """Against enumeration, with tags that cross: of all balanced plans the most of the first, then of the second."""
+    looked = 0
+    for seed in range(40):
+        state = tagged_twice(seed)
+        tiny = Tiny(state)
+        every = [
+            values_of(state, plan) for plan in tiny.all_of([tiny.placements_of(t) for t in state.tasks]) if tiny.balanced(plan)
+        ]
+        if not any(task.logged for task in state.tasks) or len(state.clients) < 2:
+            continue
+        looked += max(every) != max(every, key=lambda values: values[::-1])
+        assert reached_by(state, assign(state)) == max(every), f"seed {seed}"
+    assert looked >= 1, "snapshots in which the order of the tags makes a difference"
+
+
+@pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
+def test_a_group_comes_to_rest_where_the_tags_are_at_their_most(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through warm-ups, where R5 keeps standbys on who is caught up."""
+    by_flows_alone(monkeypatch)
+    state = generate(shape, 40, 9, 1, racks=3, seed=3)  # type: ignore[arg-type]
+    state = state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})})
+    result = converge(state)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+    assert [reached for reached, _ in count_values_of_tags(state, Placement.of(state, result.final))] == find_most(state)
+
+
+def test_who_has_no_value_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One zone has a name and the other clients none: two copies in the nameless ones are not in two zones."""
+    by_flows_alone(monkeypatch)
+    state = generate("cold", 30, 6, 1, racks=2, seed=1)
+    clients = [c.model_copy(update={"tags": {"zone": "r1"} if c.tags["zone"] == "r1" else {}}) for c in state.clients]
+    configs = state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})
+    state = state.model_copy(update={"clients": tuple(clients), "configs": configs})
+    assert reached_by(state, assign(state)) == [sum(task.logged for task in state.tasks)]
