@@ -42,7 +42,9 @@ def schedule_restoring(copies: Sequence[Copy], rates: Mapping[str, float], slots
             under_way.append(best)
         number = Counter(copy.client for copy in under_way)
         closing = [rates[copy.client] / number[copy.client] - copy.growth for copy in under_way]
-        times = [max(0.0, copy.lag - copy.acceptable) / speed for copy, speed in zip(under_way, closing, strict=True) if speed > 0]
+        times = [
+            max(0.0, copy.lag - copy.acceptable) / speed for copy, speed in zip(under_way, closing, strict=True) if speed > 0
+        ]
         if queue and free_at:
             times.append(free_at[0] - now)
         if not times:

@@ -13,7 +13,7 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
@@ -27,7 +27,6 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application
-from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate

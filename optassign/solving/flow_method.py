@@ -13,11 +13,13 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.flows.face import CopiesFace
+from optassign.models.flows.relief import find_relief
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves
 from optassign.models.lp.improve import Improved, improve_plan
-from optassign.models.problem import LOGGED, Placement, Problem
+from optassign.models.problem import LOGGED, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_excess
@@ -93,6 +95,12 @@ class FlowMethod(Method):
             problem, forced, case.target, FLOW_ORDER, self.deadline, WORK, found.placement, found.bounds, found.face
         )
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """One flow."""
+        return find_relief(options, case.windows, plan.active, price)
 
     def _improve_copies(self, case: Case, copies: CopiesFirst) -> Improved:
         """The best plan of those that are optimal in restore work and cold copies, with bounds of the later goals."""
