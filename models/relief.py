@@ -13,17 +13,17 @@ import numpy as np
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals.goal import PairCosts
 from optassign.models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
-from optassign.models.windows import Windows, count_copies
+from optassign.models.windows import Windows
 
 RELIEF = "relief"
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What an active task too many or too few on a client costs, and a move beyond those that the plan needs: in seconds."""
+    """What an active task too many on a client costs, and a move beyond those that the plan needs: in seconds."""
 
     excess: int
-    """Half the time to balance: as excess goes down bit by bit, that is how long it lasts in the mean."""
+    """The time to balance: so long a task too many is likely to stay."""
     stateless: int
     logged: int
 
@@ -47,25 +47,19 @@ class ReliefOptions:
         """The goal's value of actives (T,) among the options, in seconds."""
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
-        return price.excess * measure_distance(windows, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
+        return price.excess * count_too_many(windows, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
 
-    def bound_without_excess(self) -> int:
-        """What the moves cost at least, if no client has too many or too few."""
+    def bound_moves(self) -> int:
+        """What the moves cost at least."""
         least = np.where(self.pools, self.cost.pools, np.iinfo(np.int64).max)
         column = np.flatnonzero(self.columns)
         np.minimum.at(least, self.problem.col_task[column], self.cost.columns[column])
         return int(least.sum())
 
 
-def measure_distance(windows: Windows, count: IntArray) -> int:
-    """How many active tasks clients (C,) have beyond their windows, and how many they lack."""
-    window = windows.active
-    return int(np.sum(np.maximum(count - window.high, 0) + np.maximum(window.low - count, 0)))
-
-
-def is_overloaded(problem: Problem, windows: Windows, answer: Placement) -> bool:
-    """Whether some client has more active tasks than its window allows."""
-    return bool(np.any(count_copies(problem, answer).active > windows.active.high))
+def count_too_many(windows: Windows, count: IntArray) -> int:
+    """How many active tasks clients have beyond their windows, of the counts (C,) of all."""
+    return int(np.sum(np.maximum(count - windows.active.high, 0)))
 
 
 def find_relief_options(problem: Problem, plan: Placement, answer: Placement, price: Price) -> ReliefOptions:

@@ -140,20 +140,20 @@ class ActivesNetwork:
         for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
             self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
 
-    def add_soft_windows(self, windows: Windows, excess: str, distance: tuple[str, int] | None = None) -> None:
+    def add_soft_windows(self, windows: Windows, excess: str, too_many: tuple[str, int] | None = None) -> None:
         """Arcs from the cells to the sink whose costs are the excess of the windows.
 
         Args:
             excess: the name of the cost that counts it.
-            distance: a cost, and what it adds for each task by which a client's window of all active tasks is missed.
+            too_many: another cost, and what each task adds to it that is beyond a client's window of all active tasks.
         """
         any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
         place = self._order.index(excess)
         levels = self._list_levels(windows, any_number)
         for tails, heads, window, most in levels[:-1]:
             _add_soft_window(self._network, tails, heads, window, most, place)
-        weight = {} if distance is None else {self._order.index(distance[0]): distance[1]}
-        _add_soft_window(self._network, *levels[-1], place, weight)
+        beyond = {} if too_many is None else {self._order.index(too_many[0]): too_many[1]}
+        _add_soft_window(self._network, *levels[-1], place, beyond)
 
     def solve(self, reported: int) -> Actives | None:
         """The actives, and bounds of the first so many goals; None where no flow keeps the windows."""
@@ -202,24 +202,23 @@ def _add_soft_window(
     window: Window,
     most: IntArray,
     place: int,
-    weight: Mapping[int, int] = MappingProxyType({}),
+    beyond_in: Mapping[int, int] = MappingProxyType({}),
 ) -> None:
     """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
 
     Args:
         most: (n,) units that can come at each tail, so that no more arcs are needed.
-        weight: of other goals, what each unit saves up to the window, and costs beyond it.
+        beyond_in: of other goals, what each unit beyond the window costs.
     """
     below = np.minimum(window.low, most)
     inside = np.minimum(window.high, most) - below
     beyond = most - below - inside
     rows, step = _number_units(below)
-    saved = {goal: -each for goal, each in weight.items()}
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - window.low[rows], **saved})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - window.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     rows, step = _number_units(beyond)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step + 1, **weight})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step + 1, **beyond_in})
 
 
 def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:

@@ -33,5 +33,4 @@ def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray,
     found = network.solve(1)
     if found is None or found.active is None:
         return None
-    nothing = price.excess * int(windows.active.low.sum())  # what no actives at all would cost: windows cost relative to it
-    return found.active, found.bounds[0] + nothing
+    return found.active, found.bounds[0]

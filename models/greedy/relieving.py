@@ -19,8 +19,7 @@ def find_greedy_relief(options: ReliefOptions, windows: Windows, price: Price) -
     paid = np.where(at >= 0, cost.columns[np.maximum(at, 0)] if len(cost.columns) else 0, cost.pools)
     column, pooled = np.flatnonzero(options.columns), np.flatnonzero(options.pools)
     for _ in range(int(np.maximum(count - window.high, 0).sum()) + T):
-        leaving = np.sign(count - window.high).clip(0) - (count <= window.low)
-        coming = (count < window.low).astype(np.int64) - (count >= window.high)
+        leaving, coming = (count > window.high).astype(np.int64), -(count >= window.high).astype(np.int64)
         emptiest = int(np.lexsort((np.arange(C), count - window.low))[0])
         task = np.concatenate([problem.col_task[column], pooled])
         to = np.concatenate([problem.col_client[column], np.full(len(pooled), emptiest)])

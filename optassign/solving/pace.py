@@ -31,7 +31,7 @@ _STARTS_MS = 200
 """About what it takes until a copy that was assigned begins to restore."""
 _PASS_MS = 1_000
 """About what a rebalance takes."""
-_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 2.0, 1.1, 1.02
+_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 2.0, 1.1, 1.01
 """Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known, if
 that was no more than such a lower bound; and times what was once measured."""
 LEAST_MS = 1_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optassign.models.relief import RELIEF, Price, find_relief_options, is_overloaded, swap_roles
+from optassign.models.relief import RELIEF, Price, find_relief_options, swap_roles
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.method import Method
@@ -22,11 +22,11 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     solution.to_balance_ms = estimate_to_balance(case.problem, arrays.pace, solution)
     if solution.to_balance_ms is None:
         return
-    price = Price(solution.to_balance_ms // 2000, arrays.relief.stateless, arrays.relief.logged)
+    price = Price(solution.to_balance_ms // 1000, arrays.relief.stateless, arrays.relief.logged)
     options = find_relief_options(case.problem, plan, answer, price)
     value = options.evaluate(case.windows, price, answer.active)
-    bound: int | None = options.bound_without_excess()
-    if value != bound and price.excess and is_overloaded(case.problem, case.windows, answer):
+    bound: int | None = options.bound_moves()
+    if value != bound:
         found = method.find_relief(case, options, plan, price)
         if found is None:
             solution.to_balance_ms = None

@@ -1,4 +1,4 @@
-"""Goal `relief`, before (i): active tasks too many or too few on clients, for as long as that lasts, and what moves cost to lessen it."""
+"""Goal `relief`, before (i): active tasks too many on clients, for as long as they stay, and what moves cost to lessen them."""
 
 from optassign.formats.configs import Relief
 from optassign.formats.state import TaskInfo
@@ -10,9 +10,9 @@ def _measure(facts: Facts) -> int | None:
     to_balance = facts.answer.report.to_balance_ms
     if to_balance is None:
         return None
-    distance = sum(max(0, window.low - number, number - window.high) for number, window in facts.active_counts.values())
+    too_many = sum(max(0, number - window.high) for number, window in facts.active_counts.values())
     prices = facts.state.options.relief
-    return distance * (to_balance // 2000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
+    return too_many * (to_balance // 1000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
 
 
 def _count_extra(facts: Facts, task: TaskInfo) -> int:
