@@ -1,7 +1,7 @@
 """Relief: tasks that are active elsewhere for a while, on the way to the plan, where load is missing (docs/rules.md, "Relief").
 
-It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with which they
-change roles. So nothing is restored for it, and R3 to R5 stay as they are.
+It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with
+which they change roles. So nothing is restored for it, and R3 to R5 stay as they are.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Time to balance beside what disks and slots allow, in the simulator: joins, leaves, a restart, clients with a part of the state.
+"""Time to balance beside what disks and slots allow, in the simulator: clients that join, leave, or come back.
 
-The *limit* is a list schedule over the plan of the first answer: it knows every client's rate, loses no moment between two copies,
-and its changelogs grow while copies wait (benchmarks/disk_limit.py); and three passes: the rebalance that begins, and two at the
-end, in which the last task moves. *Lock-step* is the number of rebalances if every follow-up filled all slots: the first one, one
-for each batch, and what the interval demands besides. Rates are not known at first. Kafka's default is played over the
-same time, at 60 s, the least interval that Kafka allows.
+The *limit* is a list schedule over the plan of the first answer (benchmarks/disk_limit.py): it knows every rate, a rebalance
+begins at once where a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two
+at the end, in which the last task moves. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
+interval demands besides. Rates are not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """
 
 from __future__ import annotations
@@ -18,16 +17,12 @@ from multiprocessing import get_context
 from typing import Any
 
 from optassign.assignor import TaskAssignor, create
-from optassign.benchmarks.disk_limit import Copy, schedule_restoring
+from optassign.benchmarks.disk_limit import find_limit
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.base import to_ms
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.measuring.placement import Placement, planned_placement
-from optassign.measuring.ranks import Ranks
-from optassign.simulation.timed.application import Application
-from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate
 
@@ -143,7 +138,7 @@ class Outcome:
         return self.excess_s / self.kafka_excess_s if self.kafka_excess_s else float(self.excess_s > 0)
 
 
-class _Forgetful(TaskAssignor):
+class Forgetful(TaskAssignor):
     """An assignor that keeps its first answer after the group has changed, and knows no rates then."""
 
     def __init__(self, name: str, at: float) -> None:
@@ -152,9 +147,11 @@ class _Forgetful(TaskAssignor):
         self._clients: set[str] = set()
 
     def configure(self, configs: AssignmentConfigs) -> None:
+        """As the assignor does."""
         self._assignor.configure(configs)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The assignor's answer."""
         if self.first is None and state.taken_at is not None and _seconds_of(state.taken_at) >= self._at:
             state = _forget_rates(state)
             self.first = state, self._assignor.assign(state)
@@ -196,11 +193,10 @@ def list_jobs(quick: bool) -> Iterator[Job]:
 
 def play(job: Job) -> Outcome:
     """Play a job, and Kafka's default for as long as ours took."""
-    scenario = job.make_scenario(OUR_INTERVAL_MS, 0.0)
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
     scenario = job.make_scenario(OUR_INTERVAL_MS, seconds)
-    watched = _Forgetful(job.assignor, job.began_at)
+    watched = Forgetful(job.assignor, job.began_at)
     played = simulate(scenario, watched)
     assert watched.first is not None
     rebalances = [event for event in played.events if event["event"] == "rebalance" and event["at"] >= job.began_at]
@@ -224,32 +220,6 @@ def play(job: Job) -> Outcome:
         moves=played.felt.moves,
         moves_logged=played.felt.moves_logged,
     )
-
-
-def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignment) -> tuple[float, int]:
-    """Seconds that disks and slots allow, passes included, and the number of copies that take a slot."""
-    application = Application(scenario)
-    rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
-    growth = {name: application.mean_input[t] for t, name in enumerate(application.names)}
-    ranks, now, plan = Ranks(state), Placement.of(state, first), planned_placement(state, first)
-    acceptable = state.configs.acceptable_recovery_lag
-    copies = []
-    for task in state.tasks:
-        if not task.logged:
-            continue
-        held, active = set(now.copies(task.id)), plan.active[task.id]
-        for client in sorted(held | set(plan.copies(task.id))):
-            cost = ranks.restore_cost(task.id, client)
-            if not cost:
-                continue
-            if client in held:
-                copies.append(Copy(client, cost, growth[task.id], needs_slot=False, is_awaited=client in active))
-            else:
-                copies.append(Copy(client, cost, growth[task.id], needs_slot=True, acceptable=acceptable))
-    passes = 1 if first.plan is None else 3
-    each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
-    seconds = schedule_restoring(copies, rates, scenario.configs.max_warmup_replicas, each)
-    return seconds + passes * each, sum(copy.needs_slot for copy in copies)
 
 
 def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
@@ -321,4 +291,5 @@ def find_missed(outcomes: Mapping[Job, Outcome]) -> Iterator[str]:
     for noise, states, most in ((0.0, ("medium", "large"), 1.25), (NOISE, ("medium", "large"), 1.4)):
         ratios = [o.ratio for job, o in outcomes.items() if job.noise == noise and job.state in states]
         if ratios and statistics.fmean(ratios) > most:
-            yield f"{', '.join(states)}, noise {noise:g}: {statistics.fmean(ratios):.2f} of the limit in the mean, at most {most}"
+            found = f"{statistics.fmean(ratios):.2f} of the limit in the mean, at most {most}"
+            yield f"{', '.join(states)}, noise {noise:g}: {found}"

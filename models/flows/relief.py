@@ -1,4 +1,5 @@
-"""The best relief as one min-cost flow of the actives: the clients' windows are a cost, so many seconds for each task too many."""
+"""The best relief as one min-cost flow of the actives: the clients' windows are a cost, so many seconds for each task too
+many."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ _OFF_PLAN, _EXCESS = "off_plan", "active_excess"
 
 
 def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
-    """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest moves,
-    then least excess. None where the places of a pool could not be dealt out."""
+    """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
+    moves, then least excess. None where the places of a pool could not be dealt out."""
     problem = options.problem
     off_plan = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     moves = active_moves.GOAL.cost_per_active

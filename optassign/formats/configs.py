@@ -50,8 +50,8 @@ class Weights(Frozen):
 
 
 class Relief(Frozen):
-    """What an active task may do for an overloaded client on the way to balance (docs/rules.md, "Relief"): it moves, and later to
-    its planned client, if that saves more seconds of one active task too many than this."""
+    """What an active task may do for an overloaded client on the way to balance (docs/rules.md, "Relief"): it moves, and
+    later to its planned client, if that saves more seconds of one active task too many than this."""
 
     stateless: Annotated[int, Field(ge=0, le=10**9, description="seconds, for each extra move of a stateless task")] = 60
     logged: Annotated[int, Field(ge=0, le=10**9, description="the same, for a logged task and its caught-up standby")] = 300

@@ -14,7 +14,8 @@ _LOAD = "load"
 
 
 def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
-    """Let tasks be active elsewhere for a while, in `solution`, where that lessens excess for long enough to be worth the moves."""
+    """Let tasks be active elsewhere for a while, in `solution`, where that lessens excess for long enough to be worth the
+    moves."""
     plan, answer = solution.plan, solution.answer
     assert plan is not None
     if _LOAD in method.order.names or not solution.followup or case.target is not case.windows:

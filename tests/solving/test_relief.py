@@ -28,13 +28,15 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def timed(state: ApplicationState, relief: Relief | None = None, **options: Any) -> ApplicationState:
-    """The snapshot with a time, of a group whose follow-ups come every ten minutes: so long, at least, does it take to balance."""
+    """The snapshot with a time, of a group whose follow-ups come every ten minutes: so long, at least, does it take to
+    balance."""
     made = state.options.model_copy(update={"followup": "interval", "relief": relief or Relief(), **options})
     return state.model_copy(update={"taken_at": TAKEN, "options": made})
 
 
 def join(**options: Any) -> ApplicationState:
-    """Two clients share eight logged and four stateless tasks, and an empty third one has just joined; one warm-up at a time."""
+    """Two clients share eight logged and four stateless tasks, and an empty third one has just joined; one warm-up at a
+    time."""
     tasks: dict[str, Any] = {f"0_{n}": 1_000_000 for n in range(8)} | {f"1_{n}": {"stateful": False} for n in range(4)}
     clients: dict[str, Any] = {}
     for name, first in (("a", 0), ("b", 4)):

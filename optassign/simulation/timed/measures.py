@@ -143,7 +143,8 @@ class Felt:
 
 
 def measure_excess(application: Application, state: ApplicationState) -> tuple[int, int, int]:
-    """Excess of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living clients of the snapshot."""
+    """Excess of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living
+    clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
     for t, name in enumerate(application.names):
