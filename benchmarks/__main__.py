@@ -16,6 +16,7 @@ STUDIES = {
     "convergence": "convergence",
     "rules": "rules",
     "moves": "moves",
+    "time-to-balance": "time_to_balance",
     "proofs": "proofs",
     "tags": "tags",
     "baselines": "baselines",

@@ -21,6 +21,10 @@ PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
 
 
+_TOGETHER = 0.1
+"""Copies end together if they do so within this share of the time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Progress:
     """The copies that the plan waits for, as the last answers saw them; all arrays are sorted by key."""
@@ -86,20 +90,23 @@ def queue_warmups(
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     used = np.bincount(client[order[:served]][~is_equal[:served]], minlength=C)
+    ends = [float(seconds[k]) for k in order[:served][~is_equal[:served]].tolist()]
     for of_actives in (True, False):
         places = np.flatnonzero(is_equal & ((relief >= 0)[order] == of_actives))
-        order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, served)]
+        order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, ends, served)]
     return Queue(keys[order], served)
 
 
-def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, most: int) -> IntArray:
-    """The order in which copies are taken: of one client as given; clients with fewest slots first, then with most left.
+def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, ends: list[float], most: int) -> IntArray:
+    """The order in which copies are taken: clients with fewest slots first, then with most left; of one client the copy that
+    ends with the last of the others, or nearest to that, and of those that do as given.
 
     Args:
         client: (n,) of each copy.
         seconds: (n,) that it takes.
         left: (C,) seconds that each client has left.
         used: (C,) slots that each client has; those that are given here are added.
+        ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
         most: as many need to be in this order; the others follow as they came.
     """
     waiting: dict[int, list[int]] = {}
@@ -108,14 +115,23 @@ def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntAr
     heap = [(int(used[c]), -float(left[c]), c) for c in waiting]
     heapq.heapify(heap)
     taken: list[int] = []
-    next_of = dict.fromkeys(waiting, 0)
     while heap and len(taken) < most:
         slots, minus_left, c = heapq.heappop(heap)
-        k = waiting[c][next_of[c]]
+        k = _find_fitting(waiting[c], seconds, ends)
+        waiting[c].remove(k)
         taken.append(k)
+        ends.append(float(seconds[k]))
         used[c] += 1
-        next_of[c] += 1
-        if next_of[c] < len(waiting[c]):
+        if waiting[c]:
             heapq.heappush(heap, (slots + 1, minus_left + float(seconds[k]), c))
     rest = np.setdiff1d(np.arange(len(client)), np.array(taken, dtype=np.int64))
     return np.concatenate([np.array(taken, dtype=np.int64), rest])
+
+
+def _find_fitting(copies: list[int], seconds: FloatArray, ends: list[float]) -> int:
+    """The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
+    if not ends:
+        return copies[0]
+    last = max(ends)
+    away = np.abs(seconds[copies] - last)
+    return copies[int(np.argmax(away <= max(float(away.min()), _TOGETHER * last)))]

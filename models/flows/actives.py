@@ -11,15 +11,20 @@ a part of the whole problem this is a relaxation, and its optimum a bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 
 from optassign.models.flows.network import Network
 from optassign.models.goals import GoalModel, active_moves, cold_actives, pauses
+from optassign.models.goals.goal import PairCosts
 from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
 from optassign.models.results import Actives
 from optassign.models.windows import Window, Windows
 
+_EXCESS = "active_excess"
 ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
 """The goals of a plan that this flow carries, in their order."""
 
@@ -45,7 +50,7 @@ def find_balanced_actives(
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
     names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
-    network = _ActivesNetwork(problem, goals, names, prefer)
+    network = ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
     network.add_columns(columns)
     network.add_pools(pools)
     network.add_windows(windows)
@@ -62,32 +67,37 @@ def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolA
     if not problem.T:
         return Actives(np.zeros(0, dtype=np.int64), [0, 0])
     moves = active_moves.GOAL
-    network = _ActivesNetwork(problem, (moves,), ("active_excess", moves.name, "tie"))
+    network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_EXCESS, moves.name, "tie"))
     network.add_columns(columns)
     network.add_pools(pools)
-    network.add_soft_windows(windows)
+    network.add_soft_windows(windows, _EXCESS)
     found = network.solve(2)
     if found is not None:
         found.bounds[0] += _compute_excess_of_nothing(windows)
     return found
 
 
-class _ActivesNetwork:
+def _list_costs(problem: Problem, goals: tuple[GoalModel, ...]) -> dict[str, PairCosts]:
+    """Goal → what an active costs."""
+    return {goal.name: goal.cost_per_active(problem) for goal in goals if goal.cost_per_active is not None}
+
+
+class ActivesNetwork:
     """The network of the actives."""
 
     def __init__(
-        self, problem: Problem, goals: tuple[GoalModel, ...], costs: tuple[str, ...], prefer: IntArray | None = None
+        self, problem: Problem, costs: Mapping[str, PairCosts], order: tuple[str, ...], prefer: IntArray | None = None
     ) -> None:
         """A network without arcs.
 
-        goals: those that cost something for each active.
-        costs: the names of all costs, the most important first: the goals', `active_excess`, `prefer`, `tie`.
+        costs: name → what each active costs.
+        order: the names of all costs, the most important first: these, `active_excess`, `prefer`, `tie`.
         prefer: (A,) what `prefer` costs on each column; on a pool it costs as much as on the dearest.
         """
         T, C, G = problem.T, problem.C, problem.G
-        self._problem, self._order, self._prefer = problem, costs, prefer
-        self._costs = {goal.name: goal.cost_per_active(problem) for goal in goals if goal.cost_per_active is not None}
-        self._network = Network(len(costs))
+        self._problem, self._order, self._prefer = problem, order, prefer
+        self._costs = costs
+        self._network = Network(len(order))
         self._tasks, self._cells = self._network.add_nodes(T), self._network.add_nodes(G * C)
         self._logged, self._stateful, self._clients = (self._network.add_nodes(C) for _ in range(3))
         self._pools, self._sink = self._network.add_nodes(G), self._network.add_nodes(1)
@@ -130,11 +140,20 @@ class _ActivesNetwork:
         for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
             self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
 
-    def add_soft_windows(self, windows: Windows) -> None:
-        """Arcs from the cells to the sink whose costs, in the first goal, are the excess of the windows."""
+    def add_soft_windows(self, windows: Windows, excess: str, too_many: tuple[str, int] | None = None) -> None:
+        """Arcs from the cells to the sink whose costs are the excess of the windows.
+
+        Args:
+            excess: the name of the cost that counts it.
+            too_many: another cost, and what each task adds to it that is beyond a client's window of all active tasks.
+        """
         any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
-        for tails, heads, window, most in self._list_levels(windows, any_number):
-            _add_soft_window(self._network, tails, heads, window, most)
+        place = self._order.index(excess)
+        levels = self._list_levels(windows, any_number)
+        for tails, heads, window, most in levels[:-1]:
+            _add_soft_window(self._network, tails, heads, window, most, place)
+        beyond = {} if too_many is None else {self._order.index(too_many[0]): too_many[1]}
+        _add_soft_window(self._network, *levels[-1], place, beyond)
 
     def solve(self, reported: int) -> Actives | None:
         """The actives, and bounds of the first so many goals; None where no flow keeps the windows."""
@@ -176,20 +195,30 @@ def _compute_excess_of_nothing(windows: Windows) -> int:
     return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
 
 
-def _add_soft_window(network: Network, tails: IntArray, heads: IntArray, window: Window, most: IntArray) -> None:
-    """Adds parallel arcs of rising cost in the first goal: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
+def _add_soft_window(
+    network: Network,
+    tails: IntArray,
+    heads: IntArray,
+    window: Window,
+    most: IntArray,
+    place: int,
+    beyond_in: Mapping[int, int] = MappingProxyType({}),
+) -> None:
+    """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
 
-    most: (n,) units that can come at each tail, so that no more arcs are needed.
+    Args:
+        most: (n,) units that can come at each tail, so that no more arcs are needed.
+        beyond_in: of other goals, what each unit beyond the window costs.
     """
     below = np.minimum(window.low, most)
     inside = np.minimum(window.high, most) - below
     beyond = most - below - inside
     rows, step = _number_units(below)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={0: step - window.low[rows]})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - window.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     rows, step = _number_units(beyond)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={0: step + 1})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step + 1, **beyond_in})
 
 
 def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:

@@ -58,6 +58,7 @@ class ClientPace(Frozen):
     process_id: NotEmpty
     offsets: Count
     ms: Count
+    is_least: bool = Field(default=False, description="it was done whenever anybody looked, so it may be faster")
 
 
 class Pace(Frozen):
@@ -109,6 +110,10 @@ class Report(Frozen):
     waiting: Annotated[tuple[Waiting, ...], Field(strict=False, fail_fast=True)] = ()
     warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False, fail_fast=True)] = ()
     pace: Pace | None = Field(default=None, description="how fast clients restore; null: no times are known")
+    to_balance_ms: Count | None = Field(
+        default=None,
+        description="until the plan is likely to be reached, by which relief is judged; null: nothing is waited for",
+    )
     stalled: bool = Field(default=False, description="not at the plan, and no warm-up slot can help")
     balanced: bool = False
     dropped: Dropped = Dropped()

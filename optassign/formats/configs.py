@@ -48,6 +48,14 @@ class Weights(Frozen):
     ] = 1.0
 
 
+class Relief(Frozen):
+    """What an active task may do for an overloaded client on the way to balance (docs/rules.md, "Relief"): it moves, and
+    later to its planned client, if that saves more seconds of one active task too many than this."""
+
+    stateless: Annotated[int, Field(ge=0, le=10**9, description="seconds, for each extra move of a stateless task")] = 60
+    logged: Annotated[int, Field(ge=0, le=10**9, description="the same, for a logged task and its caught-up standby")] = 300
+
+
 class Options(Frozen):
     """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/rules.md, "Balanced")."""
 
@@ -59,6 +67,7 @@ class Options(Frozen):
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
+    relief: Relief = Field(default=Relief(), description="of overloaded clients, on the way to balance; 1000000000: none")
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",

@@ -18,7 +18,7 @@ from optassign.judging.explanation import (
     Why,
     WindowCount,
 )
-from optassign.measuring.outlook import Outlook
+from optassign.measuring.outlook import Outlook, RestoreRates
 
 __all__ = [
     "answer_to_lines",
@@ -27,6 +27,7 @@ __all__ = [
     "outlook_to_lines",
     "outlook_to_text",
     "pluralize",
+    "rates_to_text",
     "shorten_list",
     "task_to_lines",
     "waiting_to_lines",
@@ -93,14 +94,18 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
         yield "it is the only client that is caught up, so R3 leaves no other"
     else:
         yield f"R3 leaves {pluralize(allowed, 'client')} that are caught up"
-    if plan and plan[0] is not here:
+    if plan and plan[0] is not here and (e.detour is None or not e.detour.is_relief):
         yield f"the plan wants it on {label(plan[0].process_id)}, once that is caught up: {_describe_lag(plan[0])}"
     if e.detour is not None:
-        yield f"by way of a third client, so that it runs meanwhile: {_describe_detour(e.detour, label)}"
+        why = "to relieve others on the way to balance" if e.detour.is_relief else "so that it runs meanwhile"
+        yield f"by way of a third client, {why}: {_describe_detour(e.detour, label)}"
 
 
 def _describe_detour(detour: Detour, label: Label) -> str:
     """Why an active task is neither where it was nor where the plan wants it."""
+    if detour.is_relief:
+        others = "" if detour.from_client in (None, detour.to_client) else f"{label(detour.from_client or '')} and "
+        return f"for as long as {others}{label(detour.to_client)}, where it is planned, would have too many active tasks"
     wait = f"{detour.offsets:,} offsets to replay" if detour.offsets else "not its turn yet"
     planned = f"{label(detour.to_client)}, where it is planned, has {wait}"
     if detour.from_client is None:
@@ -185,12 +190,14 @@ def answer_to_lines(e: Explanation, label: Label = str) -> Iterator[str]:
         yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
         if number > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
-    if e.detours:
-        yield f"by way of a third client, so that they run meanwhile: {pluralize(len(e.detours), 'active task')}"
-        for detour in e.detours[:_SHOWN]:
+    for is_relief, why in ((False, "so that they run meanwhile"), (True, "to relieve others on the way to balance")):
+        detours = [detour for detour in e.detours if detour.is_relief == is_relief]
+        if detours:
+            yield f"by way of a third client, {why}: {pluralize(len(detours), 'active task')}"
+        for detour in detours[:_SHOWN]:
             yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
-        if len(e.detours) > _SHOWN:
-            yield f"  and {len(e.detours) - _SHOWN:,} more"
+        if len(detours) > _SHOWN:
+            yield f"  and {len(detours) - _SHOWN:,} more"
     if e.nobody_caught_up:
         yield f"nobody is caught up on {pluralize(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
         yield f"  {shorten_list(e.nobody_caught_up)}"
@@ -232,6 +239,27 @@ def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
             elif outlook.is_at_most:
                 every = f"{every} until rates are known"
             yield f"  {copies}, {outlook.slots:,} at a time (max.warmup.replicas), {every}"
+            yield from _advice_to_lines(outlook)
+        if outlook.rates is not None:
+            yield f"  {rates_to_text(outlook.rates)}"
+
+
+def _advice_to_lines(outlook: Outlook) -> Iterator[str]:
+    if outlook.more_slots:
+        each = [f"{format_minutes(each.ms)} ({each.slots:,})" for each in outlook.more_slots]
+        yield f"  with more at a time it would take about {', '.join(each)}; more than that saves little"
+    elif outlook.is_by_rates and outlook.copies > outlook.slots:
+        yield "  more at a time would save little: the slowest disk takes as long"
+
+
+def rates_to_text(rates: RestoreRates) -> str:
+    """How fast clients have restored: `clients have restored 1,000 offsets a second (1 known)`."""
+    many = (
+        f"{rates.least:,} to {rates.most:,}, in the median {rates.median:,}"
+        if rates.least < rates.most
+        else f"{rates.median:,}"
+    )
+    return f"clients have restored {many} offsets a second ({rates.clients:,} known)"
 
 
 def format_minutes(ms: int) -> str:

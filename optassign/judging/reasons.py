@@ -91,8 +91,10 @@ class AnswerInContext:
         now, plan, owner = self.now.active[task], self.plan.active[task], self.previous.active.get(task)
         if len(now) != 1 or len(plan) != 1 or now == plan or owner == now[0]:
             return None
-        offsets = self.ranks.restore_cost(task, plan[0]) if self.state.all_tasks[task].logged else 0
-        return Detour(task, owner, now[0], plan[0], offsets, self.why_moved(task))
+        logged = self.state.all_tasks[task].logged
+        offsets = self.ranks.restore_cost(task, plan[0]) if logged else 0
+        could_lead = not logged or self.ranks.of(task, plan[0]) == self.ranks.least(task)
+        return Detour(task, owner, now[0], plan[0], offsets, self.why_moved(task), is_relief=could_lead)
 
     @cached_property
     def orphans(self) -> frozenset[str]:

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import WindowName, excess
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.balance import Window, WindowName, counts, excess, windows
+from optassign.measuring.placement import Placement, clients_by_task, planned_placement
 from optassign.measuring.ranks import Ranks
 
 Pair = tuple[str, str]
@@ -30,6 +30,18 @@ class Facts:
     def plan(self) -> Placement:
         """Who shall have which copy in the end."""
         return planned_placement(self.state, self.answer)
+
+    @cached_property
+    def owners(self) -> Mapping[str, frozenset[str]]:
+        """Task → the clients that list it as previously active."""
+        listed = clients_by_task(self.state, ((client.process_id, client.previous_active) for client in self.state.clients))
+        return {task: frozenset(clients) for task, clients in listed.items()}
+
+    @cached_property
+    def active_counts(self) -> Mapping[str, tuple[int, Window]]:
+        """Client → active tasks that it has by this answer, and their window."""
+        counted = counts(self.state, self.now).active
+        return {client: (counted.get(client, 0), window) for client, window in windows(self.state).active.items()}
 
     @cached_property
     def ranks(self) -> Ranks:

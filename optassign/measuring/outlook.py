@@ -1,5 +1,6 @@
-"""How long a group is likely to be on its way to the plan: the number of follow-ups, and the time that they take."""
+"""How long a group is likely to be on its way to the plan: follow-ups, time, and what other numbers of warm-ups would save."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from statistics import median
@@ -9,10 +10,33 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["Outlook", "estimate_outlook"]
+__all__ = ["Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates"]
 
 _PASS_MS = 1_500
 """About what a follow-up takes beside what it waits for."""
+_WORTH_SAYING = 0.9
+"""More slots are worth a word where they take no more than this of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRates:
+    """How fast clients have restored, in offsets per second."""
+
+    least: int
+    median: int
+    most: int
+    clients: int
+    """Of how many clients the rate is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithSlots:
+    """What it would be with another number of warm-ups."""
+
+    slots: int
+    """max_warmup_replicas."""
+    followups: int
+    ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +57,15 @@ class Outlook:
     """`ms` is what the clients' disks take, by the rates that are known; else so many intervals."""
     is_at_most: bool = False
     """Follow-ups come sooner, once rates are known."""
+    rates: RestoreRates | None = None
+    more_slots: tuple[WithSlots, ...] = ()
+    """What 2, 4, 8 … warm-ups would make of it, as far as more of them still save time; empty where that is not known."""
+
+
+def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
+    """The rates that an answer knows; None where it knows none."""
+    rates = [] if pace is None else [row.offsets * 1000 // row.ms for row in pace.clients if row.offsets and row.ms]
+    return RestoreRates(min(rates), int(median(rates)), max(rates), len(rates)) if rates else None
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
@@ -44,31 +77,67 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
     if not delays or not answer.report.waiting:
         return None
     now, ranks = Placement.of(state, answer), Ranks(state)
-    copies = sum(
-        entry.task in now.active
-        and entry.process_id not in now.copies(entry.task)
-        and ranks.of(entry.task, entry.process_id) > 0
+    in_line = [
+        (entry.process_id, entry.lag or 0)
         for entry in answer.report.waiting
         if entry.process_id in state.kafka_streams_states
-    )
-    slots, interval = state.configs.max_warmup_replicas, state.configs.probing_rebalance_interval_ms
-    followups = max(1, ceil(copies / slots))
+        and entry.task in now.active
+        and entry.process_id not in now.copies(entry.task)
+        and ranks.of(entry.task, entry.process_id) > 0
+    ]
+    copies, slots, interval = len(in_line), state.configs.max_warmup_replicas, state.configs.probing_rebalance_interval_ms
+    followups = _count_followups(copies, slots)
     longest = min(delays) + (followups - 1) * interval
+    rates = find_restore_rates(answer.report.pace)
     if state.options.followup == "interval" or answer.report.pace is None:
-        return Outlook(followups, longest, copies, slots, interval)
-    restoring = _estimate_restoring_ms(answer, answer.report.pace, slots)
-    if restoring is None:
+        more = [
+            WithSlots(w, _count_followups(copies, w), _count_followups(copies, w) * interval) for w in _double(slots, copies)
+        ]
+        return Outlook(followups, longest, copies, slots, interval, rates=rates, more_slots=_drop_useless(more, longest))
+    if rates is None:
         return Outlook(followups, longest, copies, slots, interval, is_at_most=True)
-    return Outlook(followups, min(longest, restoring + followups * _PASS_MS), copies, slots, interval, is_by_rates=True)
+    disks = _Disks(answer, in_line, rates.median / 1000)
+    ms = min(longest, disks.estimate_ms(slots))
+    more = [WithSlots(w, _count_followups(copies, w), disks.estimate_ms(w)) for w in _double(slots, copies)]
+    return Outlook(followups, ms, copies, slots, interval, is_by_rates=True, rates=rates, more_slots=_drop_useless(more, ms))
 
 
-def _estimate_restoring_ms(answer: TaskAssignment, pace: Pace, slots: int) -> int | None:
-    """What restoring the copies that are waited for takes: as long as the slowest client, and as the slots. None: no rates."""
-    rates = {row.process_id: row.offsets / row.ms for row in pace.clients if row.offsets and row.ms}
-    if not rates:
-        return None
-    usual = median(rates.values())
-    taken: dict[str, float] = {}
-    for entry in answer.report.waiting:
-        taken[entry.process_id] = taken.get(entry.process_id, 0.0) + (entry.lag or 0) / rates.get(entry.process_id, usual)
-    return ceil(max(max(taken.values()), sum(taken.values()) / slots))
+class _Disks:
+    """What restoring takes, by the rates that are known."""
+
+    def __init__(self, answer: TaskAssignment, in_line: list[tuple[str, int]], usual: float) -> None:
+        pace = answer.report.pace
+        rows = () if pace is None else pace.clients
+        rates: Mapping[str, float] = {row.process_id: row.offsets / row.ms for row in rows if row.offsets and row.ms}
+        taken: dict[str, float] = {}
+        for entry in answer.report.waiting:
+            taken[entry.process_id] = taken.get(entry.process_id, 0.0) + (entry.lag or 0) / rates.get(entry.process_id, usual)
+        self._slowest = max(taken.values())
+        self._in_line = sum(lag / rates.get(client, usual) for client, lag in in_line)
+        self._copies = len(in_line)
+
+    def estimate_ms(self, slots: int) -> int:
+        """As long as the slowest client takes, or as the slots, and what the follow-ups take themselves."""
+        return ceil(max(self._slowest, self._in_line / slots)) + _count_followups(self._copies, slots) * _PASS_MS
+
+
+def _count_followups(copies: int, slots: int) -> int:
+    return max(1, ceil(copies / slots))
+
+
+def _double(slots: int, copies: int) -> Iterator[int]:
+    """Powers of two above so many slots, until there is one for each copy."""
+    number = 2
+    while number < 2 * copies:
+        if number > slots:
+            yield number
+        number *= 2
+
+
+def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
+    """Those that take a tenth less than the one before, or than it takes now."""
+    kept: list[WithSlots] = []
+    for each in more:
+        if each.ms <= _WORTH_SAYING * (kept[-1].ms if kept else ms):
+            kept.append(each)
+    return tuple(kept)

@@ -20,7 +20,7 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.facts import find_cold, list_pairs
-from optassign.measuring.outlook import estimate_outlook
+from optassign.measuring.outlook import estimate_outlook, find_restore_rates
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
@@ -63,6 +63,11 @@ class Summary(Frozen):
         default=None, description="about how many follow-ups until the plan is reached; null: none, or not known"
     )
     plan_ms: Count | None = Field(default=None, description="about how long that takes, ms; null: not known")
+    restore_rate_least: Count | None = Field(
+        default=None, description="offsets per second of the slowest client whose rate is known; null: of none"
+    )
+    restore_rate_median: Count | None = Field(default=None, description="the same, of the median of these clients")
+    restore_rate_most: Count | None = Field(default=None, description="the same, of the fastest")
     stalled: bool
     balanced: bool
 
@@ -134,7 +139,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     restored = find_cold(ranked, [*list_pairs(state, placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
-    outlook = estimate_outlook(state, answer)
+    outlook, rates = estimate_outlook(state, answer), find_restore_rates(report.pace)
     return Summary(
         tasks=len(state.tasks),
         clients=len(state.clients),
@@ -149,6 +154,9 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         waiting=len(report.waiting),
         followups=None if outlook is None else outlook.followups,
         plan_ms=None if outlook is None else outlook.ms,
+        restore_rate_least=None if rates is None else rates.least,
+        restore_rate_median=None if rates is None else rates.median,
+        restore_rate_most=None if rates is None else rates.most,
         stalled=report.stalled,
         balanced=is_balanced(state, placement),  # not in the report of a plug-in
     )

@@ -51,6 +51,11 @@ class Metrics:
             "restore_work_gap_offsets": "Of these, offsets above the proven lower bound; NaN: no bound known",
             "warmups": "Warm-ups in the last answer",
             "waiting_copies": "Copies that the follow-up waits for",
+            "followups_to_plan": "About how many follow-ups until the plan is reached; NaN: none, or not known",
+            "seconds_to_plan": "About how long that takes; NaN: none, or not known",
+            "restore_rate_least_offsets_per_second": "Of the slowest client whose rate is known; NaN: of none",
+            "restore_rate_median_offsets_per_second": "Of the median of these clients",
+            "restore_rate_most_offsets_per_second": "Of the fastest of these clients",
             "stalled": "1: no warm-up makes progress",
             "balanced": "1: the last answer is balanced",
         }
@@ -82,6 +87,11 @@ class Metrics:
             "restore_work_gap_offsets": None if work is None or bound is None else work - bound,
             "warmups": summary.warmups,
             "waiting_copies": summary.waiting,
+            "followups_to_plan": summary.followups,
+            "seconds_to_plan": None if summary.plan_ms is None else summary.plan_ms / 1000,
+            "restore_rate_least_offsets_per_second": summary.restore_rate_least,
+            "restore_rate_median_offsets_per_second": summary.restore_rate_median,
+            "restore_rate_most_offsets_per_second": summary.restore_rate_most,
             "stalled": summary.stalled,
             "balanced": summary.balanced,
         }

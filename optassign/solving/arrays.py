@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment
+from optassign.formats.configs import Relief
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem
@@ -58,6 +59,8 @@ class Arrays:
     """Keys of the remembered warm-ups, sorted."""
     progress: Progress
     pace: Pace
+    relief: Relief
+    """What moves for its sake must save."""
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -197,6 +200,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         under_way=memory.warmup,
         progress=memory.progress,
         pace=read_pace(state, problem, memory.progress, assigned_before),
+        relief=state.options.relief,
     )
 
 

@@ -14,12 +14,14 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.flows.face import CopiesFace
+from optassign.models.flows.relief import find_relief
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.lp.improve import Improved, improve_plan
-from optassign.models.problem import LOGGED, Placement, Problem
+from optassign.models.problem import LOGGED, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import compute_excess
@@ -108,6 +110,12 @@ class FlowMethod(Method):
             problem, forced, case.target, self.flow_goals, self.deadline, WORK, found.placement, found.bounds, found.face
         )
         return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """One flow."""
+        return find_relief(options, case.windows, plan.active, price)
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign.models.greedy.relieving import find_greedy_relief
 from optassign.models.greedy.zones import spread_standbys
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import evaluate
 from optassign.solving.case import Case
@@ -45,6 +47,12 @@ class GreedyMethod(Method):
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
         """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
+
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """Task by task."""
+        return find_greedy_relief(options, case.windows, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, unless one of the plans has copies in more zones: a missed deadline must not cost any."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, compute_windows
@@ -62,6 +63,12 @@ class Method(ABC):
     @abstractmethod
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
         """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
+
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """Actives (T,) that lessen what clients have too many, and a bound of the goal's value; None: it is not served."""
+        return None
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""

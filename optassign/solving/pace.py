@@ -19,7 +19,7 @@ from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import to_ms
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.warmups import Progress
 from optassign.solving.solution import Solution
 
@@ -31,8 +31,9 @@ _STARTS_MS = 200
 """About what it takes until a copy that was assigned begins to restore."""
 _PASS_MS = 1_000
 """About what a rebalance takes."""
-_BELIEVED, _BELIEVED_MORE = 2.0, 1.1
-"""Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known."""
+_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 2.0, 1.1, 1.01
+"""Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known, if
+that was no more than such a lower bound; and times what was once measured."""
 LEAST_MS = 1_000
 """Until a follow-up: sooner, it would be one rebalance."""
 _FIRST_LOOK_MS = 2_000
@@ -57,17 +58,25 @@ class Pace:
     """(C,) offsets restored in"""
     ms: IntArray
     """(C,) so many milliseconds; 0: nothing is known."""
+    is_least: BoolArray
+    """(C,) so far all was done whenever anybody looked: the rate is a guess from a lower bound."""
     looks: int
     counts_idle: bool
     """This answer counts for R11 where a copy has made no progress."""
     counted_at: str | None
+    interval_ms: int
+    by_interval: bool
+    """Follow-ups come after the interval, whatever is known."""
 
     def report(self, clients: tuple[str, ...]) -> PaceReport | None:
         """For the answer, which carries it to the next one."""
         if self.taken_at is None:
             return None
         known = np.flatnonzero(self.ms).tolist()
-        rows = [ClientPace(process_id=clients[c], offsets=int(self.offsets[c]), ms=int(self.ms[c])) for c in known]
+        rows = [
+            ClientPace(process_id=clients[c], offsets=int(offsets), ms=int(ms), is_least=bool(least))
+            for c, offsets, ms, least in zip(known, self.offsets[known], self.ms[known], self.is_least[known], strict=True)
+        ]
         return PaceReport(taken_at=self.taken_at, clients=tuple(rows), looks=self.looks, counted_at=self.counted_at)
 
     def rates(self) -> IntArray | None:
@@ -86,32 +95,37 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
         progress: of the remembered answer, with the lags of then.
         assigned: keys of all copies of the remembered answer, sorted.
     """
-    nothing = np.zeros(problem.C, dtype=np.int64)
+    nothing, is_least = np.zeros(problem.C, dtype=np.int64), np.zeros(problem.C, dtype=np.bool_)
+    interval, by_interval = state.configs.probing_rebalance_interval_ms, state.options.followup == "interval"
     before = None if state.remembered is None else state.remembered.report.pace
     if state.taken_at is None or before is None:
-        return Pace(state.taken_at, None, nothing, nothing, 0, True, state.taken_at)
+        return Pace(state.taken_at, None, nothing, nothing, is_least, 0, True, state.taken_at, interval, by_interval)
     elapsed = to_ms(state.taken_at) - to_ms(before.taken_at)
     offsets, ms = nothing.copy(), nothing.copy()
     index = {client.process_id: c for c, client in enumerate(state.clients)}
     for row in before.clients:
         if row.process_id in index:
-            offsets[index[row.process_id]], ms[index[row.process_id]] = row.offsets, row.ms
+            c = index[row.process_id]
+            offsets[c], ms[c], is_least[c] = row.offsets, row.ms, row.is_least
     # A group at rest is not looked at: what comes after it begins anew, with a first look that is soon.
     followed = state.remembered is not None and any(c.followup_rebalance_ms is not None for c in state.remembered.clients)
     looks = before.looks if followed else 0
     tried = np.isin(progress.keys, assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= _LEAST_TAUGHT_MS and tried.any():
-        restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms)
+        restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms, is_least)
         looks = 0 if restored else looks + 1
     elif followed and elapsed >= LEAST_MS and not len(progress.keys):
         looks += 1
     counted = None if before.counted_at is None else to_ms(state.taken_at) - to_ms(before.counted_at)
     counts = counted is None or not 0 <= counted < _COUNT_EVERY_MS
-    return Pace(state.taken_at, elapsed, offsets, ms, looks, counts, state.taken_at if counts else before.counted_at)
+    counted_at = state.taken_at if counts else before.counted_at
+    return Pace(state.taken_at, elapsed, offsets, ms, is_least, looks, counts, counted_at, interval, by_interval)
 
 
-def _learn(problem: Problem, keys: IntArray, lag: IntArray, elapsed: int, offsets: IntArray, ms: IntArray) -> bool:
-    """Bring `offsets` and `ms` up to date; whether anything was restored."""
+def _learn(
+    problem: Problem, keys: IntArray, lag: IntArray, elapsed: int, offsets: IntArray, ms: IntArray, is_least: BoolArray
+) -> bool:
+    """Bring `offsets`, `ms` and `is_least` up to date; whether anything was restored."""
     now = problem.lag_of(keys)
     client = keys % problem.C
     fell = np.maximum(0, lag - now)
@@ -121,19 +135,24 @@ def _learn(problem: Problem, keys: IntArray, lag: IntArray, elapsed: int, offset
         here = int(fell[client == c].sum())
         if done[c]:
             # Done by now: the rate is at least this, and perhaps more than what was known.
-            if not offsets[c] or here * int(ms[c]) > int(offsets[c]) * busy:
-                offsets[c], ms[c] = int(here * (_BELIEVED_MORE if offsets[c] else _BELIEVED)), busy
+            is_least[c] |= not offsets[c]
+            if not offsets[c]:
+                offsets[c], ms[c] = int(here * _BELIEVED), busy
+            elif here * int(ms[c]) > int(offsets[c]) * busy:
+                offsets[c], ms[c] = int(here * _BELIEVED_MORE), busy
             else:
-                offsets[c] = int(offsets[c] * _BELIEVED_MORE)
+                offsets[c] = int(offsets[c] * (_BELIEVED_MORE if is_least[c] else _BELIEVED_YET))
+        elif is_least[c]:
+            offsets[c], ms[c], is_least[c] = here, busy, False
         else:
             offsets[c], ms[c] = int(offsets[c]) // 2 + here, int(ms[c]) // 2 + busy
     return bool(fell.any())
 
 
-def choose_delay(state: ApplicationState, problem: Problem, pace: Pace, solution: Solution) -> int:
+def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     """Milliseconds until the follow-up, at most the interval."""
-    interval = state.configs.probing_rebalance_interval_ms
-    if state.options.followup == "interval" or pace.taken_at is None or solution.plan is None:
+    interval = pace.interval_ms
+    if pace.by_interval or pace.taken_at is None or solution.plan is None:
         return interval
     relevant = _find_relevant(problem, solution.plan, solution)
     if not len(relevant):
@@ -150,6 +169,30 @@ def choose_delay(state: ApplicationState, problem: Problem, pace: Pace, solution
     if solution.is_queue_left:
         wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups)
     return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))
+
+
+def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int | None:
+    """Milliseconds until the plan is reached: what disks and slots take, and a rebalance for each batch of copies.
+
+    None where the snapshots carry no times, or nothing is waited for.
+    """
+    if pace.taken_at is None or solution.plan is None or not len(solution.waiting):
+        return None
+    held = np.isin(solution.waiting, solution.answer.copy_keys(problem.C, problem.logged))
+    in_line = solution.waiting[~held & (problem.rank_of(solution.waiting) > 0)]
+    batches = max(1, -(-len(in_line) // problem.max_warmups))
+    rates = pace.rates()
+    if pace.by_interval:
+        return batches * pace.interval_ms
+    if rates is None:
+        return batches * (_FIRST_LOOK_MS + _PASS_MS)
+    client = solution.waiting % problem.C
+    ms = problem.lag_of(solution.waiting) * 1000.0 / rates[client]
+    # Standbys in their places are not waited for, but share the disks of clients with copies that are.
+    matters = np.isin(client, np.union1d(_find_relevant(problem, solution.plan, solution), in_line) % problem.C)
+    by_disks = float(np.bincount(client[matters], weights=ms[matters], minlength=problem.C).max(initial=0.0))
+    by_slots = float(ms[np.isin(solution.waiting, in_line)].sum()) / problem.max_warmups
+    return int(max(by_disks, by_slots, batches * LEAST_MS) + batches * _PASS_MS)
 
 
 def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:

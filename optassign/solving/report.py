@@ -32,14 +32,18 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
     clients = arrays.list_clients(solution.answer, solution.warmups, followup)
     plan = arrays.list_plan(solution.plan) if solution.plan is not None else None
     # Right by construction and sorted: to check it all again would take as long as a greedy plan.
-    bare = TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=Report())
+    to_balance = solution.to_balance_ms
+    if solution.reason is Reason.CONFIRMED and state.remembered is not None:
+        to_balance = state.remembered.report.to_balance_ms
+    judged = Report(to_balance_ms=to_balance)
+    bare = TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=judged)
     report = _report(state, arrays, solution, bare)
     return TaskAssignment.model_construct(format=1, assignor=assignor, clients=clients, plan=plan, report=report)
 
 
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
     """Who asks, and after how long: the least process id that is not draining (R8)."""
-    delay = choose_delay(state, arrays.problem, arrays.pace, solution) if solution.followup else None
+    delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
@@ -69,6 +73,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
         pace=remembered.pace if remembered is not None else arrays.pace.report(arrays.clients),
+        to_balance_ms=answer.report.to_balance_ms,
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
         dropped=state.dropped,

@@ -88,6 +88,8 @@ class Solution:
     """Preset `weighted`: value and bound of the one sum."""
     waiting: IntArray = field(default_factory=_no_keys)
     """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
+    to_balance_ms: int | None = None
+    """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
     is_queue_left: bool = False
     """Some of them have no slot yet."""
     progress: Progress | None = None

@@ -18,6 +18,7 @@ from optassign.solving.case import Case
 from optassign.solving.clock import Clock
 from optassign.solving.followup import warm_up
 from optassign.solving.method import Method
+from optassign.solving.relieving import relieve
 from optassign.solving.solution import Note, Reason, Solution
 from optassign.solving.standing import confirm_second_pass, keep_at_rest
 
@@ -124,6 +125,9 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         return solution
     with clock.stage("warmups"):
         warm_up(arrays, case, solution)
+    if not held:
+        with clock.stage("relief"):
+            relieve(arrays, case, method, solution)
     return solution
 
 

@@ -10,6 +10,7 @@ from optassign.models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cos
 from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.problem import Placement, Problem
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
@@ -40,6 +41,10 @@ class WeightedMethod(FlowMethod):
     def find_balanced_now(self, case: Case) -> Found:
         """Nothing: the plan comes first, as what can be had now is measured by its cost."""
         return Found(None)
+
+    def find_relief(self, case: Case, options: ReliefOptions, plan: Placement, price: Price) -> None:
+        """None: excess is a cost among others, and may be there for good."""
+        return
 
     def find_plan(self, case: Case) -> Found:
         """The least weighted sum."""

@@ -7,7 +7,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import ClientPace, Pace, Report, Waiting
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.explanation_text import outlook_to_lines, outlook_to_text
-from optassign.measuring.outlook import Outlook, estimate_outlook
+from optassign.measuring.outlook import Outlook, RestoreRates, WithSlots, estimate_outlook
 from optassign.simulation.convergence import converge
 
 
@@ -41,7 +41,9 @@ def test_it_counts_slots_and_minutes() -> None:
     state = snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}}, max_warmup_replicas=2)
     waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=500, slot=i < 2) for i, task in enumerate(tasks))
     given = answer({"a": " ".join(tasks), "b": " || 0_0 0_1!"}).model_copy(update={"report": Report(waiting=waiting)})
-    assert estimate_outlook(state, given) == Outlook(3, 60_000 + 2 * 600_000, copies=5, slots=2, interval_ms=600_000)
+    more = (WithSlots(8, 1, 600_000),)
+    expected = Outlook(3, 60_000 + 2 * 600_000, copies=5, slots=2, interval_ms=600_000, more_slots=more)
+    assert estimate_outlook(state, given) == expected
 
 
 def test_without_a_follow_up_there_is_none() -> None:
@@ -85,3 +87,23 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
         outlook = estimate_outlook(state, given)
         assert outlook is not None
         assert outlook_to_text(outlook) == said
+
+
+def test_more_slots_save_time_until_the_slowest_disk_takes_as_long() -> None:
+    """Twelve copies of ten seconds each: b has four, c eight. On one slot 120 seconds, on more c's own 80."""
+    tasks = {f"0_{i}": 2_000 for i in range(12)}
+    held = dict.fromkeys(tasks, -2)
+    state = snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}, "c": {}}, max_warmup_replicas=1)
+    on = {task: "b" if i < 4 else "c" for i, task in enumerate(tasks)}
+    waiting = tuple(Waiting(task=task, process_id=on[task], role="active", lag=1_000, slot=task == "0_0") for task in tasks)
+    rates = (ClientPace(process_id="b", offsets=100, ms=1_000), ClientPace(process_id="c", offsets=200, ms=2_000))
+    report = Report(waiting=waiting, pace=Pace(taken_at="2026-01-01T00:00:00Z", clients=rates))
+    given = answer({"a": " ".join(tasks), "b": " || 0_0!", "c": ""}).model_copy(update={"report": report})
+    outlook = estimate_outlook(state, given)
+    assert outlook is not None
+    assert (outlook.ms, outlook.rates) == (120_000 + 12 * 1_500, RestoreRates(100, 100, 100, 2))
+    assert outlook.more_slots == (WithSlots(2, 6, 80_000 + 6 * 1_500),)
+    assert list(outlook_to_lines(outlook))[2:] == [
+        "  with more at a time it would take about 1.5 minutes (2); more than that saves little",
+        "  clients have restored 100 offsets a second (2 known)",
+    ]

@@ -9,7 +9,7 @@ from rich.text import Text
 from optassign.cli.show.answer_tables import render_assignment
 from optassign.cli.show.style import make_headline, make_table
 from optassign.formats.input_errors import escape_unprintable
-from optassign.judging.explanation_text import pluralize
+from optassign.judging.explanation_text import format_minutes, pluralize
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
 __all__ = ["render_recording", "render_recordings"]
@@ -97,7 +97,10 @@ def _describe_summary(summary: Summary) -> Iterator[str]:
     if summary.warmups:
         yield pluralize(summary.warmups, "warm-up")
     if summary.followup_ms is not None:
-        more = f", about {summary.followups:,} in all" if summary.followups is not None and summary.followups > 1 else ""
+        more = ""
+        if summary.followups is not None and summary.followups > 1:
+            time = "" if summary.plan_ms is None else f" in {format_minutes(summary.plan_ms)}"
+            more = f", about {summary.followups:,} in all{time}"
         yield f"follow-up in {summary.followup_ms / 1000:g} s{more}"
     if summary.stalled:
         yield "stalled"

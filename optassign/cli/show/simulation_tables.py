@@ -17,6 +17,7 @@ _LABELS = {
     "longest_down_s": "longest of one task, s",
     "unbalanced_s": "out of balance, s",
     "active_excess_s": "excess of actives × s",
+    "client_excess_s": "of it, of clients as a whole",
     "balanced_at_s": "balanced for good at, s",
     "last_change_at": "at rest and restored at, s",
     "without_standby_task_s": "without standby, task-seconds",

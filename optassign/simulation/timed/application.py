@@ -66,6 +66,9 @@ class Application:
         self._writes = np.array([task.group.writes if task.kind == "logged" else 0.0 for task in self.tasks])
         speed = [dice.lognormvariate(-(kind.spread**2) / 2, kind.spread) for kind in self.clients]
         self._restore = np.array([kind.restore_per_s * s for kind, s in zip(self.clients, speed, strict=True)])
+        self._noise = np.array([kind.noise for kind in self.clients])
+        self._noise_dice = np.random.default_rng(scenario.seed)
+        self._mean_restore = self._restore
         self.configs = scenario.configs
         """As they are now."""
         self.threads = np.array([kind.threads for kind in self.clients])
@@ -92,6 +95,7 @@ class Application:
         """Offsets, in all."""
         self.is_paused = False
         """An eager rebalance is under way: no task is processed."""
+        self._fill_disks()
         self._refresh()
 
     @property
@@ -106,6 +110,22 @@ class Application:
     def is_down(self) -> BoolArray:
         """(T,) the task is there, and nobody processes it."""
         return self.present & ~self.is_running
+
+    @property
+    def is_noisy(self) -> bool:
+        """Restore rates change with time."""
+        return bool(self._noise.any())
+
+    def change_noise(self) -> None:
+        """Other restore rates, around the same mean ones."""
+        dice = self._noise_dice.standard_normal(len(self.clients))
+        self._restore = self._mean_restore * np.exp(self._noise * dice - self._noise**2 / 2)
+        self._refresh()
+
+    @property
+    def restore_rates(self) -> FloatArray:
+        """(C,) offsets per second that each client restores, in the mean."""
+        return self._mean_restore
 
     @property
     def number_restoring(self) -> int:
@@ -196,6 +216,15 @@ class Application:
     def change_done(self) -> None:
         """To be called after roles, processes or inputs were changed: the rates are others."""
         self._refresh()
+
+    def _fill_disks(self) -> None:
+        """What clients have on their disks before they join for the first time."""
+        dice = np.random.default_rng((self.scenario.seed, 1))
+        for c, kind in enumerate(self.clients):
+            if kind.joins and kind.disk:
+                has = self.logged & (dice.random(len(self.tasks)) < kind.disk)
+                self.mode[has, c] = KEPT
+                self.position[has, c] = np.floor(self.end * dice.random(len(self.tasks)))[has]
 
     def _position_of(self, task: int, client: int) -> float:
         return float(self.position[task, client]) if self.mode[task, client] != ABSENT else 0.0

@@ -14,7 +14,7 @@ from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, App
 
 __all__ = ["CURVES", "Felt", "Point", "measure_excess"]
 
-CURVES = ("active_excess", "down", "backlog", "standbys_missing", "restoring")
+CURVES = ("active_excess", "client_excess", "down", "backlog", "standbys_missing", "restoring")
 """What each point has besides its time."""
 
 
@@ -25,6 +25,8 @@ class Point:
     at: float
     active_excess: int
     """Of the windows of active tasks: all, stateful, per subtopology."""
+    client_excess: int
+    """Of these, of the windows of all active tasks of a client: what relief makes small."""
     excess: int
     """Of all windows."""
     down: int
@@ -49,6 +51,7 @@ class Felt:
     unbalanced_s: float = 0.0
     """Seconds in which some active window had an excess."""
     active_excess_s: float = 0.0
+    client_excess_s: float = 0.0
     without_standby_task_s: float = 0.0
     """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
     backlog_s: float = 0.0
@@ -68,8 +71,8 @@ class Felt:
     curve: list[Point] = field(default_factory=list)
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
-    excesses: tuple[int, int] = (0, 0)
-    """Of the active windows and of all, as they are now."""
+    excesses: tuple[int, int, int] = (0, 0, 0)
+    """Of the active windows, of these the clients' own, and of all windows, as they are now."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _seen: tuple[bytes, ...] = ()
@@ -87,10 +90,11 @@ class Felt:
         down = application.is_down
         wanted = min(application.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
         missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged & application.present]
-        active_excess, all_excess = self.excesses
+        active_excess, client_excess, all_excess = self.excesses
         point = Point(
             at=now,
             active_excess=active_excess,
+            client_excess=client_excess,
             excess=all_excess,
             down=int(np.sum(down)),
             backlog=float(application.backlog.sum()),
@@ -114,6 +118,7 @@ class Felt:
         self.down_logged_task_s += self._is_logged_down * seconds
         self.unbalanced_s += seconds if point.active_excess else 0.0
         self.active_excess_s += point.active_excess * seconds
+        self.client_excess_s += point.client_excess * seconds
         self.without_standby_task_s += point.standbys_missing * seconds
         self.backlog_s += (point.backlog + backlog_after) / 2 * seconds
 
@@ -138,8 +143,9 @@ class Felt:
             self.longest_down_s = max(self.longest_down_s, now - self._down_since.pop(task))
 
 
-def measure_excess(application: Application, state: ApplicationState) -> tuple[int, int]:
-    """Excess of the active windows, and of all: of the copies with a role on the living clients of the snapshot."""
+def measure_excess(application: Application, state: ApplicationState) -> tuple[int, int, int]:
+    """Excess of the active windows, of these the clients' own, and of all windows: of the copies with a role on the living
+    clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
     for t in np.flatnonzero(application.present).tolist():
@@ -154,4 +160,5 @@ def measure_excess(application: Application, state: ApplicationState) -> tuple[i
         wanted = state.configs.num_standby_replicas
         standby[name] = tuple(application.client_ids[c] for c in (*in_sync, *behind)[:wanted])
     found = excess(state, Placement(active, standby, dict.fromkeys(active, ())))
-    return sum(found[name] for name in ("active", "stateful_active", "subtopology_active")), sum(found.values())
+    of_actives = sum(found[name] for name in ("active", "stateful_active", "subtopology_active"))
+    return of_actives, found["active"], sum(found.values())

@@ -77,10 +77,17 @@ class Clients(Frozen):
     spread: Annotated[float, Field(ge=0, le=3)] = Field(
         default=0.0, description="of its restore rate: sigma of lognormal factors"
     )
+    noise: Annotated[float, Field(ge=0, le=3)] = Field(
+        default=0.0, description="of its restore rate in time: sigma of lognormal factors that change every ten seconds"
+    )
     process_per_s: Rate = Field(default=10_000.0, description="records per second that a thread processes")
     tags: dict[str, str] = Field(default={})
     capacity: Annotated[float, Field(gt=0, le=1e6)] = 1.0
     joins: bool = Field(default=False, description="not there at the start: an event lets them join")
+    disk: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0,
+        description="share of the logged tasks of which a client that joins has some part of the state, however much",
+    )
 
 
 class Start(Frozen):

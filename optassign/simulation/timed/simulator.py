@@ -25,6 +25,8 @@ __all__ = ["Played", "simulate"]
 
 _RESTART_S = 10.0
 """How long a restart takes where the scenario does not say."""
+_NOISE_S = 10.0
+"""How long restore rates stay as they are, where they are noisy."""
 _TOLD_EVERY = 100
 """Steps."""
 
@@ -98,6 +100,8 @@ class _Simulator:
         if self._beginning is not None:
             place_copies(application, self._beginning)
         self._change_inputs()
+        if application.is_noisy:
+            self._change_noise()
         if self._beginning is not None:
             self._rebalancer.remembered = self._beginning.snapshot.remembered
             self._rebalancer.trigger("recorded")
@@ -130,12 +134,16 @@ class _Simulator:
         if any(group.profile != "constant" for group in self._scenario.subtopologies):
             self._agenda.plan_in(PERIOD_S, self._change_inputs)
 
+    def _change_noise(self) -> None:
+        self._application.change_noise()
+        self._agenda.plan_in(_NOISE_S, self._change_noise)
+
     def _look(self) -> None:
         """What is felt from now on."""
         application = self._application
         if self._felt.needs_excess(application):
             state = make_snapshot(application, None) if application.up.any() else None
-            self._felt.excesses = (0, 0) if state is None else measure_excess(application, state)
+            self._felt.excesses = (0, 0, 0) if state is None else measure_excess(application, state)
         self._felt.look(application, self._agenda.now)
 
     # ------------------------------------------------------------------------------------------------------ what happens

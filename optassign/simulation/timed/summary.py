@@ -15,6 +15,7 @@ FIGURES = {
     "longest_down_s": "the longest that one task was not processed, seconds",
     "unbalanced_s": "seconds in which the actives were outside of a window",
     "active_excess_s": "excess of the actives' windows x seconds",
+    "client_excess_s": "of it, excess of the clients' windows of all active tasks x seconds",
     "balanced_at_s": "when the actives came into their windows for good, seconds from the start; null: they did not",
     "last_change_at": "when the last rebalance or restoration came to its end, seconds from the start",
     "without_standby_task_s": "missing copies in sync of logged tasks x seconds",

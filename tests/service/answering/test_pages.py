@@ -10,6 +10,7 @@ import pytest
 from serving import HEADERS, Service, wait_until, write_request_head
 
 from optassign import __version__, assign
+from optassign.formats.assignment import TaskAssignment
 from optassign.generate import generate
 from optassign.judging.comparison import compare
 from optassign.recordings.recording import Summary
@@ -71,9 +72,35 @@ def test_metrics_of_an_application(service: Service) -> None:
         "waiting_copies": len(report["waiting"]),
         "balanced": 0,
         "stalled": 0,
+        "followups_to_plan": math.ceil(sum(not copy["slot"] for copy in report["waiting"]) / 2) + 1,
     }
     found = {name: service.metric(f"optassign_application_{name}", application="measured") for name in expected}
     assert found == expected
+
+
+def test_metrics_show_how_fast_clients_restore(service: Service) -> None:
+    """Of the second snapshot, eight seconds after the first one: its warm-ups have restored a tenth of their lags."""
+    state = generate("scale-out", 60, 6, 1, seed=5).model_copy(
+        update={"application": "paced", "taken_at": "2026-01-01T00:00:00Z"}
+    )
+    first = TaskAssignment.model_validate(service.assign(state).json())
+    clients = {client.process_id: client for client in state.clients}
+    for given in first.clients:
+        lags = {task: state.all_tasks[task].changelog_end_offset * 9 // 10 for task in given.warmup}  # type: ignore[operator]
+        client = clients[given.process_id]
+        clients[given.process_id] = client.model_copy(
+            update={"lags": {**client.lags, **lags}, "previous_standby": tuple({*client.previous_standby, *given.warmup})}
+        )
+    later = state.model_copy(
+        update={"clients": tuple(clients.values()), "remembered": first, "taken_at": "2026-01-01T00:00:08Z"}
+    )
+    pace = service.assign(later).json()["report"]["pace"]
+    rates = [row["offsets"] * 1000 // row["ms"] for row in pace["clients"]]
+    assert rates
+    service.wait_for("rebalance", application="paced", restore_rate_least=min(rates))
+    for name, rate in (("least", min(rates)), ("most", max(rates))):
+        assert service.metric(f"optassign_application_restore_rate_{name}_offsets_per_second", application="paced") == rate
+    assert service.metric("optassign_application_seconds_to_plan", application="paced") > 0
 
 
 def test_labels_are_bounded() -> None:

@@ -1,0 +1,29 @@
+"""Goal `relief`, before (i): active tasks too many on clients, for as long as they stay, and what moves cost to lessen them."""
+
+from optassign.formats.configs import Relief
+from optassign.formats.state import TaskInfo
+from optassign.goals.goal import Goal
+from optassign.measuring.facts import Facts
+
+
+def _measure(facts: Facts) -> int | None:
+    to_balance = facts.answer.report.to_balance_ms
+    if to_balance is None:
+        return None
+    too_many = sum(max(0, number - window.high) for number, window in facts.active_counts.values())
+    prices = facts.state.options.relief
+    return too_many * (to_balance // 1000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
+
+
+def _count_extra(facts: Facts, task: TaskInfo) -> int:
+    """Moves of the task, now and on the way back to the plan, beyond those that the plan needs from where the task is."""
+    owners, now, plan = facts.owners[task.id], set(facts.now.active[task.id]), set(facts.plan.active[task.id])
+    moves = (bool(owners) and owners.isdisjoint(now)) + now.isdisjoint(plan)
+    return moves - (bool(owners) and owners.isdisjoint(plan))
+
+
+def _price(task: TaskInfo, prices: Relief) -> int:
+    return prices.logged if task.stateful else prices.stateless
+
+
+GOAL = Goal(name="relief", place=5, unit="seconds", measure=_measure, is_count=True, depends_on_owners=True)

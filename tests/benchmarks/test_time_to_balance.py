@@ -1,0 +1,75 @@
+"""The study of the time to balance: the limit that it measures against, and what it finds wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from optassign.benchmarks.disk_limit import Copy, schedule_restoring
+from optassign.benchmarks.studies import time_to_balance as study
+from optassign.benchmarks.studies.time_to_balance import Job, Outcome
+
+RATES = {"a": 100.0, "b": 50.0}
+
+
+def copy(client: str, lag: float, growth: float = 0.0, *, slot: bool = True, awaited: bool = True) -> Copy:
+    return Copy(client, lag, growth, slot, awaited)
+
+
+@pytest.mark.parametrize(
+    ("copies", "slots", "pass_s", "seconds"),
+    [
+        ([], 2, 1.0, 0.0),
+        ([copy("a", 1_000)], 1, 1.0, 10.0),
+        ([copy("a", 1_000), copy("a", 1_000)], 1, 1.0, 10.0 + 1.0 + 10.0),
+        ([copy("a", 1_000), copy("b", 500)], 2, 1.0, 10.0),
+        ([copy("a", 1_000), copy("a", 1_000)], 2, 1.0, 20.0),
+        ([copy("a", 1_000), copy("a", 1_000, slot=False, awaited=False)], 1, 1.0, 20.0),
+        ([copy("a", 1_000, slot=False)], 1, 1.0, 10.0),
+        ([copy("a", 1_000, slot=False, awaited=False)], 1, 1.0, 0.0),
+        ([copy("a", 1_000, growth=50.0)], 1, 1.0, 20.0),
+        ([copy("a", 1_000), copy("b", 500, growth=25.0)], 1, 0.0, 10.0 + (500 + 250) / 25),
+    ],
+)
+def test_a_schedule_counts_disks_slots_passes_and_growth(copies: list[Copy], slots: int, pass_s: float, seconds: float) -> None:
+    assert schedule_restoring(copies, RATES, slots, pass_s) == pytest.approx(seconds)
+
+
+def test_what_grows_faster_than_it_is_restored_has_no_limit() -> None:
+    with pytest.raises(ValueError, match="faster"):
+        schedule_restoring([copy("b", 1_000, growth=60.0)], RATES, 1, 1.0)
+
+
+def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
+    job = Job("scale-out", 20, 4, 2, "small", 7)
+    found = study.play(job)
+    assert 1.0 <= found.ratio < 10
+    assert found.rebalances >= found.lock_step - 1
+    assert found.balanced_s <= found.settled_s
+    assert found.kafka_excess_s > found.excess_s
+    assert study.play(job) == found
+
+
+GOOD = Outcome(
+    limit_s=100, settled_s=110, balanced_s=90, rebalances=20, lock_step=20, excess_s=5, down_s=10, kafka_excess_s=100,
+    kafka_down_s=20, moves=9, moves_logged=5,
+)  # fmt: skip
+JOB = Job("scale-out", 100, 10, 2, "medium", 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"settled_s": 136}, "1.36 of the limit"),
+        ({"settled_s": float("inf")}, "inf of the limit"),
+        ({"rebalances": 29}, "29 rebalances"),
+        ({"excess_s": 11}, "0.11 of the excess"),
+        ({"down_s": 21}, "21 task-seconds"),
+    ],
+)
+def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> None:
+    lines = list(study.find_missed({JOB: replace(GOOD, **changed)}))  # type: ignore[arg-type]
+    assert bool(lines) == bool(said)
+    assert said in "".join(lines)
+    head, _, row = study.make_table({JOB: replace(GOOD, **changed)}).splitlines()  # type: ignore[arg-type]
+    assert head.count("|") == row.count("|")
