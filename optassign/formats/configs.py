@@ -60,6 +60,13 @@ class Options(Frozen):
         default=None, description="order of the plan's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
+    load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.05,
+        description="how far the greatest load may be above the least possible, as a share of it, where weights differ",
+    )
+    min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.05, description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone"
+    )
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
