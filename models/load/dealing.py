@@ -1,4 +1,4 @@
-"""Tasks dealt longest first: each of the heaviest that are left goes where its client ends up with the least load (Graham 1969)."""
+"""Tasks dealt longest first (Graham 1969): of those left the heaviest goes where its client ends up with the least load."""
 
 from __future__ import annotations
 

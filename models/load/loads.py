@@ -80,7 +80,7 @@ class Loads:
         return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
 
     def load_of(self, active: IntArray) -> FloatArray:
-        """(C,) load of each client: what it carries ÷ its size or, if that is more, its heaviest task ÷ one thread's capacity."""
+        """(C,) load: what the client carries ÷ its size or, if that is more, its heaviest task ÷ a thread's capacity."""
         carried = self.sum_up(active)
         heaviest = np.zeros(self.C)
         tasks = np.flatnonzero(active >= 0)

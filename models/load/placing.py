@@ -1,8 +1,8 @@
 """Actives by price under a greatest load: at home while there is room, what is too much shed at least cost, and dealt.
 
 1. Every task is on its cheapest client; those that cost the same everywhere are dealt, longest first, and evened out.
-2. Of a client that carries too much the cheapest tasks leave that are heavy enough together (`covering.py`), each to a client with
-   room, as its price there says; what fits nowhere stays. Most loaded clients come first, again and again.
+2. Of a client that carries too much the cheapest tasks leave that are heavy enough together (`covering.py`), each to a
+   client with room, as its price there says; what fits nowhere stays. Most loaded clients come first, again and again.
 3. Where this does not go on, tasks are traded regardless of their price, from the most loaded client on.
 4. What can move for nothing evens out the rest.
 """
@@ -68,7 +68,7 @@ class _Search:
             self._on[client].add(task)
 
     def find_homes(self) -> IntArray:
-        """(T,) each task's cheapest client among its columns, while threads bear it; −1 where no client is cheaper than others."""
+        """(T,) each task's cheapest client among its columns, if threads bear it; −1 where none is cheaper than others."""
         prices, loads = self._prices, self._loads
         home = np.full(loads.T, -1, dtype=np.int64)
         fits = loads.giant[prices.task] | loads.fits_thread(prices.task, prices.client, self._level)
@@ -123,14 +123,15 @@ class _Search:
         left = self._room - self._sums
         left[client] = -np.inf
         found = [self._find_place(task, client, left) for task in tasks.tolist()]
-        more = np.array([price for price, _ in found], dtype=np.int64) - [self.price_of(t, client) for t in tasks.tolist()]
-        open_ = np.flatnonzero(np.array([price for price, _ in found]) < NOT_ALLOWED)
+        there = np.array([price for price, _ in found], dtype=np.int64)
+        more: IntArray = there - np.array([self.price_of(t, client) for t in tasks.tolist()], dtype=np.int64)
+        open_ = np.flatnonzero(there < NOT_ALLOWED)
         if len(open_) > _MOST_ITEMS:
             by_worth = np.argsort(more[open_] / loads.weight[tasks[open_]], kind="stable")
             open_ = np.sort(open_[by_worth[:_MOST_ITEMS]])
         least = int(min(0, more[open_].min(initial=0)))
         need = float(self._sums[client] - self._room[client])
-        cover = find_cheapest_cover(loads.weight[tasks[open_]], more[open_] - least, need)
+        cover = find_cheapest_cover(loads.weight[tasks[open_]], (more - least)[open_], need)
         leaving = tasks[open_] if cover is None else tasks[open_[cover[0]]]
         moved = 0
         for task in leaving[np.argsort(-loads.weight[leaving], kind="stable")].tolist():
@@ -144,7 +145,7 @@ class _Search:
         return moved > 0
 
     def _find_place(self, task: int, client: int, left: FloatArray) -> tuple[int, int]:
-        """The cheapest other client with room for the task, of equals the fullest; its price, or NOT_ALLOWED where none has room."""
+        """The cheapest other client with room for the task, of equals the fullest; price NOT_ALLOWED where none has."""
         loads, prices = self._loads, self._prices
         weight = loads.weight[task]
         own = slice(self._start[task], self._start[task + 1])

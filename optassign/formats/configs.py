@@ -62,7 +62,7 @@ class Options(Frozen):
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
     load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.05,
-        description="how far the greatest load may be above the least possible, as a share of it, where weights differ",
+        description="where weights differ: how far the greatest load may be above the least possible, as a share",
     )
     min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.05, description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone"

@@ -1,4 +1,4 @@
-"""Load: weight of the active tasks per thread × capacity, where weights say what tasks cost (docs/rules.md, "Balanced under load").
+"""Load: weight of active tasks per thread × capacity, where weights differ (docs/rules.md, "Balanced under load").
 
 Loads are multiples of an even spread of all that can be balanced. A *giant*, heavier than an even spread of what is left
 without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
@@ -76,7 +76,7 @@ class Loads:
         return giants, rest / max(size, 1e-12), slowest
 
     def measure(self, placement: Placement) -> dict[str, float]:
-        """Process id -> load: what the client carries ÷ its size or, if that is more, its heaviest task ÷ one thread's capacity."""
+        """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest task ÷ one thread's capacity."""
         clients = {client.process_id: client for client in self.state.clients}
         carried = dict.fromkeys(clients, 0.0)
         heaviest = dict.fromkeys(clients, 0.0)
