@@ -19,8 +19,50 @@ from optassign.models.load.prices import NOT_ALLOWED, Prices
 from optassign.models.problem import BoolArray, IntArray
 
 _ROUNDS = 8
+_TOLLS = 14
+"""Tolls on weight that is shed that are tried."""
 _MOST_ITEMS = 60
 """Tasks of one client that are looked at for leaving it, those of least price per weight."""
+
+
+def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
+    """(T,) actives with loads up to `level` of which clients shed at once what costs least; None where that was not found.
+
+    What is shed has to fit in elsewhere, and the more so the less it weighs beyond need: so weight has a toll beside its price,
+    the least one at which everything fits, found by bisection.
+    """
+    search = _Search(loads, prices, level)
+    home = search.find_homes()
+    there = np.flatnonzero(home >= 0)
+    price = prices.pool.copy()
+    price[there] = prices.base[there]
+    more = _find_second_prices(prices, home) - price
+    worth = more[there] / np.maximum(loads.weight[there], 1e-9)
+    unit = float(np.median(worth[worth > 0])) / 16 if np.any(worth > 0) else 0.0
+    best: IntArray | None = None
+    least, low, high, toll = 0, 0.0, np.inf, 0.0
+    for _ in range(_TOLLS):
+        active = search.shed_once(home, more, toll)
+        if active is None:
+            low = toll
+            toll = (low + high) / 2 if np.isfinite(high) else max(2 * toll, unit)
+        else:
+            cost = sum(search.price_of(t, c) for t, c in enumerate(active.tolist()))
+            if best is None or cost < least:
+                best, least = active, cost
+            high = toll
+            toll = (low + high) / 2
+        if toll == 0.0 or high - low <= unit / 4:
+            break
+    return best
+
+
+def _find_second_prices(prices: Prices, home: IntArray) -> IntArray:
+    """(T,) the least price of each task away from its home."""
+    second = prices.pool.copy()
+    away = prices.client != home[prices.task]
+    np.minimum.at(second, prices.task[away], prices.column[away])
+    return second
 
 
 def place_actives(
@@ -32,8 +74,13 @@ def place_actives(
     `at_any_price`: trade for a level that is not reached otherwise, whatever it costs.
     """
     search = _Search(loads, prices, level)
-    search.begin(search.find_homes() if start is None else start)
-    search.shed_all()
+    at_once = shed_at_tolls(loads, prices, level) if start is None and at_any_price else None
+    if at_once is not None:
+        search.begin(at_once)
+        search.return_home()
+    else:
+        search.begin(search.find_homes() if start is None else start)
+        search.shed_all()
     search.fill_idle()
     if at_any_price and loads.greatest(search.active) > level * (1 + ROUNDING):
         search.begin(even_out(loads, search.active, np.ones(loads.T, dtype=np.bool_), level))
@@ -112,6 +159,26 @@ class _Search:
                 changed |= self._shed(client)
             if not changed:
                 return
+
+    def shed_once(self, home: IntArray, more: IntArray, toll: float) -> IntArray | None:
+        """(T,) actives after each client has shed what is too much at least price and toll; None where that fits nowhere."""
+        loads = self._loads
+        active = home.copy()
+        sums = loads.sum_up(active)
+        for client in np.flatnonzero(sums > self._room).tolist():
+            tasks = np.flatnonzero((active == client) & ~loads.giant & (more < NOT_ALLOWED // 2))
+            spare = int(np.sum(home == client)) - int(loads.least_number[client])
+            worth = more[tasks] + np.floor(toll * loads.weight[tasks]).astype(np.int64)
+            if len(tasks) > _MOST_ITEMS:
+                kept = np.sort(np.argsort(worth / loads.weight[tasks], kind="stable")[:_MOST_ITEMS])
+                tasks, worth = tasks[kept], worth[kept]
+            cover = find_cheapest_cover(loads.weight[tasks], worth, float(sums[client] - self._room[client]))
+            if cover is None or len(cover[0]) > spare:
+                return None
+            active[tasks[cover[0]]] = -1
+        cold = active < 0
+        active = even_out(loads, deal_longest_first(loads, np.flatnonzero(cold), active), cold, self._level)
+        return active if loads.greatest(active) <= self._level * (1 + ROUNDING) else None
 
     def _shed(self, client: int) -> bool:
         """Move the cheapest tasks that weigh enough away from the client; whether any was moved."""
