@@ -14,7 +14,7 @@ from optassign.models.load.loads import ROUNDING, Loads
 from optassign.models.load.prices import NOT_ALLOWED, Prices
 from optassign.models.problem import IntArray
 
-_CLIENTS = 6
+_CLIENTS = 8
 _MOST_TASKS = 120
 """In one neighbourhood."""
 _WORK = 0.15
@@ -58,7 +58,7 @@ class _Search:
             self._dull.clear()
             fresh = givers
         centre = int(fresh[0]) if turn % 2 == 0 else int(self._random.choice(fresh))
-        clients = self._choose_clients(centre, homes, paid)
+        clients = self._choose_clients(turn, centre, homes, paid)
         if self._solve(clients, deadline):
             self._dull.difference_update(clients.tolist())
         else:
@@ -82,16 +82,33 @@ class _Search:
         home[self._pay() == prices.base] = -1
         return home
 
-    def _choose_clients(self, centre: int, homes: IntArray, paid: IntArray) -> IntArray:
+    def _choose_clients(self, turn: int, centre: int, homes: IntArray, paid: IntArray) -> IntArray:
+        """The centre, those that have what it shed, and in turn those where its tasks are as cheap, and some with room."""
         loads = self._loads
         shed = np.flatnonzero((homes == centre) & (paid > 0))
-        chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()]
+        chosen = [centre, *self.active[shed[np.argsort(-paid[shed], kind="stable")]].tolist()[: _CLIENTS // 2]]
+        if turn % 3:
+            chosen += self._list_others(centre, _CLIENTS // 2)
+            chosen += self._list_others(chosen[-1], _CLIENTS // 2)
         room = loads.size * self._level - loads.sum_up(self.active)
         most = loads.open[np.argsort(-room[loads.open], kind="stable")]
         chosen += self._random.choice(most[: max(_CLIENTS, len(most) // 3)], _CLIENTS).tolist()
         chosen += self._random.choice(loads.open, _CLIENTS).tolist()
         distinct = list(dict.fromkeys(chosen))[:_CLIENTS]
         return np.array(sorted(distinct), dtype=np.int64)
+
+    def _list_others(self, client: int, number: int) -> list[int]:
+        """Some of the clients where tasks of this one are as cheap as anywhere, with most room first."""
+        prices = self._prices
+        cheap = prices.column == prices.base[prices.task]
+        tasks = np.unique(prices.task[cheap & (prices.client == client)])
+        others = np.unique(prices.client[cheap & np.isin(prices.task, tasks)])
+        others = others[others != client]
+        if not len(others):
+            return []
+        room = self._loads.size * self._level - self._loads.sum_up(self.active)
+        first = others[np.argsort(-room[others], kind="stable")][: 2 * number]
+        return self._random.permutation(first)[:number].tolist()
 
     def _solve(self, clients: IntArray, deadline: Deadline) -> bool:
         """Place the clients' tasks anew; whether that costs less."""

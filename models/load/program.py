@@ -181,7 +181,9 @@ def _classify(loads: Loads, level: float) -> tuple[IntArray, FloatArray]:
     """(T,) class of each task, −1 for light ones, and the least weight in each class."""
     weight = np.where(loads.giant, loads.giant_size, loads.weight)
     light = _LIGHT * level * float(np.median(loads.size[loads.open]))
-    grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(_RATIO)), -1).astype(np.int64)
+    grade = np.where(weight > light, np.floor(np.log(np.maximum(weight, light) / light) / math.log(_RATIO)), -1).astype(
+        np.int64
+    )
     kinds, member = np.unique(grade[grade >= 0], return_inverse=True)
     of_task = np.full(loads.T, -1, dtype=np.int64)
     of_task[grade >= 0] = member

@@ -20,7 +20,7 @@ from optassign.models.values import FLOW_ORDER
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
 from optassign.solving.flow_method import FlowMethod
-from optassign.solving.load.method import LoadMethod
+from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
@@ -72,7 +72,7 @@ class CpSatAssignor:
 def choose_method(state: ApplicationState, order: GoalOrder, deadline: Deadline) -> Method:
     """The method for the goals that a snapshot asks for."""
     if balances_load(state):
-        return LoadMethod(order, state.options.load_tolerance, state.options.min_gain)
+        return LoadProgramMethod(order, state.options.load_tolerance, state.options.min_gain, deadline)
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
     is_flow_order = order.names == tuple(goal.name for goal in FLOW_ORDER)
