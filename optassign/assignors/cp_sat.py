@@ -13,11 +13,14 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
+from optassign.measuring.load import balances_load
 from optassign.models.deadline import Deadline
 from optassign.models.problem import Problem
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
 from optassign.solving.flow_method import FlowMethod
+from optassign.solving.load.program_method import LoadProgramMethod
+from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
@@ -47,7 +50,7 @@ class CpSatAssignor:
         if _expected_seconds(arrays.problem) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
-            solution = solve(arrays, choose_method(arrays.order, deadline))
+            solution = solve(arrays, choose_method(state, arrays.order, deadline))
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -65,8 +68,10 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(order: GoalOrder, deadline: Deadline) -> FlowMethod:
+def choose_method(state: ApplicationState, order: GoalOrder, deadline: Deadline) -> Method:
     """The method for the goals that a snapshot asks for."""
+    if balances_load(state):
+        return LoadProgramMethod(order, state.options.load_tolerance, state.options.min_gain, deadline)
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
     method = FlowMethod(order, deadline)

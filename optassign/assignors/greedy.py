@@ -9,8 +9,11 @@ from __future__ import annotations
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
+from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.load.method import LoadMethod
+from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
@@ -31,7 +34,11 @@ class GreedyAssignor:
 
     def assign_arrays(self, state: ApplicationState, arrays: Arrays) -> TaskAssignment:
         """The answer for a snapshot that is in arrays already."""
-        return to_assignment(state, arrays, solve(arrays, GreedyMethod(arrays.order)), "greedy")
+        options = state.options
+        method: Method = GreedyMethod(arrays.order)
+        if balances_load(state):
+            method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
+        return to_assignment(state, arrays, solve(arrays, method), "greedy")
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

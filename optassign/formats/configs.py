@@ -32,7 +32,7 @@ class AssignmentConfigs(Frozen):
         tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)
     ] = Field(
         default=(),
-        description="client tags whose values the copies of a task shall differ in, most important first: goal tag_spread joins",
+        description="client tags whose values a task's copies shall differ in, most important first: goal tag_spread joins",
     )
     rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
     rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
@@ -68,6 +68,13 @@ class Options(Frozen):
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
     relief: Relief = Field(default=Relief(), description="of overloaded clients, on the way to balance; 1000000000: none")
+    load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.05,
+        description="where weights differ: how far the greatest load may be above the least possible, as a share",
+    )
+    min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.05, description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone"
+    )
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",

@@ -25,6 +25,10 @@ def _none(facts: Facts) -> float:
     return 0.0
 
 
+def _the_bound_only(facts: Facts, bound: Value) -> Value:
+    return bound
+
+
 @dataclass(frozen=True)
 class Goal:
     """One goal of a stage. Measures use no solver and share no code with the models."""
@@ -57,6 +61,8 @@ class Goal:
     """The same where it takes the snapshot and the plan to tell; None where `bound_in_units` does."""
     tolerance: Callable[[Facts], float] = _none
     """By how much a value that the model proved may lie above its bound, as the model counts in coarser units."""
+    accepted: Callable[[Facts, Value], Value] = _the_bound_only
+    """The value that is as good as one at the given bound, as the options tolerate it."""
 
     @property
     def is_configured(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, get_args
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
+from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import Placement, standbys_per_task
 
 WindowName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
@@ -153,8 +154,13 @@ def excess(state: ApplicationState, where: Where, within: Windows | None = None)
     }
 
 
-def is_balanced(state: ApplicationState, where: Where) -> bool:
-    """Whether every count is in its window. For the plan of an answer: `is_balanced(state, planned(state, answer))`."""
+def is_balanced(state: ApplicationState, where: TaskAssignment | Placement) -> bool:
+    """Whether every count is in its window or, where weights decide, the load is (`Loads.is_balanced`).
+
+    For the plan of an answer: `is_balanced(state, planned(state, answer))`.
+    """
+    if balances_load(state):
+        return Loads(state).is_balanced(where if isinstance(where, Placement) else Placement.of(state, where))
     return not any(excess(state, where).values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,11 @@ class Case:
     """What counts as balanced by the rules."""
     target: Windows
     """What this rebalance demands: the windows, or wider ones where they cannot be kept or are a cost."""
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """Goal → bound in the units of its measure, of whatever this case demands beside windows; it needs no search."""
+        return {}
 
     def reaches_target(self, answer: Placement) -> bool:
         """Whether every count is inside the windows that are demanded."""

@@ -98,6 +98,10 @@ class Method(ABC):
         """Goal (a) → what no plan is below, for an assignment that is at their optimum."""
         return {}
 
+    def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
+        """Whether an assignment that keeps R3 to R5 stays although it is not balanced, as too little would be gained."""
+        return False
+
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}

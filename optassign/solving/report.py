@@ -16,7 +16,7 @@ from optassign.formats.assignment import (
     WarmupProgress,
 )
 from optassign.formats.state import ApplicationState
-from optassign.goals.goal import Goal
+from optassign.goals.goal import Goal, Value
 from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights
 from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
@@ -131,19 +131,28 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], solution: Solution, f
     certain = True
     for name, value in measure_stage(facts, goals).items():
         goal, known = goals[name], (stage, name) in solution.proved
+        measured = solution.measured_bounds.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and solution.is_remembered:
             bound = None  # it was found beside the values of another plan
         if bound is not None:
             bound = goal.bound_in_units(bound) if goal.bound_beside is None else goal.bound_beside(bound, facts)
+        bound = bound if measured is None else measured
         if bound is None and ((certain and known) or (value == 0 and goal.is_count)):
             bound = value
         # Bounds of later goals hold where those before are at theirs: with others, a value may be beyond.
         if bound is not None and ((bound < value) if goal.more_is_better else (bound > value)):
             bound = None
-        certain = certain and bound is not None and (bound == value or (known and abs(value - bound) < goal.tolerance(facts)))
+        certain = certain and bound is not None and _is_met(goal, facts, value, bound, known=known)
         rows.append(GoalReport(stage=stage, name=name, value=value, bound=bound, gap=_gap(value, bound, 1), proven=certain))
     return rows
+
+
+def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value, *, known: bool) -> bool:
+    """Whether a value is as good as at its bound. `known`: the model proved it, in units that may be coarser."""
+    if bound == value or (known and abs(value - bound) < goal.tolerance(facts)):
+        return True
+    return not goal.more_is_better and value <= goal.accepted(facts, bound)
 
 
 def _gap(value: float, bound: float | None, least: float) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -72,6 +73,8 @@ class Solution:
     """Keys (task × C + client) of the warm-ups, sorted."""
     bounds: dict[str, dict[str, int]] = field(default_factory=dict)
     """Stage → goal → bound, in the units of the models."""
+    measured_bounds: Mapping[str, float] = field(default_factory=dict)
+    """Goal → bound at every stage, in the units of its measure."""
     proved: set[tuple[str, str]] = field(default_factory=set)
     """(stage, goal) that CP-SAT proved beyond a bound, given the goals before it."""
     by_lp: set[tuple[str, str]] = field(default_factory=set)

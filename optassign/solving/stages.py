@@ -40,6 +40,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         else:
             solution = _solve_beyond_windows(arrays, case, method, clock)
     solution.seconds = clock.seconds
+    solution.measured_bounds = case.bounds
     solution.limited |= method.limited
     solution.notes += method.write_notes(arrays.problem)
     solution.unserved = dict(method.find_unserved(arrays.problem))

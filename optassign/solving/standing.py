@@ -57,9 +57,11 @@ def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
     if previous is None or problem.lag_unknown:
         return None
     held = count_copies(problem, previous)
-    if not case.target.hold(held) or np.any(problem.draining & (held.active + held.copies > 0)):
+    if np.any(problem.draining & (held.active + held.copies > 0)) or not case.keeps_r3_to_r5(previous):
         return None
-    if not case.keeps_r3_to_r5(previous) or not method.is_configured_optimum(case, previous):
+    on_its_way = arrays.remembered_own_plan is not None
+    is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
+    if not is_good or not method.is_configured_optimum(case, previous):
         return None
     return Solution(
         answer=previous,
@@ -67,5 +69,6 @@ def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
         reason=Reason.REST,
         found_by=FoundBy.REMEMBERED,
         is_remembered=True,
+        balanced=case.is_balanced(previous),
         bounds={"now": {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, previous)}},
     )

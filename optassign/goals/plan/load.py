@@ -1,11 +1,14 @@
-"""Goal (a), `load`: the greatest weight of active tasks per thread × capacity, as a multiple of the mean (KAFKA-4969)."""
+"""Goal (a), `load`: the greatest weight of active tasks per thread × capacity, in even spreads (KAFKA-4969).
+
+Where it is what balanced means (`balances_load`), it is met within `load_tolerance`: nothing is restored for more.
+"""
 
 from collections import Counter
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
-from optassign.measuring.balance import client_size, staying_clients
 from optassign.measuring.facts import Facts
+from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import Placement
 
 _WEIGHT_UNIT = 1_000_000_000_000
@@ -13,20 +16,8 @@ _WEIGHT_UNIT = 1_000_000_000_000
 
 
 def weigh_load(state: ApplicationState, placement: Placement) -> float:
-    """Weight of the active tasks per thread × capacity: greatest of any client ÷ mean over those that do not drain.
-
-    1.0 where there is no active task.
-    """
-    units = {client.process_id: client_size(client) for client in state.clients}
-    loads = dict.fromkeys(units, 0.0)
-    for task in state.tasks:
-        for client in placement.active[task.id]:
-            loads[client] += task.weight
-    total = sum(loads.values())
-    if not total:
-        return 1.0
-    mean = total / sum(client_size(client) for client in staying_clients(state))
-    return max(load / units[client] for client, load in loads.items()) / mean
+    """The greatest load of any client, in even spreads: 1.0 is even, and so it is where there is no active task."""
+    return Loads(state).find_greatest(placement)
 
 
 def _measure(facts: Facts) -> float:
@@ -40,10 +31,10 @@ def _joins(state: ApplicationState) -> bool:
 def _find_data(state: ApplicationState) -> object | None:
     import numpy as np  # what measures the goal needs no arrays
 
-    from optassign.models.goals.load import Loads
+    from optassign.models.goals.load import Loads as Weights
 
     most = max((task.weight for task in state.tasks), default=1.0)
-    return Loads(np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64))
+    return Weights(np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64))
 
 
 def _bound_in_units(bound: Value) -> Value:
@@ -56,13 +47,19 @@ def _tolerance(facts: Facts) -> float:
     return (1_001 + max(tasks.values(), default=0)) / 1_000_000
 
 
+def _accepted(facts: Facts, bound: Value) -> Value:
+    tolerance = facts.state.options.load_tolerance if balances_load(facts.state) else 0.0
+    return bound * (1 + tolerance)
+
+
 GOAL = Goal(
     name="load",
     place=30,
-    unit="multiple of an even spread",
+    unit="even spreads",
     measure=_measure,
     joins=_joins,
     find_data=_find_data,
     bound_in_units=_bound_in_units,
     tolerance=_tolerance,
+    accepted=_accepted,
 )

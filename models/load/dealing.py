@@ -1,0 +1,45 @@
+"""Tasks dealt longest first (Graham 1969): of those left the heaviest goes where its client ends up with the least load."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign.models.load.loads import Loads
+from optassign.models.problem import IntArray
+
+
+def deal_longest_first(loads: Loads, tasks: IntArray, active: IntArray) -> IntArray:
+    """(T,) the actives with these tasks dealt onto what the others carry; all other tasks stay where they are.
+
+    A giant goes to a thread that is fast enough for it; among equals everything goes to the client of least index. Clients that
+    would be left without a task for each thread get the lightest of the tasks dealt.
+    """
+    active = active.copy()
+    active[tasks] = -1
+    carried = loads.sum_up(active)
+    number = np.bincount(active[active >= 0], minlength=loads.C)
+    size, capacity = loads.size[loads.open], loads.capacity[loads.open]
+    sums = carried[loads.open]
+    missing = np.maximum(loads.least_number[loads.open] - number[loads.open], 0)
+    lacking = int(missing.sum())
+    order = tasks[np.lexsort((tasks, -loads.weight[tasks], ~loads.giant[tasks]))]
+    for place, task in enumerate(order.tolist()):
+        weight = loads.weight[task]
+        added = np.maximum(weight, capacity) if loads.giant[task] else weight
+        ends = (sums + added) / size
+        if not loads.has_equal_threads:
+            ends = np.maximum(ends, weight / capacity)
+        if lacking and len(order) - place <= lacking:
+            ends = np.where(missing > 0, ends, np.inf)  # those that are left are needed for threads without any
+        at = int(np.argmin(ends))
+        sums[at] += added[at] if loads.giant[task] else weight
+        if missing[at]:
+            missing[at] -= 1
+            lacking -= 1
+        active[task] = loads.open[at]
+    return active
+
+
+def deal_all(loads: Loads) -> IntArray:
+    """(T,) all tasks dealt."""
+    return deal_longest_first(loads, np.arange(loads.T), np.full(loads.T, -1, dtype=np.int64))

@@ -1,0 +1,131 @@
+"""Load: weight of active tasks per thread × capacity, where weights differ (docs/rules.md, "Balanced under load").
+
+Loads are multiples of an even spread of all that can be balanced. A *giant*, heavier than an even spread of what is left
+without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.measuring.placement import Placement
+
+__all__ = ["Loads", "balances_load"]
+
+_CLOSE = 1e-9
+"""Two loads or weights that are so near to each other are equal: sums in doubles depend on their order."""
+
+
+def balances_load(state: ApplicationState) -> bool:
+    """Whether balanced means load: weights differ, and the goals, if the options name them, have load before restore work."""
+    options = state.options
+    if options.preset != "ordered" or len({task.weight for task in state.tasks}) < 2:
+        return False
+    if options.goals is None:
+        return True
+    before = options.goals[: options.goals.index("restore_work")] if "restore_work" in options.goals else options.goals
+    return "load" in before
+
+
+def _staying(state: ApplicationState) -> list[KafkaStreamsState]:
+    return [client for client in state.clients if not client.draining] or list(state.clients)
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The loads of one snapshot's clients, for any placement of its tasks."""
+
+    state: ApplicationState
+
+    @cached_property
+    def giants(self) -> frozenset[str]:
+        """Tasks that nobody can balance."""
+        return frozenset(self._apart[0])
+
+    @cached_property
+    def even_spread(self) -> float:
+        """Weight per thread × capacity if all that can be balanced were spread evenly; 0 where that is nothing."""
+        return self._apart[1]
+
+    @cached_property
+    def _apart(self) -> tuple[list[str], float, float]:
+        """The giants, the even spread of the rest, and the capacity of the slowest thread that a giant needs."""
+        fastest = sorted(_staying(self.state), key=lambda client: -client.capacity)
+        weight = sum(task.weight for task in self.state.tasks)
+        size = sum(client.threads * client.capacity for client in fastest)
+        giants: list[str] = []
+        slowest = 0.0
+        threads, client = 0, 0
+        for task in sorted(self.state.tasks, key=lambda task: -task.weight):
+            if client == len(fastest):
+                break
+            capacity = fastest[client].capacity
+            if task.weight * size <= weight * capacity * (1 + _CLOSE):
+                break
+            giants.append(task.id)
+            slowest = capacity
+            weight -= task.weight
+            size -= capacity
+            threads += 1
+            if threads == fastest[client].threads:
+                threads, client = 0, client + 1
+        if len(giants) == len(self.state.tasks):
+            return giants, 0.0, slowest
+        rest = sum(task.weight for task in self.state.tasks if task.id not in set(giants))
+        return giants, rest / max(size, 1e-12), slowest
+
+    def measure(self, placement: Placement) -> dict[str, float]:
+        """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest task ÷ one thread's capacity."""
+        clients = {client.process_id: client for client in self.state.clients}
+        carried = dict.fromkeys(clients, 0.0)
+        heaviest = dict.fromkeys(clients, 0.0)
+        giant_size, even = self._apart[2], self.even_spread or 1.0
+        for task in self.state.tasks:
+            for process_id in placement.active[task.id]:
+                is_giant = task.id in self.giants
+                weight = giant_size if is_giant else task.weight / even
+                carried[process_id] += max(weight, clients[process_id].capacity) if is_giant else weight
+                heaviest[process_id] = max(heaviest[process_id], weight)
+        return {
+            name: max(carried[name] / (client.threads * client.capacity), heaviest[name] / client.capacity)
+            for name, client in clients.items()
+        }
+
+    def find_greatest(self, placement: Placement) -> float:
+        """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only giants are."""
+        if not any(placement.active.values()):
+            return 1.0
+        return max(self.measure(placement).values())
+
+    @cached_property
+    def least_possible(self) -> float:
+        """What the greatest load is at least: the mean, or the heaviest task that is no giant on the fastest thread."""
+        if not self.state.tasks:
+            return 0.0
+        giant_size, staying = self._apart[2], _staying(self.state)
+        light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.giants]
+        mean = (sum(light) + giant_size * len(self.giants)) / sum(client.threads * client.capacity for client in staying)
+        fastest = max(client.capacity for client in staying)
+        return max(mean, max(light, default=0.0) / fastest)
+
+    def count_idle_threads(self, placement: Placement) -> int:
+        """Threads without a task while other threads have two; those of draining clients do not count."""
+        staying = _staying(self.state)
+        number = dict.fromkeys((client.process_id for client in self.state.clients), 0)
+        for clients in placement.active.values():
+            for process_id in clients:
+                number[process_id] += 1
+        idle = sum(max(0, client.threads - number[client.process_id]) for client in staying)
+        threads = sum(client.threads for client in staying)
+        return max(0, idle - max(0, threads - len(self.state.tasks)))
+
+    def is_balanced(self, placement: Placement) -> bool:
+        """Whether the greatest load is within `load_tolerance` of the least possible, and no thread idle while one has two."""
+        allowed = (1 + self.state.options.load_tolerance) * self.least_possible
+        return self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
+
+
+def list_loads(state: ApplicationState, placement: Placement) -> Mapping[str, float]:
+    """Process id -> load of a placement."""
+    return Loads(state).measure(placement)

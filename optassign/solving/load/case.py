@@ -1,0 +1,61 @@
+"""What the stages of one rebalance have in common where load is balanced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from optassign.models.load.bounds import bound_greatest_load
+from optassign.models.load.dealing import deal_all
+from optassign.models.load.exchange import even_out_all
+from optassign.models.load.loads import ROUNDING, Loads, read_loads
+from optassign.models.problem import Placement
+from optassign.solving.case import Case
+
+LOAD = "load"
+
+
+@dataclass(frozen=True, eq=False)
+class LoadCase(Case):
+    """A case whose target is a greatest load, and no thread idle while another has two; windows demand nothing."""
+
+    loads: Loads
+    least: float
+    """A bound of the greatest load, in even spreads."""
+    most: float
+    """The greatest load that is balanced."""
+    idle: int
+    """Threads that may be idle while others have two tasks: 0, unless loads are not balanced otherwise."""
+
+    @classmethod
+    def of(cls, case: Case, tolerance: float) -> LoadCase:
+        """The case with what its loads demand: within the tolerance of the bound or, where that is not reached, what is."""
+        loads = read_loads(case.problem)
+        least = bound_greatest_load(loads)
+        most, idle = least * (1 + tolerance), 0
+        dealt = even_out_all(loads, deal_all(loads), most)
+        if loads.greatest(dealt) > most * (1 + ROUNDING) or loads.count_idle(dealt):
+            dealt = even_out_all(loads, dealt, least)
+            most, idle = max(most, loads.greatest(dealt)), loads.count_idle(dealt)
+        fields = {name: getattr(case, name) for name in Case.__dataclass_fields__}
+        return cls(**fields, loads=loads, least=least, most=most, idle=idle)
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """The bound of the load, rounded down as the measure is rounded."""
+        return {LOAD: math.floor(self.least * 1e6) / 1e6}
+
+    def reaches_target(self, answer: Placement) -> bool:
+        """Whether the load is balanced."""
+        balanced = self.loads.greatest(answer.active) <= self.most * (1 + ROUNDING)
+        return balanced and self.loads.count_idle(answer.active) <= self.idle
+
+    def is_balanced(self, answer: Placement) -> bool:
+        """The same."""
+        return self.reaches_target(answer)
+
+    def widen_target_to(self, answer: Placement) -> LoadCase:
+        """The same case, which demands no more than the answer has."""
+        most = max(self.most, self.loads.greatest(answer.active))
+        return replace(self, most=most, idle=max(self.idle, self.loads.count_idle(answer.active)))

@@ -1,0 +1,99 @@
+"""Load without a solver: tasks dealt longest first, what is too much shed at least cost, what moves for nothing evened out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from optassign.goals.order import GoalOrder
+from optassign.models.goals import rack_traffic, tag_spread
+from optassign.models.greedy.zones import spread_standbys
+from optassign.models.load.leading import choose_least_loaded, find_leading_actives
+from optassign.models.load.placing import place_actives
+from optassign.models.load.prices import add_pauses, price_restoring
+from optassign.models.load.standbys import place_standbys
+from optassign.models.problem import Placement, Problem
+from optassign.models.rebalance import rebalance
+from optassign.models.results import Found, FoundBy, Rebalanced
+from optassign.models.windows import Windows
+from optassign.solving.case import Case
+from optassign.solving.load.case import LOAD, LoadCase
+from optassign.solving.method import Method
+
+
+class LoadMethod(Method):
+    """Load within its tolerance, then goals (b) to (f) by their prices; zones and racks as far as swaps of standbys go."""
+
+    def __init__(self, order: GoalOrder, tolerance: float, min_gain: float) -> None:
+        super().__init__(order)
+        self._tolerance, self._min_gain = tolerance, min_gain
+        self._plan: Found | None = None
+        self._planned_for: Case | None = None
+
+    def make_case(self, problem: Problem) -> LoadCase:
+        """The case with its loads."""
+        return LoadCase.of(super().make_case(problem), self._tolerance)
+
+    def demand(self, problem: Problem, windows: Windows) -> Windows:
+        """Windows demand nothing: the load does."""
+        return windows.widen_fully(problem.T * (problem.standbys + 1))
+
+    def find_balanced_now(self, case: Case) -> Found:
+        """Actives among those that R3 allows, then standbys as R5 has them."""
+        assert isinstance(case, LoadCase)
+        problem, forced, loads = case.problem, case.forced, case.loads
+        active = find_leading_actives(problem, forced, loads, case.most)
+        if active is None:
+            return Found(None)
+        plan = self._spread(case, place_standbys(problem, forced, loads, active), now=True)
+        answer = self.find_rebalance(case, plan, hold=False).answer
+        fits = case.reaches_target(answer) and case.keeps_r3_to_r5(answer)
+        return Found(answer if fits else None, found_by=FoundBy.GREEDY)
+
+    def find_plan(self, case: Case) -> Found:
+        """The plan within the tolerance, if one was found."""
+        if self._plan is None or self._planned_for is not case:
+            self._plan, self._planned_for = self.search_plan(case), case
+        placed = self._plan.placement
+        assert placed is not None
+        return self._plan if case.reaches_target(placed) else Found(None, found_by=self._plan.found_by)
+
+    def find_least_excess(self, case: Case) -> Placement:
+        """The plan, with the load that it has."""
+        self.find_plan(case)
+        assert self._plan is not None
+        assert self._plan.placement is not None
+        return self._plan.placement
+
+    def search_plan(self, case: Case) -> Found:
+        """A plan of little restore work, within the tolerance where that was found; its bounds."""
+        assert isinstance(case, LoadCase)
+        prices = add_pauses(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
+        active = place_actives(case.loads, prices, case.most)
+        placed = place_standbys(case.problem, case.forced, case.loads, active)
+        return Found(self._spread(case, placed, now=False), found_by=FoundBy.GREEDY)
+
+    def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
+        return spread_standbys(case.problem, case.target, placed, now=now)
+
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+        """Task by task; the actives left open go where the load is least. What that says of counts is no bound."""
+        assert isinstance(case, LoadCase)
+        return Rebalanced(
+            rebalance(case.problem, case.windows, plan, partial(choose_least_loaded, case.loads), hold).answer, {}
+        )
+
+    def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
+        """Whether the plan's greatest load is less than `min_gain` below that of what was assigned."""
+        assert isinstance(case, LoadCase)
+        if case.loads.count_idle(previous.active) > case.idle:
+            return False
+        gain = case.loads.greatest(previous.active) - case.loads.greatest(self.find_least_excess(case).active)
+        return gain < self._min_gain
+
+    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+        """What is asked for beside load and the default order."""
+        known = "the load, then goals (b) to (f) in their default order"
+        why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD}
+        swapped = f"{known}; then standbys are swapped for this one"
+        return {goal: swapped if goal in (tag_spread.NAME, rack_traffic.NAME) else reason for goal, reason in why.items()}
