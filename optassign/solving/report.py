@@ -26,7 +26,6 @@ from optassign.solving.holding.drains import note_drains, report_drains
 from optassign.solving.pace import LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
-
 _INT64_MAX = (1 << 63) - 1
 
 

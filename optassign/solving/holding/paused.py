@@ -72,7 +72,7 @@ def _complete(arrays: Arrays, problem: Problem) -> Placement:
 
 
 def _list_known(arrays: Arrays, problem: Problem) -> tuple[IntArray, IntArray]:
-    """(T,) clients that ran the tasks, or −1, and the keys of those that had them as standbys, of each task the least lag first."""
+    """(T,) clients that ran the tasks, or −1, and the keys of those that had them as standbys, by task, then by lag."""
     C = problem.C
     active = np.where(arrays.in_transit, arrays.remembered_active, -1)
     owned = np.flatnonzero(problem.col_owner)[::-1]  # the last written is the least client
