@@ -111,6 +111,8 @@ def _best_tied(
     """(A,) the tied columns that get the slots of their tasks, those of the plan first."""
     at = np.flatnonzero(tied)
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
+    # A client that drains takes nothing that it did not have.
+    is_new = problem.draining[problem.col_client[at]] & ~problem.col_standby[at] & ~problem.col_owner[at]
     order = at[
         np.lexsort(
             (
@@ -118,6 +120,7 @@ def _best_tied(
                 problem.col_lag[at],
                 ~problem.col_standby[at],
                 problem.col_cost[at],
+                is_new,
                 wanted,
                 problem.col_task[at],
             )
@@ -139,7 +142,7 @@ def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntAr
         inside = np.ones(C, dtype=np.bool_)
         inside[problem.col_client[problem.col_start[task] : problem.col_start[task + 1]]] = False
         pool = np.flatnonzero(inside)
-        picked = pool[np.argsort(load[pool], kind="stable")[: slots[task]]]
+        picked = pool[np.lexsort((load[pool], problem.draining[pool]))[: slots[task]]]
         load[picked] += 1
         given.extend((task * C + picked).tolist())
     return np.array(given, dtype=np.int64)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.windows import Windows, count_copies
 
 FloatArray = npt.NDArray[np.float64]
@@ -65,8 +66,8 @@ def queue_warmups(
 ) -> Queue:
     """The plan's copies that this answer does not hold, in the order in which they get slots.
 
-    The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; most state
-    to lose if it is not kept; actives before standbys; clients apart, since copies on one disk share its rate; the client
+    The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
+    draining client has a copy of; most state to lose if it is not kept; actives before standbys; clients apart, since copies on one disk share its rate; the client
     that has most left to restore; an active that relieves the client furthest above its window; least lag; least key.
 
     Args:
@@ -84,17 +85,27 @@ def queue_warmups(
     relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = progress.idle_of(keys) >= PATIENCE
     going = np.isin(keys, under_way)
-    order = np.lexsort((keys, lag, -relief, relief < 0, -to_lose, ~going, stuck, caught_up))
+    leaving = _find_leaving(problem, answer)[task]
+    order = np.lexsort((keys, lag, -relief, relief < 0, -to_lose, ~leaving, ~going, stuck, caught_up))
     served = min(len(keys), problem.max_warmups)
     is_equal = (~going & ~stuck & ~caught_up & (to_lose == 0))[order]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     used = np.bincount(client[order[:served]][~is_equal[:served]], minlength=C)
     ends = [float(seconds[k]) for k in order[:served][~is_equal[:served]].tolist()]
-    for of_actives in (True, False):
-        places = np.flatnonzero(is_equal & ((relief >= 0)[order] == of_actives))
+    for of_leaving, of_actives in product((True, False), repeat=2):
+        places = np.flatnonzero(is_equal & (leaving[order] == of_leaving) & ((relief >= 0)[order] == of_actives))
         order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, ends, served)]
     return Queue(keys[order], served)
+
+
+def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
+    """(T,) tasks of which a draining client has a copy in this answer, while another client stays."""
+    leaving = np.zeros(problem.T, dtype=np.bool_)
+    if problem.draining.any() and not problem.draining.all():
+        keys = answer.copy_keys(problem.C, problem.logged)
+        leaving[keys[problem.draining[keys % problem.C]] // problem.C] = True
+    return leaving
 
 
 def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, ends: list[float], most: int) -> IntArray:

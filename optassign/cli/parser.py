@@ -20,6 +20,7 @@ from optassign.cli.commands import (
     simulate,
     validate,
 )
+from optassign.cli.commands.holding import HOLDING_COMMANDS
 from optassign.cli.errors import USAGE
 
 __all__ = ["COMMANDS", "Command", "make_parser"]
@@ -52,6 +53,7 @@ COMMANDS: dict[str, Command] = {
     "record": record,
     "benchmark": benchmark,
     "replay": replay,
+    **HOLDING_COMMANDS,
 }
 """All commands by name, in the order in which `--help` lists them."""
 

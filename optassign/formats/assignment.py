@@ -14,6 +14,10 @@ Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
 
 
+def _is_empty(value: tuple[object, ...]) -> bool:
+    return not value
+
+
 class KafkaStreamsAssignment(Frozen):
     """What one client gets. Towards Kafka a warm-up is a standby; here it stays apart, because it is counted apart."""
 
@@ -97,6 +101,25 @@ class Dropped(Frozen):
     remembered: Count = Field(default=0, description="entries of the remembered answer about tasks not in `tasks`")
 
 
+class DrainReport(Frozen):
+    """How far a draining client is."""
+
+    process_id: NotEmpty
+    active: Count = Field(default=0, description="active tasks that it has in this answer")
+    standby: Count = Field(default=0, description="standbys that it has in this answer")
+    may_stop: bool = Field(default=False, description="it has nothing, and owns nothing any more")
+    stays: bool = Field(default=False, description="the others have no room: it keeps tasks even in the plan")
+
+
+class LimitReport(Frozen):
+    """What became of a limit (docs/rules.md, "Limits")."""
+
+    name: NotEmpty
+    kept: bool = Field(description="by the answer, and by the plan")
+    gave_way: bool = Field(default=False, description="it cannot hold: neither the answer nor the plan is bound by it")
+    why: str = Field(default="", description="why it is not kept, or not yet")
+
+
 class Report(Frozen):
     """How an answer came about and how good it is known to be."""
 
@@ -118,6 +141,12 @@ class Report(Frozen):
     balanced: bool = False
     dropped: Dropped = Dropped()
     notes: Annotated[tuple[str, ...], Field(strict=False, fail_fast=True)] = ()
+    drains: Annotated[tuple[DrainReport, ...], Field(strict=False, fail_fast=True)] = Field(
+        default=(), exclude_if=_is_empty, description="the draining clients; left out where none drains"
+    )
+    limits: Annotated[tuple[LimitReport, ...], Field(strict=False, fail_fast=True)] = Field(
+        default=(), exclude_if=_is_empty, description="the limits of the options, in their order; left out without any"
+    )
 
     def without_times(self) -> Self:
         """The same report without seconds: what has to be equal between two runs of the same problem (R9)."""

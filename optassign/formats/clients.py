@@ -1,6 +1,7 @@
 """The clients of a snapshot: `KafkaStreamsState`, what each ran, has on disk and lags behind (KIP-924's names)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Annotated, Protocol, Self
 
 from pydantic import Field, model_validator
@@ -12,6 +13,8 @@ RUNNING = -2
 """Lag of an active copy that runs here (Kafka's Task.LATEST_OFFSET)."""
 UNKNOWN_LAG = -3
 """Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM)."""
+DRAIN_TAG = "optassign.drain"
+"""Client tag that says `true` of a client that drains; `draining` says the same."""
 LAG_ALLOWED = "-2 (running here), -3 (not known) or an integer from 0 to 9223372036854775807"
 
 _Lag = Annotated[int, Field(ge=UNKNOWN_LAG, le=INT64_MAX, description=LAG_ALLOWED, json_schema_extra={"not": {"const": -1}})]
@@ -62,7 +65,22 @@ class KafkaStreamsState(Frozen):
             i, task = next((i, task) for i, task in enumerate(self.previous_standby) if task in active)
             also = f"task {task}, which is in previous_active too"
             raise cross_check_error(also, "each task in one of the two lists", f".previous_standby[{i}]")
+        if self.tags.get(DRAIN_TAG, "").lower() == "true":
+            self.__dict__["draining"] = True
         return self
+
+    @property
+    def says_draining(self) -> bool:
+        """Whether it says itself that it drains; `draining` is also true where only `Options.drain` names it (R8)."""
+        return bool(self.__dict__.get("_says_draining", self.draining))
+
+    def told_to_drain(self, told: bool) -> Self:
+        """The same client, draining if it says so itself or is told to."""
+        if self.draining == (self.says_draining or told):
+            return self
+        other = copy(self)
+        other.__dict__.update(draining=self.says_draining or told, _says_draining=self.says_draining)
+        return other
 
     def lag_for(self, task: str | TaskId) -> int:
         """Offsets this client still has to replay for a logged task; -2: running here, -3: not known (KIP-924 lagFor).
@@ -102,3 +120,16 @@ def _each_once(tasks: tuple[str, ...], place: str) -> None:
             if task in seen:
                 raise cross_check_error(f"task {task} a second time", "each task once", f"{place}[{i}]")
             seen.add(task)
+
+
+def find_clients(clients: Iterable[KafkaStreamsState], name: str) -> list[KafkaStreamsState]:
+    """The client of that process id, or else those of that client id or host; several may share one of these."""
+    clients = list(clients)
+    exact = [client for client in clients if client.process_id == name]
+    return exact or [client for client in clients if name in (client.client_id, client.host)]
+
+
+def tell_to_drain(clients: tuple[KafkaStreamsState, ...], names: Iterable[str]) -> tuple[KafkaStreamsState, ...]:
+    """The clients, of which those drain that say so themselves or that a name tells from all others."""
+    told = {found[0].process_id for name in names if len(found := find_clients(clients, name)) == 1}
+    return tuple(client.told_to_drain(client.process_id in told) for client in clients)

@@ -1,10 +1,10 @@
 """`AssignmentConfigs` (Kafka's configs that concern assignment, Kafka's defaults and limits) and our own `Options`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, cross_check_error, quote
+from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, TaskIdText, cross_check_error, quote
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
 
@@ -56,6 +56,49 @@ class Relief(Frozen):
     logged: Annotated[int, Field(ge=0, le=10**9, description="the same, for a logged task and its caught-up standby")] = 300
 
 
+LimitKind = Literal["most_active_moves", "most_copies", "most_state", "pin", "forbid"]
+_KINDS_WITH_NUMBER = frozenset({"most_active_moves", "most_copies", "most_state"})
+_KINDS_OF_PLACES = frozenset({"pin", "forbid"})
+_Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)]
+
+
+class Limit(Frozen):
+    """What an operator allows (docs/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of them."""
+
+    kind: LimitKind = Field(description="what is limited")
+    name: NotEmpty | None = Field(default=None, description="what reports call it; null: kind and place in the list")
+    most: Count | None = Field(
+        default=None,
+        description="active moves of a rebalance; or, on each client, copies (active and standby), or state in offsets",
+    )
+    tasks: Annotated[tuple[TaskIdText, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] = Field(
+        default=(), description="of pin and forbid: these tasks"
+    )
+    subtopologies: _Names = Field(default=(), description="of pin and forbid: the tasks of these, as 0 or name__0")
+    clients: _Names = Field(default=(), description="these clients, by process id, client id or host")
+    tags: Annotated[dict[str, str], Field(fail_fast=True)] = Field(default={}, description="clients with all of these tags")
+
+    @model_validator(mode="after")
+    def _cross_checks(self) -> Self:
+        if (self.most is None) == (self.kind in _KINDS_WITH_NUMBER):
+            found = "no number" if self.most is None else str(self.most)
+            raise cross_check_error(found, "a number" if self.most is None else f"none for {self.kind}", ".most")
+        if self.kind not in _KINDS_OF_PLACES and (self.tasks or self.subtopologies):
+            field = "tasks" if self.tasks else "subtopologies"
+            raise cross_check_error("some", f"none for {self.kind}, which is about all tasks", f".{field}")
+        if self.kind == "most_active_moves" and (self.clients or self.tags):
+            field = "clients" if self.clients else "tags"
+            raise cross_check_error("some", f"none for {self.kind}, which is about the whole group", f".{field}")
+        if self.kind in _KINDS_OF_PLACES and not (self.clients or self.tags):
+            raise cross_check_error("neither", f"clients or tags for {self.kind}", ".clients")
+        return self
+
+
+def name_limits(limits: tuple[Limit, ...]) -> tuple[str, ...]:
+    """What reports call each limit: its name, or else its kind and its place in the list, from 1."""
+    return tuple(limit.name or f"{limit.kind} (number {place})" for place, limit in enumerate(limits, start=1))
+
+
 class Options(Frozen):
     """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/rules.md, "Balanced")."""
 
@@ -79,3 +122,17 @@ class Options(Frozen):
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
     )
+    limits: Annotated[tuple[Limit, ...], Field(strict=False, fail_fast=True)] = Field(
+        default=(), description="what an operator allows; where not all can hold, the last named gives way first"
+    )
+    hold: Literal["none", "paused", "quiet_hours"] = Field(
+        default="none", description="not none: nothing moves but what R1 to R5 force, and nothing is warmed up"
+    )
+    hold_ends_ms: Count | None = Field(default=None, description="until the hold ends, ms; null: when somebody ends it")
+    drain: _Names = Field(default=(), description="clients that drain though they do not say so: process id, client id or host")
+    forget_plan: bool = Field(default=False, description="the remembered plan counts for nothing")
+
+    @model_validator(mode="after")
+    def _name_each_limit_once(self) -> Self:
+        _no_repeats(name_limits(self.limits))
+        return self

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from optassign.formats.assignment import Dropped, TaskAssignment
 from optassign.formats.base import Format, Frozen, Time
-from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState
+from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState, tell_to_drain
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
 from optassign.formats.normalise import LeftOut, Normalised, normalise
 from optassign.formats.task_id import TaskId
@@ -49,7 +49,8 @@ class ApplicationState(Frozen):
     @model_validator(mode="after")
     def _normalise(self) -> Self:
         if "_normalised" not in self.__dict__:  # an instance handed in as a field of another comes by a second time
-            normalised = normalise(self.tasks, self.clients, self.remembered, self.configs.acceptable_recovery_lag)
+            clients = tell_to_drain(self.clients, self.options.drain)
+            normalised = normalise(self.tasks, clients, self.remembered, self.configs.acceptable_recovery_lag)
             self.__dict__.update(
                 tasks=normalised.tasks,
                 clients=normalised.clients,

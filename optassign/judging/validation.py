@@ -178,13 +178,13 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
 
 
 def _r8_who_asks_for_the_followup(case: _Case) -> Iterator[Violation]:
-    staying = [client.process_id for client in case.state.clients if not client.draining]
+    staying = [client.process_id for client in case.state.clients if not client.says_draining]
     allowed = min(staying or case.state.kafka_streams_states)
     askers = _askers(case)
     for process_id in askers:
         if process_id != allowed:
             found = f"found a follow-up asked for by {process_id}, one of {len(askers)}; allowed: only by {allowed},"
-            found += " the least process id that does not drain"
+            found += " the least process id that does not say that it drains"
             yield Violation("R8", None, process_id, found)
 
 

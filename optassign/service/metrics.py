@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from optassign.recordings.recording import Summary
+from optassign.service.holding.held import NOTHING, HoldingOutcome
 
 __all__ = ["Metrics"]
 
@@ -58,6 +59,10 @@ class Metrics:
             "restore_rate_most_offsets_per_second": "Of the fastest of these clients",
             "stalled": "1: no warm-up makes progress",
             "balanced": "1: the last answer is balanced",
+            "held": "1: the last answer held still, paused or in quiet hours",
+            "draining_clients": "Clients that drain",
+            "may_stop_clients": "Of these, clients that have nothing any more and may stop",
+            "limits_not_kept": "Limits that the last answer or its plan does not keep",
         }
         self._of_last = {
             name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
@@ -68,7 +73,7 @@ class Metrics:
         """Add a gauge; `value` is called whenever it is scraped."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
 
-    def show_last_answer(self, application: str | None, summary: Summary) -> None:
+    def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
         """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""
         if application is None:
             return
@@ -94,6 +99,10 @@ class Metrics:
             "restore_rate_most_offsets_per_second": summary.restore_rate_most,
             "stalled": summary.stalled,
             "balanced": summary.balanced,
+            "held": holding.hold != "none",
+            "draining_clients": holding.draining,
+            "may_stop_clients": holding.may_stop,
+            "limits_not_kept": holding.limits_not_kept,
         }
         for name, value in values.items():
             self._of_last[name].labels(application).set(float("nan") if value is None else value)

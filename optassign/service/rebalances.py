@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from optassign import __version__
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.holding.holds import Holds
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
@@ -54,6 +55,7 @@ class Rebalances:
     """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
+        self._holds = shared.holds
         self._assignor, self._limits = settings.assignor, settings.limits
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder = shared.metrics, shared.recorder
@@ -84,6 +86,7 @@ class Rebalances:
                 remembered=None if last is None else last.answer,
                 remembered_newer=last is not None and head.remembered_at is not None and last.at > head.remembered_at,
                 keep_snapshot=self._recorder is not None,
+                held=self._holds.get_held(find_application(body)),
             )
             found = await self._finder.find(job, times)
             now = read_milliseconds()
@@ -117,6 +120,9 @@ class Rebalances:
         """Count, log and record an answer, once the worker has told the details."""
         details = await found.job.details
         self._count(found, request, details)
+        if details is not None and request.head.mode == "active" and found.answer.application is not None:
+            done = request.in_time and details.holding.forgot_plan
+            await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)
         _log_answer(found, request, details)
         if self._recorder is None:
             return
@@ -147,7 +153,7 @@ class Rebalances:
         self._metrics.solve_seconds.observe(found.answer.solve_seconds)
         self._metrics.late.inc(not request.in_time)
         if details is not None and details.summary is not None:
-            self._metrics.show_last_answer(found.answer.application, details.summary)
+            self._metrics.show_last_answer(found.answer.application, details.summary, details.holding)
 
 
 def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:

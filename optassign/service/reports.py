@@ -11,6 +11,8 @@ from typing import Any
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.holding.held import HoldingOutcome
+from optassign.service.holding.holds import Holds
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead
@@ -35,7 +37,7 @@ class Reports:
     def __init__(self, settings: Settings, rebalances: Rebalances, shared: Shared) -> None:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
-        self._metrics, self._recorder = shared.metrics, shared.recorder
+        self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
         self._one_at_a_time = asyncio.Semaphore(1)
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
@@ -74,6 +76,7 @@ class Reports:
                 remembered_newer=last is not None and since is not None and last.at > since,
                 keep_snapshot=self._recorder is not None,
                 report=True,
+                held=self._holds.get_held(application),
                 # In active mode nobody looks at what would have been where it is not recorded.
                 solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
             )
@@ -89,17 +92,17 @@ class Reports:
         if self._recorder is not None and details.snapshot is not None:
             recorded = _make_head(application, head, applied_at, found, details.applied, beside)
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
-        self._count(head, found, beside)
+        self._count(head, found, beside, details.holding)
         _log_report(application, head, details.applied, beside, answered)
         return _encode_reply(self._recorder is not None, details.applied, beside)
 
-    def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None) -> None:
+    def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None, holding: HoldingOutcome) -> None:
         self._metrics.reports.labels(head.request.mode).inc()
         if beside is not None and head.request.mode == "shadow":
             outcome = "answered" if beside.fallback is None else beside.fallback.reason
             self._metrics.rebalances.labels("shadow", outcome).inc()
             self._metrics.solve_seconds.observe(found.answer.solve_seconds)
-            self._metrics.show_last_answer(found.answer.application, beside.summary)
+            self._metrics.show_last_answer(found.answer.application, beside.summary, holding)
 
 
 def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:

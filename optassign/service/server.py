@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import ssl
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import FrameType
@@ -15,6 +16,8 @@ from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.comparisons import Comparisons
+from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.holding.holds import Holds
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener
 from optassign.service.http.gateway import Gateway
@@ -51,12 +54,13 @@ def serve(settings: Settings) -> int:
     """
     check_tls(settings)
     tokens = Tokens(settings.token_file)
+    applications = ApplicationsFile(settings.applications_file)
     listener = open_listener(settings, bool(tokens))
     with listener:
         _raise_descriptors()
         set_up_logging(settings.log_format)
         try:
-            return asyncio.run(_Service(settings, tokens).run(listener))
+            return asyncio.run(_Service(settings, tokens, applications).run(listener))
         finally:
             logging.shutdown()  # what is logged is written, as far as somebody takes it
 
@@ -100,8 +104,8 @@ class _Server(uvicorn.Server):
 class _Service:
     """The parts of the service, and the order in which they start and stop."""
 
-    def __init__(self, settings: Settings, tokens: Tokens) -> None:
-        self._settings, self._tokens = settings, tokens
+    def __init__(self, settings: Settings, tokens: Tokens, applications: ApplicationsFile) -> None:
+        self._settings, self._tokens, self._applications = settings, tokens, applications
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE)
         self._bodies = HeldBodies(limits.held_bytes)
@@ -119,11 +123,19 @@ class _Service:
         self._reserve = WorkerPool("reserve", 2, WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes))
         self._comparisons = Comparisons(solver)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
-        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder)
+        self._holds = Holds(settings.recordings, applications, time.time)
+        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
         app = make_app(
-            settings, self._rebalances, reports, self._comparisons, self._metrics, self._bodies, self._find_why_not_ready
+            settings,
+            self._rebalances,
+            reports,
+            self._comparisons,
+            self._metrics,
+            self._bodies,
+            self._holds,
+            self._find_why_not_ready,
         )
         self._gateway = Gateway(app, tokens=tokens, metrics=self._metrics, pages=PAGES)
         self._add_gauges()
@@ -134,6 +146,7 @@ class _Service:
         self._solvers.start()
         self._reserve.start()
         await asyncio.to_thread(self._restore_memory)
+        await asyncio.to_thread(self._holds.load)
         if self._recorder is not None:
             self._recorder.start()
         listener.connections = self._connections
@@ -211,6 +224,8 @@ class _Service:
             try:
                 if await asyncio.to_thread(self._tokens.reload):
                     log_event("tokens_read")
+                if await asyncio.to_thread(self._applications.reload):
+                    log_event("applications_read")
                 now = await asyncio.to_thread(self._look_at_certificate)
                 if now != certificate and config.ssl is not None:
                     certificate = now

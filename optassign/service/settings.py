@@ -54,6 +54,8 @@ class Settings:
     recordings: Path | None = None
     keep_days: float = 90.0
     keep_bytes: int = 10 << 30
+    applications_file: Path | None = None
+    """Quiet hours and limits of applications."""
     token_file: Path | None = None
     """None: what the environment has, if it has one."""
     tls_cert: Path | None = None

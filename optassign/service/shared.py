@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from optassign.service.holding.holds import Holds
 from optassign.service.memory import Memory
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
@@ -21,3 +22,4 @@ class Shared:
     metrics: Metrics
     recorder: Recorder | None
     """None: nothing is recorded."""
+    holds: Holds

@@ -40,6 +40,8 @@ class Arrays:
     """What was assigned before, where that is known (R7)."""
     remembered: Placement | None
     """The remembered answer, where all its clients and tasks are these and nobody owns a task that it gave to another (R10)."""
+    remembered_active: IntArray
+    """(T,) the client that the remembered answer made active, where it is here; else −1."""
     in_transit: BoolArray
     """(T,) tasks that nobody owns though the remembered answer gave them to a client that is there."""
     unconfirmed: bool
@@ -61,6 +63,10 @@ class Arrays:
     pace: Pace
     relief: Relief
     """What moves for its sake must save."""
+    paused: bool
+    """The options say that nothing shall move but what R1 to R5 force."""
+    forgets_plan: bool
+    """The options say that the remembered plan counts for nothing."""
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -179,7 +185,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         col_state=has_state[keep],
         has_history=(np.bincount(task[holder], minlength=T) > 0) | memory.seen,
         lag_unknown=bool(unknown.any()),
-        remembered_plan=memory.placement_of_plan(standbys, logged, C),
+        remembered_plan=None if state.options.forget_plan else memory.placement_of_plan(standbys, logged, C),
         goal_data=_find_goal_data(state, order),
     )
     assigned_before = np.unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup]))
@@ -190,6 +196,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         clients=clients,
         previous=find_previous(problem, keys, owns, lag, lists, memory),
         remembered=memory.placement_of_answer(standbys, logged, C) if owners_as_remembered else None,
+        remembered_active=np.where(memory.active >= 0, memory.active % C, -1),
         in_transit=in_transit,
         unconfirmed=not memory.known and may_be_second_pass(claimed, task[rank == 0], pool_rank, logged),
         remembered_notes=state.remembered.report.notes if state.remembered is not None else (),
@@ -197,10 +204,12 @@ def to_arrays(state: ApplicationState) -> Arrays:
         remembered_own_plan=memory.placement_of_plan(standbys, logged, C) if memory.plan_differs else None,
         remembered_plan_lost=memory.placement_of_plan(standbys, logged, C) is None,
         assigned_before=assigned_before,
-        under_way=memory.warmup,
+        under_way=memory.warmup[:0] if state.options.forget_plan else memory.warmup,
         progress=memory.progress,
         pace=read_pace(state, problem, memory.progress, assigned_before),
         relief=state.options.relief,
+        paused=state.options.hold != "none",
+        forgets_plan=state.options.forget_plan,
     )
 
 

@@ -22,8 +22,11 @@ from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
 from optassign.solving.arrays import Arrays
+from optassign.solving.holding.drains import note_drains, report_drains
 from optassign.solving.pace import LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
+
+_INT64_MAX = (1 << 63) - 1
 
 
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
@@ -44,6 +47,9 @@ def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, a
 def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tuple[int, int] | None:
     """Who asks, and after how long: the least process id that is not draining (R8)."""
     delay = choose_delay(arrays.problem, arrays.pace, solution) if solution.followup else None
+    if solution.reason is Reason.HELD and state.options.hold_ends_ms is not None:
+        # Whatever has to be done waits for that, and nothing else would have the group come back to it.
+        delay = min(LEAST_MS + state.options.hold_ends_ms, delay if delay is not None else _INT64_MAX)
     if solution.probing and state.remembered is not None:
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
@@ -51,8 +57,8 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
             delay = max(LEAST_MS, min(delay, delay - arrays.pace.elapsed_ms))
     if delay is None:
         return None
-    staying = np.flatnonzero(~arrays.problem.draining)
-    return int(staying[0]) if len(staying) else 0, delay
+    staying = [number for number, client in enumerate(state.clients) if not client.says_draining]
+    return staying[0] if staying else 0, delay
 
 
 def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:
@@ -64,6 +70,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         goals, proved_by = remembered.goals, remembered.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
     reason = Reason.OPTIMAL if all_proven and solution.reason is Reason.FEASIBLE else solution.reason
+    drains = report_drains(state, answer.clients, answer.plan)
     return Report(
         goals=goals,
         found_by=str(solution.found_by),
@@ -81,7 +88,9 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
             *map(str, solution.notes),
             *note_unserved(_find_unserved(state, arrays.order, solution)),
             *note_unused_weights(state.options),
+            *note_drains(state, drains),
         ),
+        drains=drains,
     )
 
 

@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """What was assigned before comes back (R7)."""
     CONFIRMED = "confirmed"
     """The remembered answer stands while its moves are under way (R10)."""
+    HELD = "held"
+    """The group is paused, or its hours are quiet: what was assigned before, as far as R1 to R5 allow it."""
     LIMIT = "limit"
     """There was no time for the solver."""
     FALLBACK = "fallback"

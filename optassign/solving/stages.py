@@ -17,6 +17,7 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
 from optassign.solving.followup import warm_up
+from optassign.solving.holding.paused import hold_still
 from optassign.solving.method import Method
 from optassign.solving.relieving import relieve
 from optassign.solving.solution import Note, Reason, Solution
@@ -28,6 +29,11 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     clock = Clock()
     with clock.stage("prepare"):
         case = method.make_case(arrays.problem)
+    if arrays.paused:
+        with clock.stage("now"):
+            solution = hold_still(arrays, case, method)
+        solution.seconds, solution.limited = clock.seconds, method.limited
+        return solution
     with clock.stage("now"):
         solution = (
             confirm_second_pass(arrays, case, method) or keep_at_rest(arrays, case, method) or answer_at_once(case, method)

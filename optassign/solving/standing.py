@@ -29,10 +29,11 @@ def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution 
     ):
         return None
     settled = case.reaches_target(remembered) and method.is_configured_optimum(case, remembered)
+    has_plan = not settled and not arrays.forgets_plan
     return Solution(
         answer=remembered,
-        plan=None if settled else arrays.remembered_own_plan,
-        warmups=warmups[:0] if settled else warmups,
+        plan=arrays.remembered_own_plan if has_plan else None,
+        warmups=warmups if has_plan else warmups[:0],
         reason=Reason.CONFIRMED,
         found_by=FoundBy.REMEMBERED,
         is_remembered=True,

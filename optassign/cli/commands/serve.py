@@ -37,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--recordings", metavar="DIR", help="record every rebalance there, and remember across restarts")
     add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="default: 90")
     add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="such as 500M (default: 10G)")
+    add("--applications", metavar="FILE", help="quiet hours and limits of applications, TOML")
     add = parser.add_argument_group("safety").add_argument
     add("--token-file", metavar="FILE", help="what plug-ins must know (or in OPTASSIGN_TOKEN)")
     add("--tls-cert", metavar="FILE", help="certificate chain, PEM")
@@ -92,6 +93,7 @@ def run(arguments: Namespace) -> int:
                 recordings=as_path(arguments.recordings),
                 keep_days=arguments.keep_days,
                 keep_bytes=arguments.keep_bytes,
+                applications_file=as_path(arguments.applications),
                 token_file=as_path(arguments.token_file),
                 tls_cert=as_path(arguments.tls_cert),
                 tls_key=as_path(arguments.tls_key),

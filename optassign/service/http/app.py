@@ -10,8 +10,10 @@ from starlette.exceptions import HTTPException
 from optassign import __version__
 from optassign.assignor import names_without_jdk
 from optassign.service.comparisons import Comparisons
+from optassign.service.holding.holds import Holds
 from optassign.service.http import openapi
 from optassign.service.http.held_bodies import HeldBodies
+from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_refusal
 from optassign.service.http.request_body import find_application, read_body
 from optassign.service.http.request_headers import (
@@ -29,7 +31,10 @@ from optassign.service.workers.messages import CompareJob
 
 __all__ = ["PAGES", "make_app"]
 
-PAGES = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
+PAGES = frozenset(
+    {"/v1/applications/", "/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"}
+)
+"""Those that end with a slash have others below them."""
 _JSON = "application/json"
 _LONGEST_UPLOAD = 20.0
 """Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
@@ -44,6 +49,7 @@ def make_app(
     comparisons: Comparisons,
     metrics: Metrics,
     bodies: HeldBodies,
+    holds: Holds,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
     """The application. `find_why_not_ready`: None where the service is ready."""
@@ -84,6 +90,8 @@ def make_app(
         async with receive(request, arrived + _LONGEST_UPLOAD) as body:
             answer = await comparisons.compare(CompareJob(body, limits, chosen, seconds))
         return Response(answer.content, media_type=_JSON)
+
+    add_holding_pages(app, holds, bodies)
 
     @app.get("/healthz", **openapi.HEALTHZ)
     async def healthz() -> dict[str, str]:

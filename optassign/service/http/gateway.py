@@ -68,7 +68,7 @@ class Gateway:
         finally:
             if counted:
                 self._leave()
-            endpoint = scope["path"] if scope["path"] in self._pages else _OTHER_PAGES
+            endpoint = next((page for page in self._pages if _is_at(scope["path"], page)), _OTHER_PAGES)
             self._metrics.requests.labels(endpoint, str(response.status or 499)).inc()
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
 
@@ -82,6 +82,11 @@ class Gateway:
         self.in_flight -= 1
         if not self.in_flight:
             self._idle.set()
+
+
+def _is_at(path: str, page: str) -> bool:
+    """Whether a path is a page or, of a page that ends with a slash, below it."""
+    return path == page.removesuffix("/") or (page.endswith("/") and path.startswith(page))
 
 
 class _ResponseWriter:

@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.schema import json_schema
+from optassign.service.http.holding_openapi import SCHEMAS
 from optassign.service.http.request_headers import LONGEST_DEADLINE_MS, PROTOCOL
 
 __all__ = ["APPLIED", "ASSIGN", "COMPARE", "HEALTHZ", "METRICS", "READYZ", "describe_pages"]
@@ -171,6 +172,7 @@ def describe_pages(app: FastAPI) -> dict[str, Any]:
                 "snapshot": {"$ref": _REF + "ApplicationState"},
             },
         }
+        schemas.update(SCHEMAS)
         app.openapi_schema = found
     return app.openapi_schema
 

@@ -15,6 +15,7 @@ __all__ = [
     "HeaderValues",
     "ReportHead",
     "RequestHead",
+    "check_protocol",
     "read_content_encoding",
     "read_deadline",
     "read_report_head",
@@ -79,10 +80,7 @@ def read_report_head(headers: HeaderValues, default_deadline: float) -> ReportHe
 
 def read_request_head(headers: HeaderValues, default_deadline: float) -> RequestHead:
     """The protocol's headers; RequestRefusedError with status 400 for what is missing or cannot be read."""
-    protocol = _read_value(headers, "Optassign-Protocol")
-    if protocol != PROTOCOL:
-        error = "the service does not speak this protocol" if protocol else "the header is required"
-        raise make_refusal(400, error, "Optassign-Protocol", _show(protocol), PROTOCOL)
+    check_protocol(headers)
     mode = _read_value(headers, "Optassign-Mode") or "active"
     if mode not in ("active", "shadow"):
         raise make_refusal(400, "unknown mode", "Optassign-Mode", _show(mode), "active or shadow")
@@ -98,6 +96,14 @@ def read_request_head(headers: HeaderValues, default_deadline: float) -> Request
         plugin=None if plugin is None else plugin[:_LONGEST_PLUGIN],
         rebalance=rebalance,
     )
+
+
+def check_protocol(headers: HeaderValues) -> None:
+    """RequestRefusedError with status 400 unless the request says that it speaks our protocol."""
+    protocol = _read_value(headers, "Optassign-Protocol")
+    if protocol != PROTOCOL:
+        error = "the service does not speak this protocol" if protocol else "the header is required"
+        raise make_refusal(400, error, "Optassign-Protocol", _show(protocol), PROTOCOL)
 
 
 def read_deadline(headers: HeaderValues, default: float) -> float:

@@ -13,6 +13,8 @@ from optassign.service.settings import TOKEN_VARIABLE, SettingsError
 __all__ = ["EVERYTHING", "Access", "Tokens", "read_tokens"]
 
 _SHORTEST = 16
+_MAY_OPERATE, _NAME = "may=operate", "name="
+"""Words behind a token that are no applications: their ids have no equals sign."""
 _LARGEST_FILE = 1 << 20
 
 
@@ -22,11 +24,25 @@ class Access:
 
     applications: frozenset[str] | None
     """None: every application, and the pages that tell of all of them."""
+    may_operate: bool = False
+    """Whether its holder may pause an application, drain its clients and have its plan forgotten."""
+    name: str | None = None
+    """What its holder is called in log and lists."""
+
+    def covers(self, application: str) -> bool:
+        """Whether the application is among those of the token."""
+        return self.applications is None or application in self.applications
 
     def check_application(self, application: str | None) -> None:
         """RequestRefusedError with status 403 unless the application is among those of the token."""
         if self.applications is not None and application not in self.applications:
             raise make_refusal(403, "the token is not for this application", "application", application or "nothing")
+
+    def check_operating(self) -> None:
+        """RequestRefusedError with status 403 for a token that may ask for answers only."""
+        if not self.may_operate:
+            allowed = f"one whose line in the file of tokens has {_MAY_OPERATE}"
+            raise make_refusal(403, "the token may not operate", "Authorization", "a token for answers only", allowed)
 
     def check_everything(self) -> None:
         """RequestRefusedError with status 403 for a token of some applications only."""
@@ -34,7 +50,8 @@ class Access:
             raise make_refusal(403, "the token is for some applications only")
 
 
-EVERYTHING = Access(None)
+EVERYTHING = Access(None, may_operate=True)
+"""Where there are no tokens: who can reach the service is on this machine."""
 
 
 class Tokens:
@@ -92,15 +109,16 @@ class Tokens:
 def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
     """Token -> what it is for, from a file or else the environment; None without any.
 
-    Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Empty lines
-    and those that begin with # are passed by. SettingsError if there is none, or if one is too weak to serve.
+    Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Among them
+    `may=operate` lets its holder pause, drain and forget, and `name=…` is what log and lists call them. Empty lines and those
+    that begin with # are passed by. SettingsError if there is none, or if one is too weak to serve.
     """
     if path is None:
         if TOKEN_VARIABLE not in os.environ:
             return None
         token = os.environ[TOKEN_VARIABLE].strip()
         _check(token, TOKEN_VARIABLE)
-        return {token: EVERYTHING}
+        return {token: Access(None)}
     try:
         with open(path, "rb") as file:
             text = file.read(_LARGEST_FILE).decode("utf-8")
@@ -110,15 +128,26 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        token, *applications = line.split()
+        token, *words = line.split()
         where = f"{path}: line {number}"
         _check(token, where)
         if token in found:
             raise SettingsError(f"{where}: found a token a second time; allowed: each once, with all its applications")
-        found[token] = Access(frozenset(applications)) if applications else EVERYTHING
+        found[token] = _read_access(words, where)
     if not found:
         raise SettingsError(f"{path}: found no token; allowed: lines of a token and the applications that it is for")
     return found
+
+
+def _read_access(words: list[str], where: str) -> Access:
+    applications = frozenset(word for word in words if "=" not in word)
+    names = [word.removeprefix(_NAME) for word in words if word.startswith(_NAME)]
+    for word in words:
+        if "=" in word and word != _MAY_OPERATE and not word.startswith(_NAME):
+            raise SettingsError(f"{where}: found {word!r}; allowed: applications, {_MAY_OPERATE}, {_NAME}…")
+    if len(names) > 1 or "" in names:
+        raise SettingsError(f"{where}: found {_NAME} {'without a name' if '' in names else 'twice'}; allowed: one name")
+    return Access(applications or None, _MAY_OPERATE in words, names[0] if names else None)
 
 
 def _check(token: str, where: str) -> None:

@@ -16,6 +16,7 @@ from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
+from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.settings import Limits
 from optassign.service.workers.description import describe_rebalance
@@ -45,6 +46,8 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
         if job.remembering is not None:
             _check_application(report or data, job.remembering[0])
         memory = _insert_memory(data, job)
+        if job.held is not None:
+            job.held.put_into(data)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
         applied = None if report is None else _read_applied(report, state)
     except (InputError, RequestRefusedError) as error:
@@ -53,15 +56,17 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
     note_read()
     summary: Summary | None = None
     said: dict[str, str | list[str] | None] = {}
+    holding = NOTHING
     if job.solve:
         answer = _solve(job, state, end, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
         if answer is None:
             return None
         summary, said = summarise(state, answer), describe_rebalance(state, answer)
+        holding = summarise_holding(state, answer)
     else:
         send(Answer(b"", state.application, job.assignor, memory=memory, ignored=_list_ignored(ignored)))
     snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summary, state.dropped.model_dump(), said, snapshot, applied)
+    return Details(summary, state.dropped.model_dump(), {**said, **holding.said}, snapshot, applied, holding)
 
 
 def _solve(

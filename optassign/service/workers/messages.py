@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from optassign.formats.assignment import Termination
 from optassign.recordings.recording import MemorySource, Summary
+from optassign.service.holding.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits
 
@@ -32,6 +33,8 @@ class AssignJob:
     """Why greedy is asked in place of the assignor; None where it is not."""
     report: bool = False
     """Whether the body is a report: the snapshot and what was applied to it."""
+    held: Held | None = None
+    """What operators have asked for, to be put into the snapshot."""
     solve: bool = True
     """False: only the details of a report are wanted."""
 
@@ -92,6 +95,7 @@ class Details:
     """JSON of what was solved, if asked for."""
     applied: Applied | None = None
     """Of a report."""
+    holding: HoldingOutcome = NOTHING
 
 
 @dataclass(frozen=True)

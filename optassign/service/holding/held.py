@@ -1,0 +1,98 @@
+"""What holds for one rebalance, as it is put into the snapshot, and what came of it. Plain values, which workers get."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.clients import find_clients
+from optassign.formats.state import ApplicationState
+
+__all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "summarise_holding"]
+
+DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
+"""Of a drain that was asked for: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Fields of a snapshot's `options`, with their defaults where nothing holds."""
+
+    hold: Literal["none", "paused", "quiet_hours"] = "none"
+    hold_ends_ms: int | None = None
+    drain: tuple[str, ...] = ()
+    forget_plan: bool = False
+    limits: tuple[Mapping[str, Any], ...] = ()
+
+    def put_into(self, data: Any) -> None:
+        """Add it to the options of a snapshot that is still plain JSON; what is no snapshot is refused later."""
+        if not isinstance(data, dict) or self == Held():
+            return
+        options = data.get("options")
+        if options is not None and not isinstance(options, dict):
+            return
+        options = dict(options or {})
+        if self.hold != "none":
+            options |= {"hold": self.hold, "hold_ends_ms": self.hold_ends_ms}
+        if self.forget_plan:
+            options["forget_plan"] = True
+        for name, more in (("drain", self.drain), ("limits", self.limits)):
+            own = options.get(name) or []
+            if more and isinstance(own, list):
+                options[name] = [*own, *(one for one in more if one not in own)]
+        data["options"] = options
+
+
+@dataclass(frozen=True)
+class HoldingOutcome:
+    """What an answer says of drains, holds and limits, for metrics and log."""
+
+    hold: str = "none"
+    draining: int = 0
+    may_stop: int = 0
+    limits_not_kept: int = 0
+    drains: Mapping[str, DrainState] = field(default_factory=dict)
+    """Name in `options.drain` -> how far it is."""
+    forgot_plan: bool = False
+    """The remembered plan counted for nothing."""
+    said: Mapping[str, str | list[str]] = field(default_factory=dict)
+    """Fields of the log; none where nothing holds."""
+
+
+NOTHING = HoldingOutcome()
+
+
+def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> HoldingOutcome:
+    """What came of drains, holds and limits."""
+    rows = {row.process_id: row for row in answer.report.drains}
+
+    def find_state(name: str) -> DrainState:
+        found = find_clients(state.clients, name)
+        if len(found) != 1:
+            return "ambiguous" if found else "absent"
+        row = rows.get(found[0].process_id)
+        if row is None:
+            return "draining"
+        return "may_stop" if row.may_stop else "stays" if row.stays else "draining"
+
+    not_kept = [limit for limit in answer.report.limits if not limit.kept]
+    said: dict[str, str | list[str]] = {}
+    if state.options.hold != "none":
+        said["hold"] = state.options.hold
+    if rows:
+        said["drains"] = [f"{row.process_id}: {_describe(row.active, row.standby, row.may_stop)}" for row in rows.values()]
+    if not_kept:
+        said["limits_not_kept"] = [f"{limit.name}: {limit.why}" for limit in not_kept]
+    return HoldingOutcome(
+        hold=state.options.hold,
+        draining=len(rows),
+        may_stop=sum(row.may_stop for row in rows.values()),
+        limits_not_kept=len(not_kept),
+        drains={name: find_state(name) for name in state.options.drain},
+        forgot_plan=state.options.forget_plan,
+        said=said,
+    )
+
+
+def _describe(active: int, standby: int, may_stop: bool) -> str:
+    return "may stop" if may_stop else f"{active} active, {standby} standby"

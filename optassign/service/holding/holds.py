@@ -1,0 +1,214 @@
+"""What operators have asked for, by application, kept in a file across restarts. Used by the event loop only."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from optassign.formats.base import Format, Frozen
+from optassign.service.clock import format_utc
+from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.holding.held import DrainState, Held
+from optassign.service.http.refusals import make_refusal
+from optassign.service.logs import log_event
+
+__all__ = ["FILE_NAME", "Holds"]
+
+FILE_NAME = ".holds.json"
+"""In the folder of recordings."""
+_MOST = 4096
+"""Applications and drains in all."""
+Once = Literal["paused", "forget_plan"]
+
+
+class _Asked(Frozen):
+    """Who has asked for it, and when."""
+
+    by: str
+    at: str
+
+
+class _Drain(_Asked):
+    state: DrainState = "waiting"
+
+
+class _Application(Frozen):
+    paused: _Asked | None = None
+    forget_plan: _Asked | None = None
+    drains: dict[str, _Drain] = Field(default={})
+
+
+class _Contents(Frozen):
+    format: Format = 1
+    applications: dict[str, _Application] = Field(default={})
+
+
+class Holds:
+    """What holds for each application now."""
+
+    def __init__(self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float]) -> None:
+        """`folder` None: nothing is kept. now: seconds since 1970."""
+        self._path = None if folder is None else folder / FILE_NAME
+        self._settings, self._now = settings, now
+        self._applications: dict[str, _Application] = Field(default={})
+        self._changing = asyncio.Lock()
+
+    def load(self) -> None:
+        """Read what was asked for before a restart; a file that cannot be read is logged and kept under another name."""
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            self._applications = dict(_Contents.model_validate_json(self._path.read_bytes()).applications)
+        except (OSError, ValidationError) as error:
+            kept = self._path.with_name(f"{FILE_NAME}.unreadable")
+            with suppress(OSError):
+                self._path.replace(kept)
+            log_event("holds_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
+            return
+        log_event("holds_restored", applications=len(self._applications))
+
+    def get_held(self, application: str | None) -> Held | None:
+        """What is to be put into the application's next snapshot; None where nothing holds."""
+        if application is None:
+            return None
+        asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
+        now = datetime.fromtimestamp(self._now(), UTC)
+        quiet_until = None if settings.quiet is None else settings.quiet.find_end(now)
+        hold: Literal["none", "paused", "quiet_hours"] = "none"
+        ends_ms = None
+        if asked.paused is not None:
+            hold = "paused"
+        elif quiet_until is not None:
+            hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
+        held = Held(hold, ends_ms, tuple(sorted(asked.drains)), asked.forget_plan is not None, settings.limits)
+        return None if held == Held() else held
+
+    def list_names(self) -> list[str]:
+        """The applications of which something is known."""
+        return sorted({*self._applications, *self._settings.list_names()})
+
+    def describe(self, application: str) -> dict[str, Any]:
+        """What holds, as GET shows it."""
+        asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
+        quiet = None
+        if settings.quiet is not None:
+            end = settings.quiet.find_end(datetime.fromtimestamp(self._now(), UTC))
+            quiet = {
+                "hours": list(settings.quiet.texts),
+                "time_zone": settings.quiet.zone,
+                "now": end is not None,
+                "ends_at": None if end is None else format_utc(end.timestamp()),
+            }
+        return {
+            "application": application,
+            "paused": _dump(asked.paused),
+            "quiet": quiet,
+            "forget_plan": _dump(asked.forget_plan),
+            "drains": [{"client": name, **drain.model_dump()} for name, drain in sorted(asked.drains.items())],
+            "limits": [dict(limit) for limit in settings.limits],
+            "kept": self._path is not None,
+        }
+
+    async def set_once(self, application: str, what: Once, by: str) -> None:
+        """Pause, or forget the plan at the next rebalance. Asked for again: nothing changes."""
+        async with self._changing:
+            asked = self._applications.get(application, _Application())
+            if getattr(asked, what) is None:
+                await self._store(application, asked.model_copy(update={what: self._sign(by)}), what, by)
+
+    async def clear_once(self, application: str, what: Once, by: str) -> None:
+        """Resume, or forget the plan after all not."""
+        async with self._changing:
+            asked = self._applications.get(application, _Application())
+            if getattr(asked, what) is not None:
+                done = {"paused": "resumed", "forget_plan": "plan_not_forgotten"}[what]
+                await self._store(application, asked.model_copy(update={what: None}), done, by)
+
+    async def add_drain(self, application: str, client: str, by: str) -> None:
+        """Have a client drain. Asked for again: nothing changes."""
+        async with self._changing:
+            asked = self._applications.get(application, _Application())
+            if client not in asked.drains:
+                drains = {**asked.drains, client: _Drain(**self._sign(by).model_dump())}
+                await self._store(application, asked.model_copy(update={"drains": drains}), "drain", by, client=client)
+
+    async def remove_drain(self, application: str, client: str, by: str) -> bool:
+        """Have it drain no more; False where nobody had asked for that."""
+        async with self._changing:
+            asked = self._applications.get(application, _Application())
+            if client not in asked.drains:
+                return False
+            drains = {name: drain for name, drain in asked.drains.items() if name != client}
+            await self._store(application, asked.model_copy(update={"drains": drains}), "undrain", by, client=client)
+            return True
+
+    async def note_outcome(self, application: str, drains: Mapping[str, DrainState], *, has_forgotten: bool) -> None:
+        """Take note of an answer that went out: how far drains are, and that the plan is forgotten.
+
+        A drain is over once its client, which was told that it may stop, has gone.
+        """
+        async with self._changing:
+            asked = self._applications.get(application)
+            if asked is None:
+                return
+            if has_forgotten and asked.forget_plan is not None:
+                await self._store_quietly(application, asked.model_copy(update={"forget_plan": None}), "plan_forgotten")
+            for name, state in drains.items():
+                asked = self._applications.get(application, _Application())
+                before = asked.drains.get(name)
+                if before is None or before.state == state:
+                    continue
+                is_over = before.state == "may_stop" and state == "absent"
+                changed = {other: drain for other, drain in asked.drains.items() if other != name}
+                if not is_over:
+                    changed[name] = before.model_copy(update={"state": state})
+                what = "drained" if is_over else "drain_state"
+                changed_application = asked.model_copy(update={"drains": changed})
+                await self._store_quietly(application, changed_application, what, client=name, state=state)
+
+    async def _store_quietly(self, application: str, asked: _Application, what: str, **fields: Any) -> None:
+        """As `_store`, but for nobody who could be told that it failed: then it is tried again after the next answer."""
+        try:
+            await self._store(application, asked, what, **fields)
+        except Exception as error:
+            log_event("holds_kept", logging.WARNING, application=application, why=str(error))
+
+    async def _store(self, application: str, asked: _Application, what: str, by: str | None = None, **fields: Any) -> None:
+        """Write the file, then take what is in it. RequestRefusedError with status 503 if it cannot be written."""
+        applications = {**self._applications, application: asked}
+        if asked == _Application():
+            del applications[application]
+        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST:
+            raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST}")
+        if self._path is not None:
+            contents = _Contents(applications=dict(sorted(applications.items())))
+            try:
+                await asyncio.to_thread(_write_atomically, self._path, contents.model_dump_json().encode())
+            except OSError as error:
+                raise make_refusal(503, "it cannot be kept", found=error.strerror or str(error)) from None
+        self._applications = applications
+        log_event("hold", application=application, what=what, **({} if by is None else {"by": by}), **fields)
+
+    def _sign(self, by: str) -> _Asked:
+        return _Asked(by=by, at=format_utc(self._now()))
+
+
+def _dump(asked: _Asked | None) -> dict[str, Any] | None:
+    return None if asked is None else asked.model_dump()
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Whatever happens, the file has the old content or the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.new")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

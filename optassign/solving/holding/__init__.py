@@ -1,0 +1,1 @@
+"""What an operator asks of a rebalance: to hold still, to let a client drain, to keep limits (docs/rules.md, "Holds")."""

@@ -1,0 +1,52 @@
+"""How far draining clients are, for the report, the log and the metrics."""
+
+from __future__ import annotations
+
+from optassign.formats.assignment import DrainReport, KafkaStreamsAssignment, PlannedAssignment
+from optassign.formats.clients import find_clients
+from optassign.formats.state import ApplicationState
+
+
+def report_drains(
+    state: ApplicationState, clients: tuple[KafkaStreamsAssignment, ...], plan: tuple[PlannedAssignment, ...] | None
+) -> tuple[DrainReport, ...]:
+    """One row for each draining client.
+
+    It may stop once this answer has nothing for it and it owns nothing: what it gave up in the rebalance before runs elsewhere.
+    """
+    draining = {client.process_id: client for client in state.clients if client.draining}
+    planned = {client.process_id: client for client in (clients if plan is None else plan)}
+    rows = []
+    for assigned in clients:
+        if assigned.process_id not in draining:
+            continue
+        client, later = draining[assigned.process_id], planned[assigned.process_id]
+        holds = bool(assigned.active or assigned.standby or assigned.warmup)
+        rows.append(
+            DrainReport(
+                process_id=client.process_id,
+                active=len(assigned.active),
+                standby=len(assigned.standby),
+                may_stop=not holds and not client.previous_active,
+                stays=bool(later.active or later.standby),
+            )
+        )
+    return tuple(rows)
+
+
+def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple[str, ...]:
+    """The same in words, and the names in `options.drain` that tell no client from the others."""
+    notes = []
+    for row in rows:
+        has = f"{row.active} active tasks and {row.standby} standbys"
+        if row.may_stop:
+            notes.append(f"client {row.process_id} drains: it has nothing any more, and may stop")
+        elif row.stays:
+            notes.append(f"client {row.process_id} drains: the others have no room, it keeps {has}")
+        else:
+            notes.append(f"client {row.process_id} drains: it has {has}")
+    for name in state.options.drain:
+        number = len(find_clients(state.clients, name))
+        if number != 1:
+            notes.append(f"drain {name}: {number or 'no'} clients go by this name, so none drains by it")
+    return tuple(notes)

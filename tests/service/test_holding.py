@@ -1,0 +1,231 @@
+"""What operators ask for: pause, drain, forget, quiet hours, limits; who may, what is kept, and that recordings replay it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import run_here
+from serving import Service, dump_without_times, list_files, make_state, read_answer, run_service
+
+from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import read_recording, replay_recording
+
+OPERATOR, PLUGIN, OTHER = "operator-token-0123456789", "plugin-token-0123456789", "other-token-0123456789"
+ASK = {"Optassign-Protocol": "1"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("held")
+
+
+@pytest.fixture(scope="module")
+def held(folder: Path) -> Iterator[Service]:
+    with run_service("--workers", "1", "--recordings", str(folder)) as service:
+        yield service
+
+
+def name_first(state: ApplicationState) -> str:
+    return state.clients[0].process_id
+
+
+def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Service) -> None:
+    state = make_state("paused-one")
+    assert any(client.warmup for client in read_answer(held.assign(state)).clients)
+    shown = held.client.post("/v1/applications/paused-one/pause", json={"by": "ann"}, headers=ASK).json()
+    assert shown["paused"]["by"].startswith("ann (127.0.0.1")
+    answer = read_answer(held.assign(state))
+    assert answer.report.termination.reason == "held"
+    assert answer.plan is None
+    assert not any(client.warmup or client.followup_rebalance_ms for client in answer.clients)
+    before = {task: c.process_id for c in state.clients for task in c.previous_active}
+    assert {task: c.process_id for c in answer.clients for task in c.active} == before
+    held.wait_for("rebalance", application="paused-one", hold="paused")
+    assert held.metric("optassign_application_held", application="paused-one") == 1
+    assert held.client.delete("/v1/applications/paused-one/pause", headers=ASK).json()["paused"] is None
+    assert read_answer(held.assign(state)).plan is not None
+    assert [event["what"] for event in held.events("hold", application="paused-one")] == ["paused", "resumed"]
+
+
+def test_a_drain_is_followed_until_the_client_has_gone(held: Service) -> None:
+    state = make_state("drained-one")
+    client = name_first(state)
+    held.client.post(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
+    # The second of the shape's clients is new and empty: it has nothing to give away.
+    empty = next(c.process_id for c in state.clients if not c.previous_active)
+    held.client.post(f"/v1/applications/drained-one/drains/{empty}", headers=ASK)
+    answer = read_answer(held.assign(state))
+    rows = {row.process_id: row for row in answer.report.drains}
+    assert set(rows) == {client, empty}
+    assert rows[empty].may_stop
+    assert f"client {empty} drains: it has nothing any more, and may stop" in answer.report.notes
+    held.wait_for("hold", application="drained-one", what="drain_state", client=empty, state="may_stop")
+    shown = held.client.get("/v1/applications/drained-one").json()
+    assert {row["client"]: row["state"] for row in shown["drains"]}[empty] == "may_stop"
+    held.wait_for("rebalance", application="drained-one")
+    assert held.metric("optassign_application_may_stop_clients", application="drained-one") == sum(
+        row.may_stop for row in rows.values()
+    )
+    gone = state.model_copy(update={"clients": [c for c in state.clients if c.process_id != empty]})
+    read_answer(held.assign(gone))
+    held.wait_for("hold", application="drained-one", what="drained", client=empty)
+    left = held.client.get("/v1/applications/drained-one").json()["drains"]
+    assert [row["client"] for row in left] == [client]
+    assert held.client.delete(f"/v1/applications/drained-one/drains/{client}", headers=ASK).json()["drains"] == []
+    response = held.client.delete(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
+    assert response.status_code == 404
+    assert response.json()["where"] == "client"
+
+
+def test_a_plan_is_forgotten_once(held: Service) -> None:
+    state = make_state("forgetful")
+    first = read_answer(held.assign(state))
+    assert first.plan is not None
+    held.client.post("/v1/applications/forgetful/forget-plan", headers=ASK)
+    held.assign(state)
+    held.wait_for("hold", application="forgetful", what="plan_forgotten")
+    assert held.client.get("/v1/applications/forgetful").json()["forget_plan"] is None
+
+
+def test_recordings_replay_what_held(held: Service, folder: Path) -> None:
+    state = make_state("replayed")
+    held.client.post("/v1/applications/replayed/pause", headers=ASK)
+    sent = read_answer(held.assign(state))
+    from serving import wait_until
+
+    (path,) = wait_until(lambda: [path for path in list_files(folder) if path.parts[-3] == "replayed"])
+    recording = read_recording(path)
+    assert recording.snapshot.options.hold == "paused"
+    again = replay_recording(recording)
+    assert again is not None
+    assert dump_without_times(again) == dump_without_times(sent)
+
+
+def test_what_holds_is_kept_across_a_restart(tmp_path: Path) -> None:
+    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+        service.client.post("/v1/applications/kept/pause", json={"by": "ann"}, headers=ASK)
+        service.client.post("/v1/applications/kept/drains/host:80", json={"by": "bob"}, headers=ASK)
+        before = service.client.get("/v1/applications/kept").json()
+    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+        assert service.client.get("/v1/applications/kept").json() == before
+        assert read_answer(service.assign(make_state("kept"))).report.termination.reason == "held"
+    (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
+    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+        assert service.wait_for("holds_lost")["file"].endswith(".unreadable")
+        assert service.client.get("/v1/applications/kept").json()["paused"] is None
+
+
+def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    lines = [f"{OPERATOR} may=operate name=ann orders", f"{PLUGIN} orders", f"{OTHER} may=operate payments"]
+    tokens.write_text("\n".join(lines), encoding="utf-8")
+    with run_service("--workers", "1", "--token-file", str(tokens)) as service:
+
+        def ask(method: str, token: str, page: str, **headers: str) -> tuple[int, dict[str, object]]:
+            response = service.client.request(
+                method, f"/v1/applications{page}", headers={"Authorization": f"Bearer {token}", **headers}
+            )
+            return response.status_code, response.json()
+
+        status, shown = ask("POST", OPERATOR, "/orders/pause", **ASK)
+        assert (status, shown["paused"]["by"]) == (200, "ann")  # type: ignore[index]
+        for token in (PLUGIN, OTHER):
+            assert ask("DELETE", token, "/orders/pause", **ASK)[0] == 403
+        assert ask("GET", PLUGIN, "/orders")[1]["paused"] is not None
+        assert ask("GET", OTHER, "/orders")[0] == 403
+        assert ask("GET", OTHER, "")[1] == {"applications": []}
+        assert ask("DELETE", "wrong-token-0123456789", "/orders/pause", **ASK)[0] == 401
+        # A page in somebody's browser cannot send our header.
+        status, error = ask("DELETE", OPERATOR, "/orders/pause")
+        assert (status, error["where"]) == (400, "Optassign-Protocol")
+        assert ask("GET", OPERATOR, "/orders")[1]["paused"] is not None
+
+
+def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "applications.toml"
+    limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 0\n'
+    file.write_text(f'[applications.night]\nquiet_hours = ["00:00-24:00"]\n{limits}', encoding="utf-8")
+    with run_service("--workers", "1", "--applications", str(file)) as service:
+        answer = read_answer(service.assign(make_state("night")))
+        assert answer.report.termination.reason == "held"
+        week = 7 * 86_400_000
+        delays = [c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None]
+        assert len(delays) == 1
+        assert week - 120_000 < delays[0] <= week + 1_000
+        shown = service.client.get("/v1/applications/night").json()
+        assert shown["quiet"]["now"]
+        assert shown["limits"] == [{"kind": "most_active_moves", "most": 0}]
+        assert not shown["kept"]
+        file.write_text("[applications.night]\n", encoding="utf-8")
+        service.wait_for("applications_read")
+        assert read_answer(service.assign(make_state("night"))).report.termination.reason != "held"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[applications.a]\nquiet_hours = ['25:00-26:00']", "25:00-26:00"),
+        ("[applications.a]\nquiet_hours = ['22:00-06:00']\ntime_zone = 'Mars'", "Mars"),
+        ("[applications.a]\nquite_hours = []", "quite_hours"),
+        ("[[applications.a.limits]]\nkind = 'most_copies'", "most"),
+        ("applications = 7", "7"),
+    ],
+)
+def test_a_bad_file_is_refused_before_anything_starts(tmp_path: Path, text: str, found: str) -> None:
+    file = tmp_path / "applications.toml"
+    file.write_text(text, encoding="utf-8")
+    result = run_here("serve", "--applications", str(file))
+    assert result.code == 2
+    assert found in result.error
+    assert len(result.error.splitlines()) == 1
+
+
+def test_bad_requests(held: Service) -> None:
+    post = held.client.post
+    assert post("/v1/applications/a/pause", content=b"{", headers=ASK).status_code == 400
+    assert post("/v1/applications/a/pause", json={"by": ""}, headers=ASK).json()["where"] == "by"
+    assert post("/v1/applications/a/pause", content=b"x" * 5000, headers=ASK).status_code == 413
+    assert post(f"/v1/applications/{'a' * 300}/pause", headers=ASK).json()["where"] == "application"
+    assert post("/v1/applications/a/nothing", headers=ASK).status_code == 404
+    assert held.client.put("/v1/applications/a/pause", headers=ASK).status_code == 405
+    assert not held.events("bug")
+
+
+def test_many_at_once_lose_nothing(held: Service) -> None:
+    def drain(number: int) -> None:
+        held.client.post(f"/v1/applications/crowd/drains/c{number}", headers=ASK)
+
+    threads = [threading.Thread(target=drain, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(held.client.get("/v1/applications/crowd").json()["drains"]) == 20
+
+
+def test_the_description_fits_what_is_shown(held: Service) -> None:
+    held.client.post("/v1/applications/described/pause", headers=ASK)
+    description = held.client.get("/openapi.json").json()
+    schema = {"$ref": "#/components/schemas/AllHolds", "components": description["components"]}
+    jsonschema.validate(held.client.get("/v1/applications").json(), schema)
+    assert {"post", "delete"} <= description["paths"]["/v1/applications/{application}/pause"].keys()
+
+
+def test_the_commands(held: Service) -> None:
+    url = ("--url", str(held.client.base_url), "--format", "json")
+    assert json.loads(run_here("hold", "typed", "--by", "ann", *url).output)["paused"]["by"].startswith("ann")
+    assert json.loads(run_here("drain", "typed", "box/7", *url).output)["drains"][0]["client"] == "box/7"
+    assert json.loads(run_here("forget", "typed", *url).output)["forget_plan"] is not None
+    table = run_here("holds", "typed", *url[:2], "--format", "table").output
+    assert "drains box/7: waiting" in table
+    assert json.loads(run_here("undrain", "typed", "box/7", *url).output)["drains"] == []
+    assert json.loads(run_here("resume", "typed", *url).output)["paused"] is None
+    refused = run_here("undrain", "typed", "box/7", *url)
+    assert refused.code == 2
+    assert "nobody has asked for this drain: client: found box/7" in refused.error
+    nobody = run_here("holds", "--url", "http://127.0.0.1:9")
+    assert nobody.code == 2
+    assert len(nobody.error.splitlines()) == 1
