@@ -147,6 +147,7 @@ def _make_head(
         why=applied.why,
         beside=beside,
         summary=applied.summary,
+        overview=applied.overview,
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from optassign.formats.assignment import Termination
+from optassign.recordings.overview import Overview
 from optassign.recordings.recording import MemorySource, Summary
 from optassign.service.http.refusals import Refusal
 from optassign.service.settings import Limits
@@ -76,6 +77,8 @@ class Applied:
     why: str
     """Why the service's answer was not applied."""
     summary: Summary
+    overview: Overview | None
+    """None where nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ class Details:
     """JSON of what was solved, if asked for."""
     applied: Applied | None = None
     """Of a report."""
+    overview: Overview | None = None
+    """Of the answer, if the snapshot was asked for."""
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class _Simulator:
         if event.do == "join":
             self._join(clients)
             return
-        if event.do == "leave" and self._scenario.group.protocol == "learner":
+        if event.do == "drain" or (event.do == "leave" and self._scenario.group.protocol == "learner"):
             self._application.draining[clients] = True
             self._rebalancer.trigger("leaving")
             return
