@@ -35,6 +35,7 @@ __all__ = [
     "Candidate",
     "ClientExplanation",
     "Detour",
+    "ExplainedAnswer",
     "Explanation",
     "Move",
     "NewCopy",
@@ -56,25 +57,26 @@ def explain_task(state: ApplicationState, assignment: TaskAssignment, task: str)
     """Why the copies of `task` are where they are. LookupError if there is no such task."""
     if task not in state.all_tasks:
         raise LookupError(f"no task {task} in the snapshot")
-    return _Case(state, assignment).explain_task(task)
+    return ExplainedAnswer(state, assignment).explain_task(task)
 
 
 def explain_client(state: ApplicationState, assignment: TaskAssignment, process_id: str) -> ClientExplanation:
     """What this client gains and loses. LookupError if there is no such client."""
     if process_id not in state.kafka_streams_states:
         raise LookupError(f"no client {process_id} in the snapshot")
-    return _Case(state, assignment).explain_client(process_id)
+    return ExplainedAnswer(state, assignment).explain_client(process_id)
 
 
 def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Explanation:
     """What the answer changes and why, and what its follow-up waits for."""
-    return _Case(state, assignment).explain_all()
+    return ExplainedAnswer(state, assignment).explain_all()
 
 
-class _Case(AnswerInContext):
-    """An answer, and the explanations of it."""
+class ExplainedAnswer(AnswerInContext):
+    """An answer, and the explanations of it: for whoever needs several, as they share what is counted."""
 
     def explain_task(self, task: str) -> TaskExplanation:
+        """As the function of this name; the task has to exist."""
         state, logged = self.state, self.state.all_tasks[task].logged
         known = dict.fromkeys(state.kafka_streams_states) if len(state.clients) <= _MOST_LISTED else self._list_concerned(task)
         least = self.ranks.least(task) or 0
@@ -137,6 +139,7 @@ class _Case(AnswerInContext):
                     yield count
 
     def explain_client(self, process_id: str) -> ClientExplanation:
+        """As the function of this name; the client has to exist."""
         client = self.state.kafka_streams_states[process_id]
         had = {role: _tasks_of(getattr(self.before, role), process_id) for role in _ROLES}
         has = {role: _tasks_of(getattr(self.now, role), process_id) for role in _ROLES}
@@ -180,6 +183,7 @@ class _Case(AnswerInContext):
                         yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
 
     def explain_all(self) -> Explanation:
+        """As `explain_answer`."""
         # As measured: where two clients claim a task, keeping either is no move, and nobody's task cannot move.
         moved = frozenset(find_moved_actives(self.state, self.now))
         moves, stay, new = [], 0, 0

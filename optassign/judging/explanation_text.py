@@ -21,6 +21,7 @@ from optassign.judging.explanation import (
 from optassign.measuring.outlook import Outlook, RestoreRates
 
 __all__ = [
+    "REASONS",
     "answer_to_lines",
     "client_to_lines",
     "format_minutes",
@@ -42,7 +43,7 @@ _WINDOWS = {
     "subtopology_active": "active tasks of subtopology",
     "subtopology_copies": "copies of subtopology",
 }
-_WHY: dict[Why, str] = {
+REASONS: dict[Why, str] = {
     "gone": "its client has gone",
     "draining": "its client is about to leave",
     "lags": "another client is more caught up (R3)",
@@ -84,7 +85,7 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     if len(e.owners) > 1:
         yield f"{len(e.owners)} clients list it as active before: {shorten_list([*map(label, e.owners)])}"
     if e.why_moved is not None:
-        yield f"why: {_WHY[e.why_moved]}"
+        yield f"why: {REASONS[e.why_moved]}"
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
     if e.kind != "logged":
         yield "it has no changelog: nothing to restore, so any client may run it"
@@ -109,8 +110,8 @@ def _describe_detour(detour: Detour, label: Label) -> str:
     wait = f"{detour.offsets:,} offsets to replay" if detour.offsets else "not its turn yet"
     planned = f"{label(detour.to_client)}, where it is planned, has {wait}"
     if detour.from_client is None:
-        return f"{'nobody has it' if detour.why is None else _WHY[detour.why]}, and {planned}"
-    why = "" if detour.why is None else f" ({_WHY[detour.why]})"
+        return f"{'nobody has it' if detour.why is None else REASONS[detour.why]}, and {planned}"
+    why = "" if detour.why is None else f" ({REASONS[detour.why]})"
     return f"{label(detour.from_client)} gives it up{why}, and {planned}"
 
 
@@ -180,15 +181,15 @@ def _describe_counts(count: WindowCount) -> str:
     return f"{count.before} → {count.after}{planned}"
 
 
-def answer_to_lines(e: Explanation, label: Label = str) -> Iterator[str]:
-    """The lines that say what an answer changes, why, and what its follow-up waits for."""
+def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> Iterator[str]:
+    """The lines that say what an answer changes, why, and what its follow-up waits for. `moves`: whether single ones too."""
     gone = f" ({e.gone:,} because it has gone)" if e.gone else ""
     yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
     for why, number in Counter(move.why for move in e.moves).most_common():
-        yield f"  {number:,}: {_WHY[why]}"
-        chosen = [move for move in e.moves if move.why == why]
+        yield f"  {number:,}: {REASONS[why]}"
+        chosen = [move for move in e.moves if move.why == why and moves]
         yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
-        if number > _SHOWN:
+        if len(chosen) > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
     for is_relief, why in ((False, "so that they run meanwhile"), (True, "to relieve others on the way to balance")):
         detours = [detour for detour in e.detours if detour.is_relief == is_relief]

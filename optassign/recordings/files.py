@@ -148,8 +148,10 @@ def read_recording_head(path: Path) -> RecordingHead:
         raise InputError(str(path), "", "no gzip", "a recording: JSON compressed by gzip") from None
     data = {}
     for name, value in read_members(content.decode("utf-8", "replace")):
+        if name == "assignment":  # of an older service: there is no overview before it
+            break
         data[name] = value
-        if name == "summary":
+        if name == "overview":
             break
     head, _ = to_model(data, RecordingHead, str(path), unknown="ignore")
     return head

@@ -23,6 +23,7 @@ from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.outlook import estimate_outlook, find_restore_rates
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
+from optassign.recordings.overview import Overview
 
 __all__ = [
     "Beside",
@@ -111,7 +112,11 @@ class RecordingHead(Frozen):
     beside: Beside | None = Field(
         default=None, description="the service's answer, where it was not applied; null: there is no other than `assignment`"
     )
+    seconds: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="from the arrival of the request to its answer; null: not known"
+    )
     summary: Summary
+    overview: Overview | None = Field(default=None, description="of `assignment`; null: an older service")
 
     @property
     def applied(self) -> bool:

@@ -143,7 +143,9 @@ class Rebalances:
             service=__version__,
             plugin=request.head.plugin,
             rebalance=request.head.rebalance,
+            seconds=round(request.answered - request.arrived, 4),
             summary=details.summary,
+            overview=details.overview,
         )
         self._recorder.put(head, found.answer.content, details.snapshot)
 

@@ -139,6 +139,7 @@ def _make_head(
         why=applied.why,
         beside=beside,
         summary=applied.summary,
+        overview=applied.overview,
     )
 
 

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from fastapi.routing import APIRoute
 
 from optassign import __version__
 from optassign.assignor import traits
@@ -27,6 +28,9 @@ from optassign.service.listening import open_listener
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered
 from optassign.service.metrics import Metrics
+from optassign.service.pages.makers import PageMaker
+from optassign.service.pages.routes import add_pages
+from optassign.service.pages.sessions import Sessions
 from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
@@ -43,6 +47,8 @@ _KEEP_ALIVE = 1800
 """Seconds. Longer than a JVM keeps idle connections (1,200 at most), so that it is the one to close them."""
 _LOOK_SECONDS = 2.0
 """Between looks whether tokens or certificate have changed."""
+_PAGE_SECONDS, _TRIAL_SECONDS = 30.0, 90.0
+"""For one page that is looked at, and for one that solves or simulates."""
 _FLUSH_SECONDS = 10.0
 """For recordings that wait to be written when the service stops."""
 
@@ -137,7 +143,14 @@ class _Service:
             self._holds,
             self._find_why_not_ready,
         )
-        self._gateway = Gateway(app, tokens=tokens, metrics=self._metrics, pages=PAGES)
+        sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None)
+        self._page_makers = (
+            PageMaker(solver, seconds=_PAGE_SECONDS, most_waiting=64),
+            PageMaker(solver, seconds=_TRIAL_SECONDS, most_waiting=4),
+        )
+        add_pages(app, settings, sessions, *self._page_makers)
+        pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
+        self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._add_gauges()
 
     async def run(self, listener: LimitedListener) -> int:
@@ -187,6 +200,8 @@ class _Service:
         """Take nothing new, finish what is under way."""
         self._gateway.draining = True
         self._comparisons.stop()
+        for maker in self._page_makers:
+            maker.stop()
         await self._gateway.wait_until_idle()
         await self._rebalances.finish(_FLUSH_SECONDS)
 

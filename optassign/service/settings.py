@@ -64,6 +64,8 @@ class Settings:
     """Only who has a certificate of these authorities may connect."""
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
+    demo: bool = False
+    """The recordings are for show, and the pages say so."""
     limits: Limits = Limits()
 
 

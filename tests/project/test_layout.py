@@ -31,6 +31,7 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.cli.show.timelines": CORE | {"matplotlib"},
     "optassign.models": {"numpy", "ortools"},
     "optassign.service": CORE | {"fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
+    "optassign.service.pages": CORE | {"fastapi", "jinja2", "markupsafe", "starlette"},
     "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
     "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }

@@ -24,6 +24,7 @@ from optassign.service.http.request_headers import (
 )
 from optassign.service.http.tokens import Access
 from optassign.service.metrics import Metrics
+from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.rebalances import Rebalances
 from optassign.service.reports import Reports
 from optassign.service.settings import Settings
@@ -31,10 +32,8 @@ from optassign.service.workers.messages import CompareJob
 
 __all__ = ["PAGES", "make_app"]
 
-PAGES = frozenset(
-    {"/v1/applications/", "/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"}
-)
-"""Those that end with a slash have others below them."""
+PAGES = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/healthz", "/readyz", "/metrics", "/openapi.json"})
+"""For machines, besides those of `optassign.service.pages`."""
 _JSON = "application/json"
 _LONGEST_UPLOAD = 20.0
 """Seconds for the body of a comparison or report; the end of the service may have to wait so long for it."""
@@ -109,20 +108,23 @@ def make_app(
         _get_access(request).check_everything()
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
+    def respond(request: Request, refusal: Refusal) -> Response:
+        return make_error_page(request, settings, refusal) if wants_html(request) else _make_response(refusal)
+
     @app.exception_handler(RequestRefusedError)
     async def answer_refusal(request: Request, error: RequestRefusedError) -> Response:
-        return _make_response(error.refusal)
+        return respond(request, error.refusal)
 
     @app.exception_handler(Exception)
     async def answer_bug(request: Request, error: Exception) -> Response:
-        return _make_response(BUG)  # the gateway logs it
+        return respond(request, BUG)  # the gateway logs it
 
     @app.exception_handler(HTTPException)
     async def answer_http_error(request: Request, error: HTTPException) -> Response:
         found = f"{request.method} {request.url.path[:100]}"
         headers = dict(error.headers or {})
         what = "no such page" if error.status_code == 404 else str(error.detail)
-        return _make_response(Refusal(error.status_code, what, found=found, allowed=_list_allowed(headers), headers=headers))
+        return respond(request, Refusal(error.status_code, what, found=found, allowed=_list_allowed(headers), headers=headers))
 
     return app
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -10,13 +11,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from optassign import __version__
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_unavailable
 from optassign.service.http.request_headers import PROTOCOL
-from optassign.service.http.tokens import Tokens
+from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
 
 __all__ = ["Gateway"]
 
-_PUBLIC_PAGES = frozenset({"/healthz", "/readyz"})
+_PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
+_PUBLIC_FILES = "/static/"
 """They need no token, as they tell nothing."""
 _RETRY_SECONDS = 1
 _OTHER_PAGES = "other"
@@ -26,8 +28,16 @@ _OTHER_PAGES = "other"
 class Gateway:
     """An ASGI application around the one that has the pages."""
 
-    def __init__(self, app: ASGIApp, *, tokens: Tokens, metrics: Metrics, pages: frozenset[str]) -> None:
-        self._app, self._tokens, self._metrics, self._pages = app, tokens, metrics, pages
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        find_access: Callable[[str, str, str, Headers], Access],
+        metrics: Metrics,
+        pages: frozenset[str],
+    ) -> None:
+        """find_access: what a request may do, from method, path, query and headers; RequestRefusedError if nothing."""
+        self._app, self._find_access, self._metrics, self._pages = app, find_access, metrics, pages
         self.in_flight = 0
         """Requests to /v1 that are read or answered."""
         self.draining = False
@@ -48,8 +58,9 @@ class Gateway:
         counted = False
         try:
             path = scope["path"]
-            if path not in _PUBLIC_PAGES:
-                scope["state"]["access"] = self._tokens.check(Headers(scope=scope))
+            if path not in _PUBLIC_PAGES and not path.startswith(_PUBLIC_FILES):
+                query = scope["query_string"].decode("latin-1")
+                scope["state"]["access"] = self._find_access(scope["method"], path, query, Headers(scope=scope))
             if path.startswith("/v1/"):
                 self._enter()
                 counted = True
@@ -68,9 +79,14 @@ class Gateway:
         finally:
             if counted:
                 self._leave()
-            endpoint = next((page for page in self._pages if _is_at(scope["path"], page)), _OTHER_PAGES)
+            endpoint = self._name_endpoint(scope)
             self._metrics.requests.labels(endpoint, str(response.status or 499)).inc()
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
+
+    def _name_endpoint(self, scope: Scope) -> str:
+        """The page, for metrics: its path or, where a path has parts that vary, the pattern of all such paths."""
+        pattern = getattr(scope.get("route"), "path", None)
+        return next((name for name in (scope["path"], pattern) if name in self._pages), _OTHER_PAGES)
 
     def _enter(self) -> None:
         if self.draining:
@@ -82,11 +98,6 @@ class Gateway:
         self.in_flight -= 1
         if not self.in_flight:
             self._idle.set()
-
-
-def _is_at(path: str, page: str) -> bool:
-    """Whether a path is a page or, of a page that ends with a slash, below it."""
-    return path == page.removesuffix("/") or (page.endswith("/") and path.startswith(page))
 
 
 class _ResponseWriter:

@@ -2,7 +2,7 @@
 
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,10 @@ class Tokens:
             refusal = Refusal(401, "the token is missing or wrong", "Authorization", allowed=allowed, headers=headers_back)
             raise RequestRefusedError(refusal)
         return found
+
+    def list_all(self) -> Iterable[tuple[str, Access]]:
+        """The tokens that are good now, and what each is for."""
+        return () if self._tokens is None else self._tokens.items()
 
     def reload(self) -> bool:
         """Read the file anew if it has changed, and say whether it had; reads a file, so not for the event loop.

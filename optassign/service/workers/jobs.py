@@ -15,6 +15,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, shorten
 from optassign.formats.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
+from optassign.recordings.overview import Overview, make_overview
 from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
 from optassign.service.holding.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
@@ -49,12 +50,13 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
         if job.held is not None:
             job.held.put_into(data)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
-        applied = None if report is None else _read_applied(report, state)
+        applied = None if report is None else _read_applied(report, state, job.keep_snapshot)
     except (InputError, RequestRefusedError) as error:
         send(_get_refusal(error))
         return None
     note_read()
     summary: Summary | None = None
+    overview: Overview | None = None
     said: dict[str, str | list[str] | None] = {}
     holding = NOTHING
     if job.solve:
@@ -63,10 +65,11 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
             return None
         summary, said = summarise(state, answer), describe_rebalance(state, answer)
         holding = summarise_holding(state, answer)
+        overview = make_overview(state, answer) if job.keep_snapshot else None
     else:
         send(Answer(b"", state.application, job.assignor, memory=memory, ignored=_list_ignored(ignored)))
     snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summary, state.dropped.model_dump(), {**said, **holding.said}, snapshot, applied, holding)
+    return Details(summary, state.dropped.model_dump(), {**said, **holding.said}, snapshot, applied, holding, overview)
 
 
 def _solve(
@@ -102,7 +105,7 @@ def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
     return data, data["snapshot"]
 
 
-def _read_applied(report: dict[str, Any], state: ApplicationState) -> Applied:
+def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: bool) -> Applied:
     """What the report says was applied. InputError if it is no answer for the clients of the snapshot."""
     if not isinstance(report.get("applied"), dict):
         raise InputError("request", "applied", "no object", "the answer that was applied")
@@ -115,7 +118,11 @@ def _read_applied(report: dict[str, Any], state: ApplicationState) -> Applied:
         raise InputError("request", "applied.clients", found, "one entry for each of its clients")
     why = report.get("why")
     return Applied(
-        answer.model_dump_json().encode(), answer.assignor, why if isinstance(why, str) else "", summarise(state, answer)
+        answer.model_dump_json().encode(),
+        answer.assignor,
+        why if isinstance(why, str) else "",
+        summarise(state, answer),
+        make_overview(state, answer) if recorded else None,
     )
 
 

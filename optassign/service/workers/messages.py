@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from optassign.formats.assignment import Termination
+from optassign.recordings.overview import Overview
 from optassign.recordings.recording import MemorySource, Summary
 from optassign.service.holding.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
@@ -79,6 +80,8 @@ class Applied:
     why: str
     """Why the service's answer was not applied."""
     summary: Summary
+    overview: Overview | None
+    """None where nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class Details:
     applied: Applied | None = None
     """Of a report."""
     holding: HoldingOutcome = NOTHING
+    overview: Overview | None = None
+    """Of the answer, if the snapshot was asked for."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 from optassign.service.workers.bounds import bind_to_parent, limit_memory, limit_time
 from optassign.service.workers.jobs import run_assign, run_compare
@@ -27,6 +27,14 @@ _LATER = 5.0
 """Seconds after those of its job until a process ends itself, where the service has not ended it."""
 _STOP_SECONDS = 5.0
 """For an idle process to end by itself."""
+
+
+class OtherJob(Protocol):
+    """A job that knows itself how it is done; its module loads no web framework."""
+
+    def run(self, send: Callable[[Any], None]) -> None:
+        """Do it, and `send` its outcome, once."""
+        ...
 
 
 class WorkerDiedError(Exception):
@@ -82,7 +90,7 @@ class Worker:
 
     def run_job(
         self,
-        job: AssignJob | CompareJob,
+        job: AssignJob | CompareJob | OtherJob,
         seconds: float,
         hand_on: Callable[[Outcome], None],
         note_read: Callable[[], None] = lambda: None,
@@ -160,7 +168,7 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
             limit_time(None)
 
 
-def _run_one_job(pipe: Connection, job: AssignJob | CompareJob) -> None:
+def _run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:
     """Do a job, and send its outcome, then its details or None."""
     outcomes = 0
 
@@ -173,8 +181,10 @@ def _run_one_job(pipe: Connection, job: AssignJob | CompareJob) -> None:
     try:
         if isinstance(job, AssignJob):
             details = run_assign(job, send, lambda: pipe.send(_READ))
-        else:
+        elif isinstance(job, CompareJob):
             run_compare(job, send)
+        else:
+            job.run(send)
     except MemoryError:
         job = None  # type: ignore[assignment] # room to say so
         if not outcomes:

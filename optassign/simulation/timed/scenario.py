@@ -21,6 +21,7 @@ Rebalancing = Literal["cooperative", "eager"]
 Deed = Literal[
     "join",
     "leave",
+    "drain",
     "crash",
     "restart",
     "rolling-restart",

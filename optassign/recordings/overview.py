@@ -1,0 +1,80 @@
+"""What a list of rebalances shows beside their summaries: who came and went, loads, standbys, on whom the follow-up waits."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.base import Count, Frozen
+from optassign.formats.state import ApplicationState
+from optassign.measuring.balance import staying_clients
+from optassign.measuring.client_names import ClientNames
+from optassign.measuring.placement import Placement, standbys_per_task
+from optassign.measuring.ranks import Ranks
+
+__all__ = ["Overview", "make_overview"]
+
+_MOST_NAMES = 3
+"""Clients that are named; the head of a recording must stay short, whatever they are called."""
+_LONGEST_NAME = 200
+"""Characters that are kept of a name."""
+_Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class Overview(Frozen):
+    """A rebalance as a list of rebalances shows it, beside its summary; clients by the names that people know them by."""
+
+    joined: Count | None = Field(default=None, description="clients that the remembered answer did not know; null: no memory")
+    joined_clients: _Names = Field(default=(), description="the first of them")
+    left: Count | None = Field(default=None, description="clients of the remembered answer that are gone; null: no memory")
+    left_clients: _Names = Field(default=(), description="the first of them")
+    draining: Count = Field(default=0, description="clients that are about to leave and have active tasks")
+    load_least: float = Field(description="least weight of active tasks per thread × capacity, of the clients that stay")
+    load_most: float = Field(description="most weight of active tasks per thread × capacity, of the clients that stay")
+    standbys_wanted: Count = Field(description="standbys of all logged tasks")
+    standbys_caught_up: Count = Field(description="of those in the answer, how many are caught up")
+    waits_on: _Names = Field(default=(), description="the clients on whose copies the follow-up waits, the first of them")
+
+
+def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
+    """The overview of an answer."""
+    label, placement, ranks = ClientNames(state).label, Placement.of(state, answer), Ranks(state)
+    joined: list[str] | None = None
+    left: list[str] | None = None
+    if state.remembered is not None:
+        known = {client.process_id for client in state.remembered.clients}
+        joined = [label(name) for name in state.kafka_streams_states if name not in known]
+        left = [name for name in sorted(known) if name not in state.kafka_streams_states]
+    has_active = {client for clients in placement.active.values() for client in clients}
+    waits = Counter(entry.process_id for entry in answer.report.waiting)
+    loads = _measure_loads(state, placement)
+    logged = [task.id for task in state.tasks if task.logged]
+    return Overview(
+        joined=None if joined is None else len(joined),
+        joined_clients=_cut(joined or ()),
+        left=None if left is None else len(left),
+        left_clients=_cut(left or ()),
+        draining=sum(client.draining and client.process_id in has_active for client in state.clients),
+        load_least=min(loads),
+        load_most=max(loads),
+        standbys_wanted=len(logged) * standbys_per_task(state),
+        standbys_caught_up=sum(ranks.of(task, client) == 0 for task in logged for client in placement.standby[task]),
+        waits_on=_cut([f"{label(name)}: {number:,}" for name, number in waits.most_common()]),
+    )
+
+
+def _measure_loads(state: ApplicationState, placement: Placement) -> list[float]:
+    """Of each client that stays."""
+    weight: dict[str, float] = {}
+    for task in state.tasks:
+        for client in placement.active[task.id]:
+            weight[client] = weight.get(client, 0.0) + task.weight
+    return [
+        round(weight.get(client.process_id, 0.0) / (client.threads * client.capacity), 6) for client in staying_clients(state)
+    ]
+
+
+def _cut(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name[:_LONGEST_NAME] for name in names[:_MOST_NAMES])

@@ -1,0 +1,4 @@
+"""The operator's pages: applications, their rebalances and why, what would happen if; the same as JSON (docs/operations.md).
+
+Pages are made in processes of their own, so that no rebalance waits for one.
+"""

@@ -1,0 +1,182 @@
+"""All applications, and one: its rebalances, what is being restored, how fast, and what waits for long."""
+
+from collections import Counter
+from datetime import timedelta
+from itertools import islice
+
+from optassign.formats.assignment import Waiting
+from optassign.formats.base import parse_time
+from optassign.formats.input_errors import InputError
+from optassign.judging.reasons import AnswerInContext
+from optassign.measuring.client_names import ClientNames
+from optassign.recordings.files import name_folder
+from optassign.recordings.recording import Recording
+from optassign.service.clock import format_utc
+from optassign.service.pages.index import Copy, Entry, RecordingIndex
+from optassign.service.pages.lists import make_application_row, make_rebalance_row, sort_applications
+from optassign.service.pages.views import ApplicationsView, ApplicationView, CopyRow, RateRow, Timeline
+
+__all__ = ["view_application", "view_applications"]
+
+_MOST_APPLICATIONS = 256
+_ON_A_PAGE = 50
+"""Rebalances."""
+_IN_TIMELINE = 200
+_MOST_COPIES = 50
+_MOST_NAMES = 200
+_MOST_LOOKED_BACK = 30
+"""Recordings, in search of since when a copy has been waited for."""
+
+
+def view_applications(index: RecordingIndex | None, now: float, allowed: frozenset[str] | None) -> ApplicationsView:
+    """Every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970."""
+    if index is None:
+        return ApplicationsView(recording=False, now=format_utc(now), applications=(), more=0)
+    folders = index.list_folders()
+    if allowed is not None:
+        known = {name_folder(name) for name in allowed}
+        folders = [folder for folder in folders if folder in known]
+    rows = (make_application_row(index, folder, now) for folder in folders[:_MOST_APPLICATIONS])
+    return ApplicationsView(
+        recording=True,
+        now=format_utc(now),
+        applications=tuple(sort_applications([row for row in rows if row is not None])),
+        more=max(0, len(folders) - _MOST_APPLICATIONS),
+    )
+
+
+def view_application(index: RecordingIndex, folder: str, now: float, before: str = "") -> ApplicationView | None:
+    """One application; None if nothing of it can be read. `before`: its rebalances older than this `day/time`."""
+    row = make_application_row(index, folder, now)
+    if row is None:
+        return None
+    listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
+    newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
+    recording = _read_newest(index, [entry for entry, _ in newest[:5]])
+    found, entry = recording if recording is not None else (None, newest[0][0])
+    copies = [] if found is None else _list_copies(index, entry, found)
+    names = None if found is None else ClientNames(found.snapshot)
+    tags = set() if found is None else {f"{k}={v}" for client in found.snapshot.clients for k, v in client.tags.items()}
+    clients = () if found is None or names is None else map(names.label, found.snapshot.kafka_streams_states)
+    return ApplicationView(
+        now=format_utc(now),
+        row=row,
+        copies=tuple(copies[:_MOST_COPIES]),
+        more_copies=max(0, len(copies) - _MOST_COPIES),
+        rates=() if found is None or names is None else tuple(_list_rates(found, names)),
+        rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
+        older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
+        timeline=_make_timeline([make_rebalance_row(*pair) for pair in reversed(newest)]),
+        zones=tuple(sorted(tags)[:_MOST_NAMES]),
+        client_names=tuple(islice(clients, _MOST_NAMES)),
+    )
+
+
+def _name_place(entry: Entry) -> str:
+    return f"{entry.day}/{entry.time}"
+
+
+def _read_newest(index: RecordingIndex, entries: list[Entry]) -> tuple[Recording, Entry] | None:
+    for entry in entries:
+        try:
+            return index.read(entry), entry
+        except InputError:
+            continue
+    return None
+
+
+def _make_timeline(rows: list) -> Timeline:  # type: ignore[type-arg]
+    return Timeline(
+        at=tuple(parse_time(row.at).timestamp() for row in rows),
+        moved_active=tuple(row.moved_active for row in rows),
+        restored=tuple(row.restored for row in rows),
+        waiting=tuple(row.waiting for row in rows),
+        clients=tuple(row.clients for row in rows),
+        seconds=tuple(row.seconds for row in rows),
+    )
+
+
+def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
+    """Of the clients whose rates are known, the slowest first."""
+    report = recording.assignment.report
+    restoring = Counter(copy.process_id for copy in report.waiting if copy.slot)
+    rates = [] if report.pace is None else [row for row in report.pace.clients if row.ms and row.offsets]
+    found = [
+        RateRow(client=names.label(r.process_id), offsets_per_s=1000 * r.offsets / r.ms, restoring=restoring[r.process_id])
+        for r in rates
+    ]
+    return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:_MOST_NAMES]
+
+
+def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> list[CopyRow]:
+    """The copies that the follow-up waits for: those being restored first, then those that have been waited for the longest."""
+    state, report = recording.snapshot, recording.assignment.report
+    if not report.waiting:
+        return []
+    names, at = ClientNames(state), parse_time(recording.recorded_at)
+    context = AnswerInContext(state, recording.assignment)
+    pace = {} if report.pace is None else {row.process_id: row for row in report.pace.clients if row.ms and row.offsets}
+    at_once = Counter(copy.process_id for copy in report.waiting if copy.slot)
+    without_progress = {(p.task, p.process_id): p.answers_without_progress for p in report.warmup_progress}
+    since = _find_since(index, entry, {(copy.task, copy.process_id, copy.role) for copy in report.waiting})
+    rows = []
+    for copy in report.waiting:
+        known, row = (copy.task, copy.process_id, copy.role), pace.get(copy.process_id)
+        rate = 1000 * row.offsets / row.ms / at_once[copy.process_id] if row is not None and copy.slot else None
+        whole = state.full_lags.get(copy.task, 0)
+        end = None
+        if rate and copy.lag is not None and copy.lag / rate < 10**9:
+            end = format_utc((at + timedelta(seconds=copy.lag / rate)).timestamp())
+        first, number = since.get(known, (entry, 1))
+        head = index.read_head(first)
+        rows.append(
+            CopyRow(
+                task=copy.task,
+                client=names.label(copy.process_id),
+                role=copy.role,
+                lag=copy.lag,
+                whole=whole,
+                progress=None if copy.lag is None or not whole else round(min(1.0, max(0.0, 1 - copy.lag / whole)), 3),
+                restoring=copy.slot,
+                rate=rate,
+                expected_end=end,
+                since=recording.recorded_at if head is None else head.recorded_at,
+                since_at_least=number >= _MOST_LOOKED_BACK,
+                rebalances=number,
+                why=_say_why(context, copy, without_progress.get(known[:2], 0)),
+            )
+        )
+    return sorted(rows, key=lambda row: (not row.restoring, -row.rebalances, row.task, row.client))
+
+
+def _say_why(context: AnswerInContext, copy: Waiting, without_progress: int) -> str:
+    """Why a planned copy is not there yet."""
+    report, state = context.answer.report, context.state
+    if copy.slot and without_progress:
+        return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
+    if copy.slot:
+        return "being restored"
+    if copy.process_id not in state.kafka_streams_states:
+        return "its client has gone"
+    if report.stalled:
+        return "stalled: no warm-up makes progress"
+    taken = sum(entry.slot for entry in report.waiting)
+    most = state.configs.max_warmup_replicas
+    if taken >= most:
+        return f"waits for a slot: max.warmup.replicas = {most:,}, all taken"
+    if copy.role == "standby":
+        return "a standby follows once the active task has moved"
+    return "waits for the copies before it"
+
+
+def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int]]:
+    """Copy -> the oldest recording from which on it was waited for in each, and how many these are."""
+    found = dict.fromkeys(copies, (entry, 1))
+    left = set(copies)
+    older = index.list_entries(entry.folder, before=_name_place(entry))
+    for number, other in enumerate(islice(older, _MOST_LOOKED_BACK - 1), start=2):
+        left &= index.read_waiting(other)
+        if not left:
+            break
+        found.update((copy, (other, number)) for copy in left)
+    return found

@@ -1,0 +1,98 @@
+"""Pictures as SVG, made on the server: colours are classes of the style sheet, so that they follow light and dark."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from optassign.service.pages.names import shorten_name
+from optassign.service.pages.views import HeatMap
+
+__all__ = ["draw_heat_map", "draw_steps"]
+
+_WIDTH, _HEIGHT, _LEFT = 640, 92, 58
+_CLASSES = 6
+"""Shades of a heat map, besides that of 0."""
+_LABEL, _ROW = 150, 16
+_WITH_NUMBERS = 28
+"""Subtopologies up to which each number is written."""
+_LABEL_LENGTH = 20
+
+
+def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
+    """A curve in steps: each value holds until the next. Unknown ones are left out."""
+    known = [(x, float(y)) for x, y in zip(at, values, strict=True) if y is not None]
+    if not known:
+        return Markup('<p class="faint">nothing known</p>')
+    first, last = known[0][0], known[-1][0]
+    most = max(y for _, y in known)
+
+    def place_x(x: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - 6) * ((x - first) / (last - first) if last > first else 0.5)
+
+    def place_y(y: float) -> float:
+        return _HEIGHT - 10 - (_HEIGHT - 22) * (y / most if most else 0.0)
+
+    path = f"M{place_x(known[0][0]):.1f} {place_y(known[0][1]):.1f}"
+    path += "".join(f"H{place_x(x):.1f}V{place_y(y):.1f}" for x, y in known[1:])
+    path += f"H{_WIDTH - 6}"
+    parts = [
+        f'<svg class="steps" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(about)}">',
+        f'<path class="grid" d="M{_LEFT} {place_y(0):.1f}H{_WIDTH - 6}M{_LEFT} {place_y(most):.1f}H{_WIDTH - 6}"/>',
+        f'<text x="{_LEFT - 6}" y="{place_y(most) + 4:.1f}" text-anchor="end">{_shorten_number(most)}</text>',
+        f'<text x="{_LEFT - 6}" y="{place_y(0) + 4:.1f}" text-anchor="end">0</text>' if most else "",
+        f'<path class="line" d="{path}"/></svg>',
+    ]
+    return Markup("".join(parts))
+
+
+def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
+    """The numbers `before`, `after` or `planned` of a heat map: a row for each client, a column for each subtopology."""
+    columns = len(heat.subtopologies)
+    with_numbers = columns <= _WITH_NUMBERS
+    cell = max(22, 300 // max(1, columns)) if with_numbers else 6
+    cell = min(cell, 40)
+    width, height = _LABEL + columns * cell + 2, 18 + len(heat.rows) * _ROW
+    shades: list[list[str]] = [[] for _ in range(_CLASSES + 1)]
+    texts: list[str] = []
+    for row_number, row in enumerate(heat.rows):
+        values: tuple[int, ...] = getattr(row, which)
+        y = 18 + row_number * _ROW
+        label = escape(shorten_name(row.client, _LABEL_LENGTH))
+        texts.append(f'<text x="{_LABEL - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
+        column = 0
+        while column < columns:
+            end = column + 1
+            while end < columns and values[end] == values[column]:
+                end += 1
+            if values[column]:
+                shade = 1 + (_CLASSES - 1) * (values[column] - 1) // max(1, heat.most - 1)
+                x = _LABEL + column * cell
+                shades[shade].append(f"M{x} {y}h{(end - column) * cell - 1}v{_ROW - 1}h-{(end - column) * cell - 1}z")
+            if with_numbers:
+                for number in range(column, end):
+                    kind = "n0" if not values[number] else "n"
+                    dark = (
+                        " strong"
+                        if values[number] and 1 + (_CLASSES - 1) * (values[number] - 1) // max(1, heat.most - 1) > 3
+                        else ""
+                    )
+                    x = _LABEL + number * cell + cell // 2
+                    texts.append(
+                        f'<text class="{kind}{dark}" x="{x}" y="{y + 12}" text-anchor="middle">{values[number]}</text>'
+                    )
+            column = end
+    if with_numbers:
+        texts += [
+            f'<text x="{_LABEL + number * cell + cell // 2}" y="12" text-anchor="middle">{escape(shorten_name(name, 6))}</text>'
+            for number, name in enumerate(heat.subtopologies)
+        ]
+    paths = "".join(f'<path class="h{number}" d="{"".join(parts)}"/>' for number, parts in enumerate(shades) if parts)
+    head = f'<svg class="heat" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
+    return Markup(f'{head} aria-label="{escape(about)}">{paths}{"".join(texts)}</svg>')
+
+
+def _shorten_number(value: float) -> str:
+    for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= unit:
+            return f"{value / (1e3 if letter == 'k' else unit):.3g}{letter}"
+    return f"{value:.4g}"

@@ -1,0 +1,95 @@
+"""Who has how many active tasks of which subtopology: before a rebalance, after it, and in the plan."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from optassign.formats.task_id import TaskId
+from optassign.judging.reasons import AnswerInContext
+from optassign.measuring.balance import Counts, Subtopology
+from optassign.measuring.client_names import ClientNames
+from optassign.service.pages.views import CountRow, HeatMap, HeatRow
+
+__all__ = ["MOST_ROWS", "make_heat_map", "order_clients"]
+
+MOST_ROWS = 100
+"""Clients on a page."""
+_MOST_COLUMNS = 120
+"""Subtopologies that are shown."""
+
+
+def order_clients(context: AnswerInContext, first: int) -> list[str]:
+    """The clients of a page: those with the most changes first, then by name; `first`: of which number on."""
+    changes: Counter[str] = Counter()
+    for placement, role in ((context.before, -1), (context.now, 1)):
+        for task, clients in placement.active.items():
+            others = context.now.active[task] if role < 0 else context.before.active[task]
+            changes.update(client for client in clients if client not in others)
+    ordered = sorted(context.state.kafka_streams_states, key=lambda client: (-changes[client], client))
+    return ordered[first : first + MOST_ROWS]
+
+
+def make_heat_map(
+    context: AnswerInContext, names: ClientNames, clients: list[str], first: int
+) -> tuple[HeatMap, tuple[CountRow, ...]]:
+    """The map of some clients, and their counts beside their windows."""
+    before, now, plan = context.counts
+    subtopologies = list(context.windows.subtopology_active)
+    shown = subtopologies[:_MOST_COLUMNS]
+    rows = tuple(
+        HeatRow(
+            client=names.label(client),
+            process_id=client,
+            before=_count(before, shown, client),
+            after=_count(now, shown, client),
+            planned=_count(plan, shown, client),
+        )
+        for client in clients
+    )
+    most = max((max(*row.before, *row.after, *row.planned, 0) for row in rows), default=0)
+    heat = HeatMap(
+        subtopologies=tuple(str(TaskId(*key, 0)).rpartition("_")[0] for key in shown),
+        rows=rows,
+        most=most,
+        clients=len(context.state.clients),
+        first=first,
+        left_out=len(subtopologies) - len(shown),
+    )
+    return heat, tuple(_list_counts(context, names, clients))
+
+
+def _count(counts: Counts, subtopologies: list[Subtopology], client: str) -> tuple[int, ...]:
+    empty: Mapping[str, int] = {}
+    return tuple(counts.subtopology_active.get(key, empty).get(client, 0) for key in subtopologies)
+
+
+def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str]) -> list[CountRow]:
+    before, now, plan = context.counts
+    given = context.answer.by_process_id
+    gained: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for task, owners in context.now.active.items():
+        had = context.before.active[task]
+        gained.update(client for client in owners if client not in had)
+        lost.update(client for client in had if client not in owners)
+    rows = []
+    for process_id in clients:
+        client, window = context.state.kafka_streams_states[process_id], context.windows.active[process_id]
+        answer = given.get(process_id)
+        rows.append(
+            CountRow(
+                client=names.label(process_id),
+                process_id=process_id,
+                threads=client.threads,
+                draining=client.draining,
+                before=before.active.get(process_id, 0),
+                after=now.active.get(process_id, 0),
+                planned=plan.active.get(process_id, 0),
+                low=window.low,
+                high=window.high,
+                standbys=0 if answer is None else len(answer.standby),
+                warmups=0 if answer is None else len(answer.warmup),
+                gained=gained[process_id],
+                lost=lost[process_id],
+            )
+        )
+    return rows

@@ -1,0 +1,177 @@
+"""The recordings as the pages need them: by application, the newest first, heads and whole ones read when they are shown."""
+
+import gzip
+import os
+import re
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from optassign.formats.input_errors import InputError
+from optassign.formats.json_head import read_members
+from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
+from optassign.recordings.recording import Recording, RecordingHead, read_recording
+
+__all__ = ["Entry", "RecordingIndex"]
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
+_MOST_HEADS, _MOST_WAITING, _MOST_WHOLE = 50_000, 2_000, 3
+"""That are kept in memory."""
+_ALWAYS_LOOKED_AT = 2
+"""Of an application's days, the newest: into these recordings come."""
+
+_T = TypeVar("_T")
+Copy = tuple[str, str, str]
+"""Task, process id and role of a copy."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One recording, by its place."""
+
+    folder: str
+    day: str
+    time: str
+    """With its number: `HHMMSS.mmm-n`."""
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """What the command line calls it."""
+        return f"{self.folder}/{self.day}/{self.time}"
+
+
+class RecordingIndex:
+    """What lies in a folder of recordings. A look at it costs little, however many there are; used by one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._days: dict[str, dict[str, tuple[int, list[Entry]]]] = {}
+        """Folder of an application -> day -> when its folder last changed, and its recordings, the newest first."""
+        self._heads: OrderedDict[tuple[Path, int], RecordingHead | None] = OrderedDict()
+        self._waiting: OrderedDict[tuple[Path, int], frozenset[Copy]] = OrderedDict()
+        self._whole: OrderedDict[tuple[Path, int], Recording] = OrderedDict()
+
+    def list_folders(self) -> list[str]:
+        """The folders of all applications, in order of their names."""
+        return sorted(name for name in _list_names(self._folder) if not name.startswith("."))
+
+    def find_folder(self, application: str) -> str | None:
+        """The folder of an application by its name, or by the folder's; None if there is none."""
+        known = set(self.list_folders())
+        return next((name for name in (application, name_folder(application)) if name in known), None)
+
+    def list_entries(self, folder: str, *, before: str = "", everywhere: bool = False) -> Iterator[Entry]:
+        """The recordings of an application, the newest first. `before`: only older ones than `day/time`.
+
+        `everywhere`: its old days, too, are looked at for recordings that have come since; else the newest two are.
+        """
+        known = self._days.setdefault(folder, {})
+        days = sorted((name for name in _list_names(self._folder / folder) if _DAY.fullmatch(name)), reverse=True)
+        for gone in known.keys() - days:
+            del known[gone]
+        for number, day in enumerate(days):
+            if day not in known or everywhere or number < _ALWAYS_LOOKED_AT:
+                self._look_at_day(folder, day)
+            for entry in known[day][1]:
+                if not before or f"{entry.day}/{entry.time}" < before:
+                    yield entry
+
+    def find_entry(self, folder: str, day: str, time: str) -> Entry | None:
+        """One recording; None if there is none."""
+        if folder not in self.list_folders() or not _DAY.fullmatch(day) or not _FILE.fullmatch(time + SUFFIX):
+            return None
+        path = self._folder / folder / day / (time + SUFFIX)
+        return Entry(folder, day, time, path) if path.is_file() else None
+
+    def find_neighbours(self, entry: Entry) -> tuple[Entry | None, Entry | None]:
+        """The recordings before and after one."""
+        after = None
+        for other in self.list_entries(entry.folder, everywhere=True):
+            if (other.day, other.time) < (entry.day, entry.time):
+                return other, after
+            if other.id != entry.id:
+                after = other
+        return None, after
+
+    def read_head(self, entry: Entry) -> RecordingHead | None:
+        """The head of a recording; None if it cannot be read."""
+
+        def read() -> RecordingHead | None:
+            try:
+                return read_recording_head(entry.path)
+            except InputError:
+                return None
+
+        return _keep(self._heads, entry.path, _MOST_HEADS, read)
+
+    def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
+        """The heads of the first recordings; those that cannot be read are passed by."""
+        found: list[tuple[Entry, RecordingHead]] = []
+        for entry in entries:
+            if len(found) == most:
+                break
+            head = self.read_head(entry)
+            if head is not None:
+                found.append((entry, head))
+        return found
+
+    def read(self, entry: Entry) -> Recording:
+        """A whole recording. InputError if it cannot be read."""
+        return _keep(self._whole, entry.path, _MOST_WHOLE, lambda: read_recording(entry.path))
+
+    def read_waiting(self, entry: Entry) -> frozenset[Copy]:
+        """The copies that the follow-up waited for; none if the recording cannot be read."""
+        return _keep(self._waiting, entry.path, _MOST_WAITING, lambda: _read_waiting(entry.path))
+
+    def _look_at_day(self, folder: str, day: str) -> None:
+        path = self._folder / folder / day
+        try:
+            changed = path.stat().st_mtime_ns
+        except OSError:
+            self._days[folder][day] = (0, [])
+            return
+        if day in self._days[folder] and self._days[folder][day][0] == changed:
+            return
+        times = [(match[1], int(match[2]), name) for name in _list_names(path) if (match := _FILE.fullmatch(name))]
+        entries = [Entry(folder, day, name.removesuffix(SUFFIX), path / name) for _, _, name in sorted(times, reverse=True)]
+        self._days[folder][day] = (changed, entries)
+
+
+def _list_names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _read_waiting(path: Path) -> frozenset[Copy]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, EOFError, ValueError, zlib.error):
+        return frozenset()
+    for name, value in read_members(text):
+        if name == "assignment" and isinstance(value, Mapping):
+            report = value.get("report")
+            waiting = report.get("waiting", ()) if isinstance(report, Mapping) else ()
+            return frozenset((copy["task"], copy["process_id"], copy["role"]) for copy in waiting)
+    return frozenset()
+
+
+def _keep(cache: OrderedDict[tuple[Path, int], _T], path: Path, most: int, read: Callable[[], _T]) -> _T:
+    """What is known of a file as it is now, or else is read."""
+    try:
+        key = (path, path.stat().st_mtime_ns)
+    except OSError:
+        return read()
+    if key not in cache:
+        cache[key] = read()
+        while len(cache) > most:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key]

@@ -1,0 +1,189 @@
+"""The addresses of the pages, and what each needs: HTML for people, the same as JSON below /v1 for machines."""
+
+import logging
+import time
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from fastapi import FastAPI, Request, Response
+
+from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.http.tokens import Access
+from optassign.service.logs import log_event
+from optassign.service.pages.jobs import PageJob, PageName
+from optassign.service.pages.makers import PageMaker
+from optassign.service.pages.rendering import render
+from optassign.service.pages.sessions import COOKIE, Sessions
+from optassign.service.pages.views import ApplicationsView, ApplicationView, RebalanceView
+from optassign.service.pages.what_if import SimulatedWay, WhatIfView
+from optassign.service.settings import Settings
+
+__all__ = ["add_pages", "make_error_page", "wants_html"]
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_STATIC = {
+    "htmx.min.js": "text/javascript",
+    "uPlot.iife.min.js": "text/javascript",
+    "timeline.js": "text/javascript",
+    "uPlot.min.css": "text/css",
+    "style.css": "text/css",
+}
+_HTML, _JSON = "text/html; charset=utf-8", "application/json"
+_LONGEST_FORM = 4096
+_REBALANCE = "/applications/{application}/rebalances/{day}/{time}"
+_SLOW: frozenset[PageName] = frozenset({"compare", "what-if", "timeline"})
+
+
+def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageMaker, slow: PageMaker) -> None:
+    """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
+    contents = {name: (files("optassign.service.pages") / "static" / name).read_bytes() for name in _STATIC}
+
+    async def make(page: PageName, request: Request, as_json: bool) -> Response:
+        access: Access = request.scope["state"]["access"]
+        job = PageJob(
+            page=page,
+            recordings=settings.recordings,
+            now=time.time(),
+            allowed=access.applications,
+            as_json=as_json,
+            query=dict(request.query_params),
+            query_text=request.url.query,
+            assignor=settings.assignor,
+            frame=_make_frame(request, settings),
+            **request.path_params,
+        )
+        is_slow = page in _SLOW and not (page == "what-if" and not request.url.query)
+        answer = await (slow if is_slow else quick).make(job)
+        headers = dict(_HEADERS)
+        if page == "snapshot":
+            headers["Content-Disposition"] = f'attachment; filename="{request.path_params["time"]}.json"'
+        return Response(answer.content, media_type=_JSON if as_json or page == "snapshot" else _HTML, headers=headers)
+
+    def add(path: str, page: PageName, about: str, view: Any) -> None:
+        """One page, as HTML and, with a description, as JSON."""
+
+        async def for_people(request: Request) -> Response:
+            return await make(page, request, False)
+
+        async def for_machines(request: Request) -> Response:
+            return await make(page, request, True)
+
+        app.get(path, include_in_schema=False)(for_people)
+        if page != "applications":
+            described = path
+        else:
+            described = "/applications"
+        app.get(f"/v1{described}", **_describe(about, view, described, page))(for_machines)
+
+    add("/", "applications", "All applications: how each is, and since when", ApplicationsView)
+    add("/applications/{application}", "application", "One application: rebalances, what is waited for, rates", ApplicationView)
+    add(_REBALANCE, "rebalance", "One rebalance, and why its answer is as it is", RebalanceView)
+    add(f"{_REBALANCE}/compare", "compare", "Other assignors beside a recorded answer", None)
+    add(f"{_REBALANCE}/snapshot", "snapshot", "The snapshot of a rebalance", None)
+    add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
+    add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedWay)
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise make_refusal(404, "no such page", found=name[:100], allowed=", ".join(_STATIC))
+        headers = {**_HEADERS, "Cache-Control": "public, max-age=3600"}
+        return Response(contents[name], media_type=f"{_STATIC[name]}; charset=utf-8", headers=headers)
+
+    @app.get("/login", include_in_schema=False)
+    async def show_login(request: Request) -> Response:
+        return _show_login(request, settings, request.query_params.get("next", "/"), failed=False)
+
+    @app.post("/login", include_in_schema=False)
+    async def log_in(request: Request) -> Response:
+        sessions.check_origin(request.headers)
+        form = await _read_form(request)
+        target, cookie = _find_target(form.get("next", "/")), sessions.log_in(form.get("token", ""))
+        if cookie is None:
+            client = request.client
+            log_event("login_failed", logging.WARNING, peer=client and client.host, path="/login")
+            return _show_login(request, settings, target, failed=True)
+        response = Response(status_code=303, headers={**_HEADERS, "Location": target})
+        _set_cookie(response, settings, cookie, None)
+        return response
+
+    @app.post("/logout", include_in_schema=False)
+    async def log_out(request: Request) -> Response:
+        response = Response(status_code=303, headers={**_HEADERS, "Location": "/login"})
+        _set_cookie(response, settings, "", 0)
+        return response
+
+
+def wants_html(request: Request) -> bool:
+    """Whether a person asks, with a browser, for something that is no business of machines."""
+    return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
+
+
+def make_error_page(request: Request, settings: Settings, refusal: Refusal) -> Response:
+    """A refusal for people."""
+    content = render("error.html", error=refusal, **_make_frame(request, settings))
+    return Response(content, refusal.status, {**_HEADERS, **refusal.headers}, _HTML)
+
+
+def _make_frame(request: Request, settings: Settings) -> dict[str, Any]:
+    return {"signed_in": COOKIE in request.cookies, "demo": settings.demo}
+
+
+def _show_login(request: Request, settings: Settings, target: str, *, failed: bool) -> Response:
+    content = render(
+        "login.html", failed=failed, next=_find_target(target), **{**_make_frame(request, settings), "signed_in": False}
+    )
+    return Response(content, 401 if failed else 200, _HEADERS, _HTML)
+
+
+def _find_target(text: str) -> str:
+    """Where to go after logging in: a page of ours, whatever is asked for."""
+    safe = quote(text, safe="/?&=%+.-_~,:")
+    return safe if text.startswith("/") and not text.startswith("//") and "\\" not in text else "/"
+
+
+def _set_cookie(response: Response, settings: Settings, value: str, seconds: int | None) -> None:
+    secure = settings.tls_cert is not None or settings.behind_proxy
+    response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+async def _read_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form. RequestRefusedError with status 413 or 415 for anything else."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LONGEST_FORM:
+            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_LONGEST_FORM} bytes"))
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}
+
+
+def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
+    """For the description of the API."""
+    parameters = []
+    if page in ("what-if", "timeline"):
+        from optassign.service.pages.changes import CHANGES
+
+        parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in CHANGES]
+    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+    parameters = [{"name": n, "in": "path", "required": True, "schema": {"type": "string"}} for n in names] + parameters
+    success = {"model": view} if view is not None else {"content": {_JSON: {"schema": {"type": "object"}}}}
+    return {
+        "summary": about,
+        "responses": {200: {"description": about, **success}},
+        "openapi_extra": {"parameters": parameters},
+        "response_model": None,
+    }

@@ -1,0 +1,262 @@
+"""What the pages show, as data: the templates make HTML of it, and machines get it as JSON.
+
+Times are ISO 8601 in UTC, offsets are offsets, and null is what is not known, such as from recordings of an older service.
+"""
+
+from typing import Literal
+
+from optassign.formats.base import Frozen
+
+__all__ = [
+    "ApplicationRow",
+    "ApplicationView",
+    "ApplicationsView",
+    "CopyRow",
+    "CountRow",
+    "GoalRow",
+    "HeatMap",
+    "HeatRow",
+    "MoveRow",
+    "RateRow",
+    "RebalanceRow",
+    "RebalanceView",
+    "Status",
+    "StatusView",
+    "Timeline",
+]
+
+Status = Literal["at rest", "warming up", "waiting", "stalled", "draining", "paused", "fallback"]
+
+
+class StatusView(Frozen):
+    """How an application is, in a word, and since when."""
+
+    word: Status
+    about: str
+    since: str
+    since_at_least: bool
+    """True: it was so before the recordings that were looked at, too."""
+
+
+class RebalanceRow(Frozen):
+    """One rebalance in a list."""
+
+    id: str
+    at: str
+    status: Status
+    mode: Literal["active", "shadow"]
+    answered_by: str
+    fallback: str
+    """Why it was not the service's own answer; empty: it was."""
+    seconds: float | None
+    joined: int | None
+    joined_clients: tuple[str, ...]
+    left: int | None
+    left_clients: tuple[str, ...]
+    tasks: int
+    clients: int
+    moved_active: int
+    restore_work: int | None
+    restore_work_bound: int | None
+    proven: bool
+    gap: int | None
+    """Offsets of `restore_work` above its bound."""
+    restored: int | None
+    warmups: int
+    waiting: int
+    followup_ms: int | None
+    plan_ms: int | None
+    balanced: bool
+
+
+class ApplicationRow(Frozen):
+    """One application in a list."""
+
+    folder: str
+    """Of its recordings; it names the application in addresses."""
+    application: str | None
+    status: StatusView
+    tasks: int
+    clients: int
+    next_followup: str | None
+    overdue: bool
+    """The follow-up should have been there for some time."""
+    waiting: int
+    waits_on: tuple[str, ...]
+    expected_end: str | None
+    """When the plan is likely to be reached."""
+    load_least: float | None
+    load_most: float | None
+    standbys_wanted: int | None
+    standbys_caught_up: int | None
+    balanced: bool
+    last: RebalanceRow
+
+
+class ApplicationsView(Frozen):
+    """All applications."""
+
+    recording: bool
+    """False: nothing is recorded, so there is nothing to show."""
+    now: str
+    applications: tuple[ApplicationRow, ...]
+    more: int
+    """Applications that are left out."""
+
+
+class CopyRow(Frozen):
+    """A planned copy that is not there yet."""
+
+    task: str
+    client: str
+    role: str
+    lag: int | None
+    whole: int
+    """Offsets of the whole changelog."""
+    progress: float | None
+    """Share of the changelog that is there, from 0 to 1."""
+    restoring: bool
+    """False: it waits for its turn."""
+    rate: float | None
+    """Offsets per second, of this copy."""
+    expected_end: str | None
+    since: str
+    since_at_least: bool
+    rebalances: int
+    """For how many it has been waited, one after the other."""
+    why: str
+
+
+class RateRow(Frozen):
+    """How fast a client restores."""
+
+    client: str
+    offsets_per_s: float
+    restoring: int
+    """Copies, now."""
+
+
+class Timeline(Frozen):
+    """Rebalances as curves, the oldest first: one value of each list for each rebalance."""
+
+    at: tuple[float, ...]
+    """Seconds since 1970."""
+    moved_active: tuple[int, ...]
+    restored: tuple[int | None, ...]
+    waiting: tuple[int, ...]
+    clients: tuple[int, ...]
+    seconds: tuple[float | None, ...]
+
+
+class ApplicationView(Frozen):
+    """One application."""
+
+    now: str
+    row: ApplicationRow
+    copies: tuple[CopyRow, ...]
+    more_copies: int
+    rates: tuple[RateRow, ...]
+    rebalances: tuple[RebalanceRow, ...]
+    older: str | None
+    """What to ask for to get older rebalances."""
+    timeline: Timeline
+    zones: tuple[str, ...]
+    """Tags of clients that a zone may have, such as `zone=a`."""
+    client_names: tuple[str, ...]
+    """The first of them."""
+
+
+class GoalRow(Frozen):
+    """A goal that the answer was made for."""
+
+    stage: str
+    name: str
+    value: float
+    bound: float | None
+    gap: float | None
+    proven: bool
+
+
+class MoveRow(Frozen):
+    """An active task that changes its client."""
+
+    task: str
+    from_client: str
+    to_client: str
+    why: str
+
+
+class HeatRow(Frozen):
+    """Active tasks of a client by subtopology, in the order of `HeatMap.subtopologies`."""
+
+    client: str
+    process_id: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    planned: tuple[int, ...]
+
+
+class HeatMap(Frozen):
+    """Clients × subtopologies."""
+
+    subtopologies: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+    most: int
+    """The greatest number in it."""
+    clients: int
+    """In all; `rows` has some of them."""
+    first: int
+    """The number of the first row among all clients, from 0."""
+    left_out: int
+    """Subtopologies beyond those that are shown."""
+
+
+class CountRow(Frozen):
+    """What a client has, beside its window."""
+
+    client: str
+    process_id: str
+    threads: int
+    draining: bool
+    before: int
+    after: int
+    planned: int
+    low: int
+    high: int
+    standbys: int
+    warmups: int
+    gained: int
+    lost: int
+
+
+class RebalanceView(Frozen):
+    """One rebalance, and why its answer is as it is."""
+
+    now: str
+    folder: str
+    application: str | None
+    row: RebalanceRow
+    earlier: str | None
+    later: str | None
+    """The rebalances before and after it, by their ids."""
+    why_not_applied: str
+    beside: str
+    """What the service would have answered, in words, where another answer was applied; else empty."""
+    summary: tuple[str, ...]
+    """What changes, why, and what the follow-up waits for."""
+    moves: tuple[MoveRow, ...]
+    more_moves: int
+    reasons: tuple[tuple[str, int], ...]
+    """Why active tasks move, and how many for each reason."""
+    goals: tuple[GoalRow, ...]
+    found_by: str
+    termination: str
+    stages: tuple[tuple[str, float], ...]
+    """Seconds by stage of the assignor."""
+    heat: HeatMap
+    counts: tuple[CountRow, ...]
+    """Of the clients in `heat`."""
+    about: tuple[str, ...]
+    """The explanation of the task or client that was asked for."""
+    not_found: str
+    """What was asked for and is not there."""
