@@ -1,6 +1,6 @@
-"""A third instance joins two, on a real broker: the plug-in and Kafka's default assignor, side by side at the same time.
+"""Instances join on a real broker: the plug-in and Kafka's default assignor, side by side at the same time.
 
-Then the same by the simulator (scenario `broker-scale-out`).
+Then the first case by the simulator (scenario `broker-scale-out`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from optassign.benchmarks.kafka.broker import Broker
@@ -20,8 +22,25 @@ from optassign.benchmarks.tables import to_markdown
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
 
-_RECORDS = 20_000
-"""Per partition of the logged subtopology, before the third instance comes; afterwards nothing is written."""
+
+@dataclass(frozen=True)
+class _Case:
+    """How many instances there are, how many join them, and what state there is before; afterwards nothing is written."""
+
+    name: str
+    before: str
+    joining: str
+    records: int
+    """Per partition of the logged subtopology."""
+    bytes_per_record: int = 8
+    """Of the changelog's values."""
+
+
+_CASES = (
+    _Case("2 → 3", "ab", "c", 20_000),
+    _Case("3 → 6", "abc", "def", 20_000),
+    _Case("2 → 3, 1 GB", "ab", "c", 80_000, 1024),
+)
 _LONGEST = 3600.0
 """Seconds; follow-ups come a minute apart, the least that Kafka allows."""
 _CONFIGS: Mapping[str, object] = {
@@ -31,6 +50,7 @@ _CONFIGS: Mapping[str, object] = {
     "probing_rebalance_interval_ms": 60_000,
 }
 _HEAD = (
+    "instances",
     "assignor",
     "rebalances",
     "active tasks moved",
@@ -42,43 +62,45 @@ _HEAD = (
 
 
 def run(*, quick: bool = False) -> tuple[str, list[str]]:
-    """A row for each assignor; wrong: a dead stream thread. Takes some minutes, nearly all of them waiting for follow-ups.
+    """Rows for each case and assignor; wrong: a dead stream thread, a record lost or processed twice.
 
-    `quick`: without Kafka's default, which is what takes minutes.
+    Takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: the first case without it.
     """
     wrong: list[str] = []
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plugin-scale-out-")))
-        broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(Service(folder / "service"))
-        groups = {
-            "optassign, the plug-in": Group(broker, "plugin", folder, optassign_url=service.url, **_CONFIGS),
-        }
-        if not quick:
-            groups["Kafka's default"] = Group(broker, "default", folder, task_assignor_class=None, **_CONFIGS)
-        for group in groups.values():
-            stack.enter_context(group)
-        with ThreadPoolExecutor(len(groups)) as pool:
-            rows = list(pool.map(_play, groups, groups.values()))
-        for name, group in groups.items():
-            wrong += [f"{name}: {death}" for death in group.deaths]
+    rows: list[tuple[object, ...]] = []
+    for case in _CASES[:1] if quick else _CASES:
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plugin-scale-out-")))
+            broker = stack.enter_context(Broker(folder / "broker"))
+            service = stack.enter_context(Service(folder / "service"))
+            configs = {**_CONFIGS, "test_bytes_per_count": case.bytes_per_record}
+            groups = {"optassign, the plug-in": Group(broker, "plugin", folder, optassign_url=service.url, **configs)}
+            if not quick:
+                groups["Kafka's default"] = Group(broker, "default", folder, task_assignor_class=None, **configs)
+            for group in groups.values():
+                stack.enter_context(group)
+            with ThreadPoolExecutor(len(groups)) as pool:
+                rows += pool.map(_play, repeat(case), groups, groups.values())
+            for name, group in groups.items():
+                wrong += [f"{case.name}, {name}: {fault}" for fault in (*group.deaths, *group.load.faults)]
     rows += [_simulate(name, assignor) for name, assignor in (("plug-in", "cp-sat"), ("Kafka's default", "high-availability"))]
     return to_markdown(_HEAD, rows), wrong
 
 
-def _play(name: str, group: Group) -> tuple[object, ...]:
-    """Two instances with all records restored, then a third one: the row of what that took."""
-    group.load.write(_RECORDS, ["logged"])
-    group.start("a", "b")
+def _play(case: _Case, name: str, group: Group) -> tuple[object, ...]:
+    """Instances with all records restored, then others join: the row of what that took."""
+    group.load.write(case.records, ["logged"])
+    group.start(*case.before)
     _await_rest(group)
     group.load.await_accounted()
     generation, restored, start = group.generation, group.count_restored(), time.monotonic()
-    group.start("c")
+    group.start(*case.joining)
     group.await_complete(after=generation)
     active = _await_rest(group)
     seconds = time.monotonic() - start
     moves = {task: len(owners) - 1 for task, owners in group.owners().items()}
     return (
+        case.name,
         name,
         group.generation - generation,
         sum(moves.values()),
@@ -95,6 +117,7 @@ def _simulate(name: str, assignor: str) -> tuple[object, ...]:
     played = simulate(scenario, assignor)
     clients = next(event["clients"] for event in reversed(played.events) if event["event"] == "rebalance")
     return (
+        _CASES[0].name,
         f"simulated: {name}",
         played.felt.rebalances,
         played.felt.moves,

@@ -26,12 +26,13 @@ final class CountingTopology {
 
     private CountingTopology() {}
 
-    static Topology build(String application) {
+    /** Builds it; each count takes {@code bytesPerCount} in the store with a changelog. */
+    static Topology build(String application, int bytesPerCount) {
         Topology topology = new Topology();
         add(topology, application, "logged", true);
-        topology.addStateStore(buildStore("logged-" + STORE).withLoggingEnabled(Map.of()), "logged");
+        topology.addStateStore(buildStore("logged-" + STORE, bytesPerCount).withLoggingEnabled(Map.of()), "logged");
         add(topology, application, "unlogged", true);
-        topology.addStateStore(buildStore("unlogged-" + STORE).withLoggingDisabled(), "unlogged");
+        topology.addStateStore(buildStore("unlogged-" + STORE, Long.BYTES).withLoggingDisabled(), "unlogged");
         add(topology, application, "stateless", false);
         return topology;
     }
@@ -57,8 +58,9 @@ final class CountingTopology {
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 
-    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name) {
-        return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
+    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name, int bytesPerCount) {
+        return Stores.keyValueStoreBuilder(
+                Stores.persistentKeyValueStore(name), Serdes.String(), new PaddedLongs(bytesPerCount));
     }
 
     /** Counts records per key, if it has a store, and forwards each of them. */

@@ -30,12 +30,17 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
  * outlives who started it. Events: see {@link Events}.
  */
 public final class TestApplication {
+    /** How much each count takes in the store with a changelog; a key of this application's own. */
+    private static final String BYTES_PER_COUNT = "test.bytes.per.count";
+
     private final KafkaStreams streams;
     private final ObservedConsumers consumers;
     private final RestoredRecords restored = new RestoredRecords();
 
     private TestApplication(Properties properties) {
-        Topology topology = CountingTopology.build(properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG));
+        Topology topology = CountingTopology.build(
+                properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG),
+                Integer.parseInt(properties.getProperty(BYTES_PER_COUNT, "8")));
         consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));
