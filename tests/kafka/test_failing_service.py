@@ -36,7 +36,7 @@ def at_rest(broker: Broker, service: Service, front: FaultyFront, folder: Path) 
 
 
 _NO_ANSWER = (Fault.SLOW, Fault.ERROR, Fault.CUT)
-_WRONG = tuple(fault for fault in Fault if fault not in (Fault.NONE, *_NO_ANSWER))
+_WRONG = (Fault.GARBAGE, Fault.EMPTY, Fault.TWICE, Fault.FORGOTTEN, Fault.STRANGER, Fault.PROTOCOL)
 """After these the service is not asked for a while, so each has a group of its own."""
 
 
