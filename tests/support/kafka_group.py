@@ -12,7 +12,8 @@ def assert_sound(group: Group, *, most_probes: int, assignor: str | None = "cp-s
     """Check that the application settles, is balanced, and has processed every record once; then let records flow again.
 
     Settling takes at most `most_probes` follow-ups. In between every task has to be active exactly once, all processes have to
-    run, and no task may come back to an instance that had given it away. `assignor`: the one that has to have answered last; None: whoever it was.
+    run, and no task may come back to an instance that had given it away. `assignor`: who has to have
+    answered last; None: anybody.
     """
     group.settle(most_probes)
     group.await_complete().assert_balanced(standbys=1)
