@@ -118,11 +118,11 @@ class Chaos:
         self._front.fault = Fault(value)
 
     def _heal(self) -> None:
-        self.judge_answers()
-        self._faulty = False
         self._front.fault = Fault.NONE
         self._service.resume()
         self._service.start()
+        self.judge_answers()  # until the service has started again, it is not well
+        self._faulty = False
 
     def _log(self, action: str) -> None:
         line = f"{time.monotonic() - self._start:7.1f} s  {action}"

@@ -48,8 +48,8 @@ def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, 
     with ExitStack() as stack:
 
         def make(name: str, **properties: object) -> Group:
-            # On a busy machine the service may take its time; where it must not, the test says so.
-            settings = {"optassign_url": service.url, "optassign_timeout_ms": 15_000, **properties}
+            # On a busy machine the service may take its time, up to the session's; where it must not, the test says so.
+            settings = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, **properties}
             group = stack.enter_context(Group(broker, name, folder, **settings))
             shown.append(group.logs)
             group.load.write(PRELOAD)

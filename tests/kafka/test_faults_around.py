@@ -35,7 +35,7 @@ def test_a_service_that_hangs_is_not_waited_for(new_group: Callable[..., Group],
         assert "no answer within 1000 ms" in group.rebalances[-1].why
         group.settle(_PROBES)
         service.resume()
-        group.configure(optassign_timeout_ms=15_000)
+        group.configure(optassign_timeout_ms=3_000)
         group.leave(group.leader)
         group.settle(_PROBES)
         group.load.await_accounted()
@@ -70,7 +70,7 @@ def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., 
 def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: Service, folder: Path) -> None:
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "restarting-broker"))
-        group = stack.enter_context(Group(broker, "restarting", folder, optassign_url=service.url, optassign_timeout_ms=15_000))
+        group = stack.enter_context(Group(broker, "restarting", folder, optassign_url=service.url, optassign_timeout_ms=3_000))
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")

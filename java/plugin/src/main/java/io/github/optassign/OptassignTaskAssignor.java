@@ -102,6 +102,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.unknown().isEmpty() && RebalanceLog.isNew(application + config.unknown())) {
                 LOG.warn("optassign: application={} {}; left out", application, config.describeUnknown());
             }
+            if (!config.shortened().isEmpty() && RebalanceLog.isNew(application + config.shortened())) {
+                LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
+            }
             shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             problem = null;
         } catch (Throwable e) {

@@ -25,10 +25,12 @@ public final class PluginConfig {
 
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
+    private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
 
     private final URI assignUri;
     private final URI appliedUri;
     private final int timeoutMs;
+    private final String shortened;
     private final TokenSource token;
     private final String application;
     private final Mode mode;
@@ -51,8 +53,16 @@ public final class PluginConfig {
         String base = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
         assignUri = URI.create(base + "/v1/assign");
         appliedUri = URI.create(base + "/v1/applied");
-        timeoutMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
-        checkTimeout(configs);
+        int wantedMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
+        checkTimeout(configs, wantedMs);
+        int sessionMs =
+                readConsumerConfig(configs, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, DEFAULT_SESSION_TIMEOUT_MS);
+        timeoutMs = Math.min(wantedMs, Math.max(1, sessionMs / 3 * 2));
+        shortened = timeoutMs == wantedMs
+                ? ""
+                : ConfigKeys.TIMEOUT_MS + ": found " + wantedMs + "; allowed: at most " + timeoutMs + ", two thirds of "
+                        + ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG + " (" + sessionMs
+                        + "): the leader's heart does not beat while it waits";
         token = TokenSource.of((Password) parsed.get(ConfigKeys.TOKEN), (String) parsed.get(ConfigKeys.TOKEN_FILE));
         mode = Mode.valueOf(((String) parsed.get(ConfigKeys.MODE)).toUpperCase(Locale.ROOT));
         shadowAssignor = (String) parsed.get(ConfigKeys.SHADOW_ASSIGNOR);
@@ -73,18 +83,27 @@ public final class PluginConfig {
         if (!config.unknown.isEmpty()) {
             throw new ConfigException(config.describeUnknown());
         }
+        if (!config.shortened.isEmpty()) {
+            throw new ConfigException(config.shortened);
+        }
         config.token.check();
         return config;
     }
 
     /**
-     * Reads and checks a configuration inside a rebalance. Keys of ours that do not exist are left out: in a rolling
-     * upgrade the configuration may be newer than the jar. Nothing is read from a disk.
+     * Reads and checks a configuration inside a rebalance. A time-out that is too long for the session's is shortened,
+     * as it does harm only where the service is slow. Keys of ours that do not exist are left out: in a rolling upgrade
+     * the configuration may be newer than the jar. Nothing is read from a disk.
      *
      * @throws ConfigException with the key, what was found and what is allowed
      */
     public static PluginConfig forRebalance(Map<String, ?> configs) {
         return new PluginConfig(configs);
+    }
+
+    /** Says why the time-out is shorter than was configured; empty: it is not. */
+    public String shortened() {
+        return shortened;
     }
 
     /** Keys of ours that do not exist, sorted. */
@@ -152,9 +171,10 @@ public final class PluginConfig {
     /**
      * Checks that the time-out is short enough. While the leader waits for an answer it does not poll, and every other
      * member waits for the leader in one request (SyncGroup): if that timed out, the member would join anew, and the
-     * group would rebalance for ever.
+     * group would rebalance for ever. (The session's time-out is looked at apart: while the leader assigns it sends no
+     * heartbeats, and whoever sends none for so long is no member any more, and joins anew.)
      */
-    private void checkTimeout(Map<String, ?> configs) {
+    private static void checkTimeout(Map<String, ?> configs, int timeoutMs) {
         String poll = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
         String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
         int pollMs = readConsumerConfig(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);

@@ -173,6 +173,21 @@ class PluginConfigTest {
         assertTrue(e.getMessage().endsWith("of at most 65536 bytes; found a longer one"), e.getMessage());
     }
 
+    /**
+     * The leader sends no heartbeats while it assigns: whoever waits longer than its session is put out of the group.
+     */
+    @ParameterizedTest
+    @CsvSource({"session.timeout.ms", "consumer.session.timeout.ms", "main.consumer.session.timeout.ms"})
+    void timeoutIsShortenedToTheSessions(String key) {
+        Map<String, Object> configs = with(key, "6000");
+        assertEquals(2_000, PluginConfig.of(configs).timeoutMs());
+        configs.put("optassign.timeout.ms", "9000");
+        PluginConfig config = PluginConfig.forRebalance(configs);
+        assertEquals(4_000, config.timeoutMs());
+        assertTrue(config.shortened().contains("found 9000; allowed: at most 4000, two thirds of session.timeout.ms"));
+        assertThrows(ConfigException.class, () -> PluginConfig.of(configs));
+    }
+
     @ParameterizedTest
     @CsvSource({"max.poll.interval.ms", "consumer.max.poll.interval.ms", "main.consumer.max.poll.interval.ms"})
     void timeoutIsFarBelowMaxPollInterval(String key) {

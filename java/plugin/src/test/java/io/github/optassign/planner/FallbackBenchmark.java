@@ -1,7 +1,9 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
 import io.github.optassign.testing.TestGroup;
 import java.lang.management.ManagementFactory;
 import java.util.LinkedHashMap;
@@ -17,6 +19,8 @@ import org.apache.kafka.streams.processor.TaskId;
  * slowest other call.
  */
 final class FallbackBenchmark {
+    private static final long NOON = 1_767_268_800_000L;
+
     private FallbackBenchmark() {}
 
     /** Runs the benchmark. */
@@ -45,13 +49,13 @@ final class FallbackBenchmark {
         Snapshot snapshot = group.snapshot(); // takes longer than all calls
         for (int call = 0; call < calls; call++) {
             long start = cpuTime();
-            Fallback.Result result = Fallback.answer(snapshot, null);
+            Fallback.Result result = Fallback.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, false));
             double ms = (cpuTime() - start) / 1e6;
             first = call == 0 ? ms : first;
             slowest = call == 0 ? 0 : Math.max(slowest, ms);
             AppliedAnswer applied = AppliedAnswer.of("{}", 1, Fallback.toAnswer(snapshot, result), snapshot);
             start = cpuTime();
-            Fallback.answer(snapshot, applied);
+            Fallback.answer(snapshot, applied, RackTraffic.NONE, new Timing(NOON + 60_000, false));
             slowestRemembered = Math.max(slowestRemembered, (cpuTime() - start) / 1e6);
         }
         System.out.printf(

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
  * (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
-    private static final int GROUPS = 1_000;
+    private static final int GROUPS = 2_000;
     private static final int LONGEST = 12;
     private static final Path CASES = Path.of("target", "followup-cases.jsonl.gz");
     private static final JsonFactory FACTORY = new JsonFactory();

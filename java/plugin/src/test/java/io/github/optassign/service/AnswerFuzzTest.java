@@ -21,12 +21,15 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.Tuple;
 
 /** Answers with anything wrong with them: refused in one line, or they keep the rules, stated a second time. */
 class AnswerFuzzTest {
@@ -56,6 +59,8 @@ class AnswerFuzzTest {
             "\"+999999999-12-31T23:59:59-18:00\"",
             "1000");
 
+    private static final Set<String> TASKS = Set.of("active", "standby", "warmup");
+
     /**
      * One change.
      *
@@ -71,7 +76,9 @@ class AnswerFuzzTest {
         REMOVE,
         REPEAT,
         COPY,
-        ADD
+        ADD,
+        MOVE_TASK,
+        ADD_TASK
     }
 
     /** A place of a document: in an object or a list. */
@@ -104,11 +111,16 @@ class AnswerFuzzTest {
 
     @Provide
     Arbitrary<List<Change>> changes() {
-        Arbitrary<Double> places = Arbitraries.doubles().between(0, true, 1, false);
-        return Combinators.combine(Arbitraries.of(What.class), places, places)
-                .as(Change::new)
-                .list()
-                .ofMaxSize(6);
+        // By itself jqwik would nearly always take the first places.
+        Arbitrary<Double> places = Arbitraries.integers()
+                .between(0, 999_999)
+                .withDistribution(RandomDistribution.uniform())
+                .withoutEdgeCases()
+                .map(each -> each / 1e6);
+        // Most of what breaks the form is refused at once: what keeps it is tried more often.
+        Arbitrary<What> what = Arbitraries.frequencyOf(
+                Tuple.of(1, Arbitraries.of(What.class)), Tuple.of(2, Arbitraries.of(What.MOVE_TASK, What.ADD_TASK)));
+        return Combinators.combine(what, places, places).as(Change::new).list().ofMaxSize(3);
     }
 
     @Property
@@ -170,6 +182,10 @@ class AnswerFuzzTest {
         if (places.isEmpty()) {
             return;
         }
+        if (change.what == What.MOVE_TASK || change.what == What.ADD_TASK) {
+            changeTasks(places, change);
+            return;
+        }
         Place place = places.get((int) (change.where * places.size()));
         Place other = places.get((int) (change.other * places.size()));
         switch (change.what) {
@@ -188,6 +204,28 @@ class AnswerFuzzTest {
                     object.set("new", nasty(change.other));
                 }
             }
+            default -> throw new IllegalStateException(change.toString());
+        }
+    }
+
+    /** A task of one list of tasks goes to another one, or is there too: the form stays right. */
+    private static void changeTasks(List<Place> places, Change change) {
+        List<ArrayNode> lists = new ArrayList<>();
+        for (Place place : places) {
+            if (TASKS.contains(String.valueOf(place.field)) && place.get() instanceof ArrayNode list) {
+                lists.add(list);
+            }
+        }
+        List<ArrayNode> sources = lists.stream().filter(list -> !list.isEmpty()).toList();
+        if (!sources.isEmpty()) {
+            ArrayNode from = sources.get((int) (change.where * sources.size()));
+            double within = change.where * sources.size() % 1;
+            int index = (int) (within * from.size());
+            JsonNode task = from.get(index).deepCopy();
+            if (change.what == What.MOVE_TASK) {
+                from.remove(index);
+            }
+            lists.get((int) (change.other * lists.size())).add(task);
         }
     }
 
