@@ -22,7 +22,7 @@ from optassign.service.settings import Limits, Settings
 
 pytestmark = pytest.mark.source
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
 PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
 IMAGE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
