@@ -36,6 +36,7 @@ THIRD_PARTY = {  # the longest prefix counts
 }
 ROOMS = (
     "optassign.models",
+    "optassign.printable",
     "optassign.formats",
     "optassign.utilities",
     "optassign.measuring",
