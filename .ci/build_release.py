@@ -104,6 +104,7 @@ def write_sbom(made: Path, file: Path) -> None:
 
 def main() -> None:
     """Build into the folder that is named."""
+    os.umask(0o022)  # else the rights of what is made on the way would be those that this user gives
     release = Path(sys.argv[1]).resolve()
     shutil.rmtree(release, ignore_errors=True)
     release.mkdir(parents=True)

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from optassign.formats.input_errors import InputError, escape_unprintable
+from optassign.formats.input_errors import InputError
+from optassign.printable import escape_unprintable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -22,6 +22,7 @@ from optassign.cli.commands import (
 )
 from optassign.cli.commands.holding import HOLDING_COMMANDS
 from optassign.cli.errors import USAGE
+from optassign.printable import escape_unprintable
 
 __all__ = ["COMMANDS", "Command", "make_parser"]
 
@@ -83,7 +84,7 @@ class _Parser(ArgumentParser):
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **settings})
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        self.exit(USAGE, f"{self.prog}: error: {escape_unprintable(message)} (see {self.prog} --help)\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Argparse passes by what cannot be written, and would end with 0; on standard output that is an error."""

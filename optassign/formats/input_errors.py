@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from optassign.printable import escape_unprintable
+
 _TOP = "the top level"
 _SHOWN, _LONGEST_PLACE = 60, 300
 """Characters of a value and of a place in an error's one line."""
@@ -197,8 +199,3 @@ def _describe_range(node: dict[str, Any]) -> str:
 def _format_number(value: int | float) -> str:
     """A number without exponent: 0.000001 and 1000000."""
     return str(value) if isinstance(value, int) else f"{value:f}".rstrip("0").rstrip(".")
-
-
-def escape_unprintable(text: str) -> str:
-    """The text as one line: characters that cannot be printed (newlines, escapes, half of a surrogate pair) are escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
-from optassign.formats.input_errors import escape_unprintable
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
+from optassign.printable import escape_unprintable
 
 __all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
 

@@ -135,3 +135,12 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
         assert err.startswith(f"optassign {command}: error: {path}")
         assert err.count("\n") == 1
         assert said in err
+
+
+def test_what_is_wrong_in_the_usage_is_told_in_a_line_that_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make fuzz --kind commands` found it."""
+    code, _, error = run_here(capsys, "validate", "a.json", "b.json", "c\u2028d\u202e\x1b[31m")
+    assert code == 2
+    assert error.endswith("\n")
+    assert error[:-1].isprintable()
+    assert "c\\u2028d\\u202e\\x1b[31m" in error

@@ -110,10 +110,11 @@ def main() -> int:
             else:
                 cases, wrong = run_schemathesis(service, arguments.seed, begun + seconds)
                 counts[name] = _tell(cases, wrong, begun)
+    print(f"seeds from {arguments.seed}", "", "| kind | cases | wrong | seconds |", "|---|---|---|---|", sep="\n")
     for name, count in counts.items():
-        print(f"{name}: {count.cases:,} cases, {count.wrong:,} wrong, {count.seconds:,.0f} s, seeds from {arguments.seed}")
-    all_wrong = sum(count.wrong for count in counts.values())
-    print(f"all: {sum(count.cases for count in counts.values()):,} cases, {all_wrong:,} wrong")
+        print(f"| `{name}` | {count.cases:,} | {count.wrong:,} | {count.seconds:,.0f} |")
+    cases, all_wrong = (sum(getattr(count, name) for count in counts.values()) for name in ("cases", "wrong"))
+    print(f"| all | {cases:,} | {all_wrong:,} | {sum(count.seconds for count in counts.values()):,.0f} |")
     return 1 if all_wrong else 0
 
 

@@ -188,3 +188,12 @@ def test_a_snapshot_without_tasks_is_answered_by_empty_clients() -> None:
     state = snapshot({}, {"a": {}, "b": {}})
     assert validate(state, answer({"a": "", "b": ""})) == []
     assert previous_assignment(state).complete
+
+
+def test_a_name_cannot_end_the_line_of_a_violation() -> None:
+    """`make fuzz --kind answers` found it: the validator's lines go to logs and terminals."""
+    clients = answer(GOOD).clients
+    renamed = clients[0].model_copy(update={"process_id": "a\u2028b\x85c\u202ed"})
+    found = validate(warming_up(), answer(GOOD).model_copy(update={"clients": (renamed, *clients[1:])}))
+    assert all(violation.message.isprintable() for violation in found)
+    assert "found client a\\u2028b\\x85c\\u202ed; allowed: clients of the snapshot" in [each.message for each in found]

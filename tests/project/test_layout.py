@@ -37,6 +37,7 @@ THIRD_PARTY = {  # the longest prefix counts
 }
 ROOMS = (
     "optassign.models",
+    "optassign.printable",
     "optassign.formats",
     "optassign.utilities",
     "optassign.measuring",

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
 from optassign.formats.assignment import GoalReport, TaskAssignment
-from optassign.formats.input_errors import escape_unprintable
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import outlook_to_lines, pluralize, waiting_to_lines
 from optassign.judging.input_remarks import remark_on_input
@@ -20,6 +19,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
+from optassign.printable import escape_unprintable
 
 __all__ = ["render_assignment", "render_violations"]
 

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from optassign.cli.show.answer_tables import render_assignment
 from optassign.cli.show.style import make_headline, make_table
-from optassign.formats.input_errors import escape_unprintable
 from optassign.judging.explanation_text import format_minutes, pluralize
+from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
 __all__ = ["render_recording", "render_recordings"]

@@ -67,7 +67,7 @@ def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service
     for connection in held:
         await_end(connection)
         connection.close()
-    service.client.close()
+    wait_until(lambda: service.metric("optassign_connections") == 1)
     with httpx.Client(base_url=service.client.base_url, verify=service.verify) as client:
         assert client.get("/readyz").status_code == 200
 

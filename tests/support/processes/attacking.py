@@ -1,5 +1,6 @@
 """What attackers do to a service, and what an innocent plug-in notices of it meanwhile."""
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -9,7 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -17,6 +20,7 @@ from serving import HEADERS, Service, make_state, write_request_head
 
 from optassign.benchmarks.soak.resources import find_children, read_memory
 
+_SPAWN = multiprocessing.get_context("spawn")
 INNOCENT_DEADLINE = 2.0
 """Seconds: the plug-in's default."""
 
@@ -141,13 +145,32 @@ def kill_with_stuck_workers(service: Service) -> list[int]:
 
 @contextmanager
 def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000) -> Iterator[list[int]]:
-    """The body again and again, from so many threads, as long as the context lasts; the statuses (0: none) so far."""
+    """The body again and again, from so many threads, as long as the context lasts; then the statuses (0: none).
+
+    They are in a process of their own that stands back, as attackers have machines of their own.
+    """
+    ours, theirs = _SPAWN.Pipe()
+    headers = {**HEADERS, "Optassign-Deadline-Ms": str(deadline_ms)}
+    arguments = (str(service.client.base_url), body, headers, threads, theirs)
+    process = _SPAWN.Process(target=_send_until_told, args=arguments, daemon=True)
+    process.start()
+    statuses: list[int] = []
+    try:
+        ours.recv()  # it has begun
+        yield statuses
+    finally:
+        ours.send(None)
+        statuses += ours.recv()
+        process.join()
+
+
+def _send_until_told(url: str, body: bytes, headers: dict[str, str], threads: int, pipe: "Connection[Any, Any]") -> None:
+    os.nice(19)
     end = threading.Event()
     statuses: list[int] = []
-    headers = {**HEADERS, "Optassign-Deadline-Ms": str(deadline_ms)}
 
     def send() -> None:
-        with httpx.Client(base_url=service.client.base_url, timeout=120) as client:
+        with httpx.Client(base_url=url, timeout=120) as client:
             while not end.is_set():
                 try:
                     statuses.append(client.post("/v1/assign", content=body, headers=headers).status_code)
@@ -157,12 +180,12 @@ def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000
     running = [threading.Thread(target=send, daemon=True) for _ in range(threads)]
     for thread in running:
         thread.start()
-    try:
-        yield statuses
-    finally:
-        end.set()
-        for thread in running:
-            thread.join()
+    pipe.send(None)
+    pipe.recv()
+    end.set()
+    for thread in running:
+        thread.join()
+    pipe.send(statuses)
 
 
 def begin_bodies(service: Service, count: int, length: int = 1000) -> list[socket.socket]:

@@ -1,0 +1,59 @@
+"""What .ci/ says: of an audit, and of tags that are none."""
+
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.source
+
+CI = Path(__file__).resolve().parents[2] / ".ci"
+
+
+@pytest.fixture(scope="module")
+def audit() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("audit", CI / "audit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SOUND = {"name": "a", "version": "1", "vulns": []}
+WEAK = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["2.1"]}]}
+UNKNOWN = {"name": "c", "version": "3", "skip_reason": "Dependency not found"}
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "code", "said"),
+    [
+        ([SOUND], 0, "no weakness is known of any of 1 packages"),
+        ([SOUND, WEAK], 1, "b 2: CVE-1, mended in 2.1"),
+        ([WEAK, UNKNOWN], 1, "b 2: CVE-1, mended in 2.1"),
+        ([SOUND, UNKNOWN], 3, "does not answer for 1 of 2 packages: nothing is known"),
+        ([], 3, "nothing is known"),
+        (None, 3, "cannot be reached: nothing is known (no route to host)"),
+    ],
+)
+def test_an_audit_never_calls_sound_what_nobody_has_looked_at(
+    audit: ModuleType, dependencies: Any, code: int, said: str
+) -> None:
+    out = "" if dependencies is None else json.dumps({"dependencies": dependencies})
+    found = audit.judge(subprocess.CompletedProcess([], 1, out, "Traceback\nno route to host\n"))
+    assert found[0] == code
+    assert said in found[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [([], "usage: .ci/release TAG"), (["v9.9.9"], "found tag v9.9.9; allowed: v0.1.0"), (["0.1.0"], "found tag 0.1.0")],
+)
+def test_only_a_tag_of_the_version_is_released(arguments: list[str], said: str) -> None:
+    ended = subprocess.run([CI / "release", *arguments], capture_output=True, text=True, check=False)
+    assert ended.returncode in (1, 2, 127)
+    assert said in ended.stderr
