@@ -17,6 +17,7 @@ STUDIES = {
     "rules": "rules",
     "moves": "moves",
     "proofs": "proofs",
+    "histories": "histories",
     "baselines": "baselines",
     "own-arrangement": "own_arrangement",
     "beside-kafka": "beside_kafka",
