@@ -18,7 +18,7 @@ from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.grades import Grades, add_up
 from optassign.simulation.histories.playing import list_rests, play_change
 
-ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky", "consumer-sticky", "gap-sticky", "weighted-shards")
+ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky")
 HISTORIES = 300
 """Of the suite `small`, by the seeds from 1."""
 _HEAD = (
@@ -94,8 +94,7 @@ def _is_as_good(mine: Grades, ours: Grades) -> bool:
 
 
 def _is_balanced(grades: Grades) -> bool:
-    above = grades.above_active + grades.above_stateful + grades.above_copies + grades.skew
-    return bool(grades.rests) and not above and not grades.unsettled
+    return bool(grades.rests) and not grades.excess and not grades.unsettled
 
 
 def _count_tags(grades: Grades) -> tuple[int, int]:
