@@ -19,6 +19,7 @@ STUDIES = {
     "time-to-balance": "time_to_balance",
     "proofs": "proofs",
     "tags": "tags",
+    "histories": "histories",
     "baselines": "baselines",
     "own-arrangement": "own_arrangement",
     "beside-kafka": "beside_kafka",

@@ -12,7 +12,7 @@ _GRADES = (
     Column("violations", RULES, "rule → number", "rules that answers broke; empty: none"),
     Column("unsettled", WHOLE, "changes", "after which the group did not come to rest, the start included"),
     Column("rounds", WHOLE, "rebalances", "after changes"),
-    Column("rests", WHOLE, "rests", "after changes; what follows, up to `skew`, is summed over them"),
+    Column("rests", WHOLE, "rests", "after changes; what follows, up to `excess`, is summed over them"),
     *(
         Column(f"spread_{what}", REAL, "copies per thread", f"max − min of {meaning}")
         for what, meaning in (
@@ -27,6 +27,7 @@ _GRADES = (
         for what in ("stateful", "stateless", "active", "copies")
     ),
     Column("skew", WHOLE, "tasks", "active, that clients have above their shares of a subtopology, rounded up"),
+    Column("excess", WHOLE, "", "of all five windows of docs/rules.md"),
     *(
         Column(f"{tag}_{what}", WHOLE, "values", meaning)
         for tag in ("zone", "cluster")

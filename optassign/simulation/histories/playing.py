@@ -7,6 +7,7 @@ the rates of disks and the timers of a protocol; what takes time is for the time
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
@@ -28,7 +29,7 @@ from optassign.simulation.histories.placements import (
 from optassign.simulation.histories.thrash import measure_moving
 from optassign.simulation.rebalances import Step, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
 
-__all__ = ["play_history"]
+__all__ = ["list_rests", "play_change", "play_history"]
 
 _Rest = tuple[ApplicationState, TaskAssignment]
 
@@ -45,16 +46,35 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
     if any(count_tag(*rest, tag)[1] for rest in tagged.values() for tag in rest[0].configs.rack_aware_assignment_tags):
         blind = _Player(history, assignor, time_limit, is_blind=True)
         blind.play()
-        _grade_tags(player.grades, tagged, blind.rests)
+        both = tagged.keys() & blind.rests.keys()
+        _grade_tags(player.grades, {n: tagged[n] for n in both}, {n: blind.rests[n] for n in both})
+    return player.grades
+
+
+def list_rests(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
+    """Number of each change that finds the group at rest under this assignor, from 1 → the snapshot before it."""
+    player = _Player(history, assignor, 10.0)
+    player.play()
+    return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
+
+
+def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
+    """The grades of one change alone, whoever led the group to where it is before; played until it rests."""
+    player = _Player(history, assignor, 10.0)
+    change = history.changes[number - 1]
+    player.play_change(before, replace(change, rebalances=None), number)
+    player.grades.changes = 1
+    if number in player.rests:
+        _grade_tags(player.grades, player.rests, {})
     return player.grades
 
 
 def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]) -> None:
-    """Add what was reached of each tag, at the rests that both have."""
-    for number in rests.keys() & blind.keys():
-        for tag in set(rests[number][0].configs.rack_aware_assignment_tags).intersection(TAGS):
-            reached, reachable = count_tag(*rests[number], tag)
-            without, _ = count_tag(*blind[number], tag)
+    """Add what was reached of each tag; `blind`: rests of the same changes without tags, or none."""
+    for number, rest in rests.items():
+        for tag in set(rest[0].configs.rack_aware_assignment_tags).intersection(TAGS):
+            reached, reachable = count_tag(*rest, tag)
+            without = count_tag(*blind[number], tag)[0] if number in blind else 0
             for name, value in (("reached", reached), ("reachable", reachable), ("blind", without)):
                 setattr(grades, f"{tag}_{name}", getattr(grades, f"{tag}_{name}") + value)
 
@@ -67,6 +87,8 @@ class _Player:
         self._assignor = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
         self.grades = Grades(changes=len(history.changes))
         self.rests: dict[int, _Rest] = {}
+        self.after: dict[int, ApplicationState] = {}
+        """The snapshots that follow them."""
 
     def play(self) -> None:
         """The start, then every change."""
@@ -76,9 +98,10 @@ class _Player:
             if state is None:
                 grades.unsettled += len(self._history.changes) - number + 1
                 return
-            state = self._play_change(state, change, number)
+            state = self.play_change(state, change, number)
 
-    def _play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
+    def play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
+        """The snapshot after it; None after an answer without a successor."""
         copies = _list_remembered(before)
         if change.do == "zone leaves":
             grade_lost_zone(self.grades, before, copies, set(change.clients))
@@ -130,7 +153,7 @@ class _Player:
             grades.answers += 1
             grades.violations.update(look.measures.violations)
             settled = settled and is_unaltered(last.answer, again) and not look.followup
-            self.rests[number] = (last.state, last.answer)
+            self.rests[number], self.after[number] = (last.state, last.answer), last.following
         grades.unsettled += not settled
         return last.following
 

@@ -10,7 +10,7 @@ import pytest
 
 from optassign.simulation.histories.drawing import SUITES, draw_history
 from optassign.simulation.histories.history import Deed
-from optassign.simulation.histories.playing import play_history
+from optassign.simulation.histories.playing import list_rests, play_change, play_history
 from optassign.simulation.histories.suites import play_suite
 
 
@@ -70,3 +70,15 @@ def test_ours_break_no_rule_and_settle(assignor: str, seed: int) -> None:
     assert not grades.violations, (str(history), grades.violations)
     assert not grades.unsettled, str(history)
     assert grades.above_active == grades.skew == 0, str(history)
+
+
+def test_a_change_played_from_its_rest_is_that_of_the_history() -> None:
+    """Of histories with one change, which is all that is graded of them; their start counts for answers only."""
+    seeds = [seed for seed in range(1, 80) if len(draw_history("small", seed).changes) == 1][:4]
+    assert seeds
+    for seed in seeds:
+        history = draw_history("small", seed)
+        whole, alone = play_history(history, "greedy"), play_change(history, 1, list_rests(history, "greedy")[1], "greedy")
+        apart = {name for name in vars(whole) if name == "answers" or name.startswith(("zone_re", "zone_b", "cluster_"))}
+        left = {name: value for name, value in vars(whole).items() if name not in apart}
+        assert {name: getattr(alone, name) for name in left} == left, str(history)
