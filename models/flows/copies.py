@@ -27,7 +27,6 @@ from optassign.models.flows.network import FlowResult, Network
 from optassign.models.flows.zones import Zones, find_zones
 from optassign.models.forced import Forced, exact_sum
 from optassign.models.goals import cold_copies, restore_work
-from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
 
@@ -94,7 +93,6 @@ def find_balanced_copies(
     if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
     network = _CopiesNetwork(problem, forced, rewards, find_zones(problem, spread=spread), now=now)
-    network.add_layers()
     network.add_ties()
     network.add_columns(required)
     network.add_pools()
@@ -142,23 +140,7 @@ class _CopiesNetwork:
         self._network.add_supply(self._sink, -self._copies * len(logged))
         self._via_tie = (forced.tie_cold | now) & (zones.carried == 0)
         """(T,) whether copies on tied clients pass through a node of their own."""
-        self._of_zones = np.repeat(self._tasks[:, None], zones.number, axis=1)
-        """(T, Z) nodes from which the copies of a task go to the clients of a zone."""
-
-    def add_layers(self) -> None:
-        """Arcs task → its nodes for the values of a tag → those of a finer tag: copies beyond the first on a value cost 1."""
-        self._layers: list[tuple[slice, slice, IntArray]] = []
-        logged = np.flatnonzero(self._problem.logged)
-        for layer in self._zones.layers:
-            parts = len(layer.is_value)
-            zone = np.unique(layer.part_of, return_index=True)[1]  # one of each part
-            nodes = self._network.add_nodes(len(logged) * parts).reshape(len(logged), parts)
-            tails = self._of_zones[logged[:, None], zone[None, :]].ravel()
-            is_value = np.tile(layer.is_value, len(logged)) * 1
-            first = self._network.add_arcs(tails, nodes.ravel(), is_value)
-            further = self._network.add_arcs(tails, nodes.ravel(), self._copies, cost={layer.tag: 1})
-            self._layers.append((first, further, layer.part_of))
-            self._of_zones[logged] = nodes[:, layer.part_of]
+        self._of_zones, self._layers = zones.add_layers(self._network, self._tasks, problem.logged, self._copies)
 
     def add_ties(self) -> None:
         """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
@@ -319,18 +301,6 @@ class _CopiesNetwork:
         forbidden: dict[int, set[int]] = {}
         for key in closed[picking[closed // C]].tolist():
             forbidden.setdefault(key // C, set()).add(key % C)
-        pooled: list[int] = []
-        stuck: set[int] = set()
         pool = problem.group[self._pooled] * self._zones.number + self._pooled_zone
-        for each in np.unique(pool[picks > 0]).tolist():
-            group, zone = divmod(each, self._zones.number)
-            at = np.flatnonzero((pool == each) & (picks > 0))
-            in_zone = np.where(self._zones.of_client == zone, places[group], 0)
-            keys = deal_pool(self._pooled[at], picks[at], in_zone, forbidden, C)
-            if keys is None:
-                stuck.add(group)
-            else:
-                pooled.extend(keys)
-        if stuck:
-            return None, np.flatnonzero(np.isin(problem.group, sorted(stuck)))
-        return np.sort(np.concatenate([taken, np.array(pooled, dtype=np.int64)])), np.zeros(0, dtype=np.int64)
+        pooled, stuck = self._zones.deal_pools(problem, self._pooled, pool, picks, places, forbidden)
+        return (None if len(stuck) else np.sort(np.concatenate([taken, pooled]))), stuck

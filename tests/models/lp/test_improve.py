@@ -11,7 +11,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.lp import improve
-from optassign.models.lp.face_program import build_face_program
+from optassign.models.lp.building import build_face_program
 from optassign.models.lp.improve import improve_plan
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_windows, count_copies
