@@ -99,8 +99,8 @@ class Zones:
             copies: of each logged task.
 
         Returns:
-            (T, Z) nodes from which a task's copies go to the clients of a zone; and of each layer the arcs of first copies, those
-            of further ones, and the part of each zone.
+            (T, Z) nodes from which a task's copies go to the clients of a zone; and of each layer the arcs of first copies,
+            those of further ones, and the part of each zone.
         """
         of_zones = np.repeat(tasks[:, None], self.number, axis=1)
         rows = np.flatnonzero(logged)
