@@ -14,10 +14,10 @@ from optassign.formats.state import ApplicationState
 from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
 from optassign.models.deadline import Deadline
-from optassign.models.problem import Problem
+from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
-from optassign.solving.flow_method import FlowMethod
+from optassign.solving.flow_method import FlowMethod, carries_tags
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
@@ -44,7 +44,7 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         arrays = to_arrays(state)
-        if _expected_seconds(arrays.problem) > deadline.left:
+        if _expected_seconds(arrays) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
             solution = solve(arrays, choose_method(arrays.order, deadline))
@@ -74,9 +74,12 @@ def choose_method(order: GoalOrder, deadline: Deadline) -> FlowMethod:
     return method if is_flow_order else ConfiguredMethod(order, deadline)
 
 
-def _expected_seconds(problem: Problem) -> float:
+def _expected_seconds(arrays: Arrays) -> float:
     """What the flows take at most, by the size of their networks."""
-    arcs = problem.T + len(problem.col_task) + problem.G * problem.C
+    problem = arrays.problem
+    zones = find_zones(problem, spread=carries_tags(arrays.order))
+    of_layers = (2 * len(zones.layers) + 1) * zones.number * int(problem.logged.sum()) if zones.layers else 0
+    arcs = problem.T + len(problem.col_task) + problem.G * problem.C + of_layers
     return 0.01 + _SECONDS_PER_ARC * arcs
 
 
