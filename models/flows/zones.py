@@ -44,12 +44,18 @@ class Zones:
     number: int
     """Z"""
     layers: tuple[Layer, ...] = ()
-    """From the coarsest to the finest."""
+    """From the coarsest to the finest; the first tags of their order."""
+    is_strict: bool = False
+    """No value may have two copies of a task, so that nothing is to be optimised: a smaller flow, where there is one."""
 
     @property
-    def carried(self) -> int:
-        """How many tags ride on the flow: the first ones."""
-        return len(self.layers)
+    def goals(self) -> int:
+        """How many costs the tags have."""
+        return 0 if self.is_strict else len(self.layers)
+
+    def may_be_strict(self, copies: int) -> bool:
+        """Whether every tag has so many values that each of a task's copies might be on one of its own."""
+        return bool(self.layers) and all(int(layer.is_value.sum()) >= copies for layer in self.layers)
 
     def find_pools(self, problem: Problem, groups: IntArray, clients: IntArray) -> IntArray:
         """(n,) subtopology × Z + zone of the pool of each pair; tasks without changelog have one pool for all zones."""
@@ -91,7 +97,7 @@ class Zones:
 
     def add_layers(
         self, network: Network, tasks: IntArray, logged: BoolArray, copies: int
-    ) -> tuple[IntArray, list[tuple[slice, slice, IntArray]]]:
+    ) -> tuple[IntArray, list[tuple[list[slice], IntArray]]]:
         """Adds arcs task → its nodes for the values of a tag → those of a finer tag: copies beyond the first on a value cost 1.
 
         Args:
@@ -99,7 +105,7 @@ class Zones:
             copies: of each logged task.
 
         Returns:
-            (T, Z) nodes from which a task's copies go to the clients of a zone; and of each layer the arcs of first copies,
+            (T, Z) nodes from which a task's copies go to the clients of a zone; and of each layer the arcs of first copies and
             those of further ones, and the part of each zone.
         """
         of_zones = np.repeat(tasks[:, None], self.number, axis=1)
@@ -110,9 +116,10 @@ class Zones:
             zone = np.unique(layer.part_of, return_index=True)[1]  # one of each part
             nodes = network.add_nodes(len(rows) * parts).reshape(len(rows), parts)
             tails = of_zones[rows[:, None], zone[None, :]].ravel()
-            first = network.add_arcs(tails, nodes.ravel(), np.tile(layer.is_value, len(rows)) * 1)
-            further = network.add_arcs(tails, nodes.ravel(), copies, cost={layer.tag: 1})
-            arcs.append((first, further, layer.part_of))
+            to_nodes = [network.add_arcs(tails, nodes.ravel(), np.tile(layer.is_value, len(rows)) * 1)]
+            if not self.is_strict:
+                to_nodes.append(network.add_arcs(tails, nodes.ravel(), copies, cost={layer.tag: 1}))
+            arcs.append((to_nodes, layer.part_of))
             of_zones[rows] = nodes[:, layer.part_of]
         return of_zones, arcs
 
@@ -121,7 +128,7 @@ class Zones:
         tags = problem.data_of(NAME, Tags)
         copies = int(problem.logged.sum()) * (problem.standbys + 1)
         of_tags = [count_reachable(problem, values) for values in (tags.values if tags is not None else ())]
-        for tag, cost in enumerate(costs):
+        for tag, cost in enumerate(costs or [0] * len(self.layers)):
             of_tags[tag] = copies - cost
         return encode_values(problem, of_tags)
 

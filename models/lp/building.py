@@ -50,7 +50,12 @@ class _Builder:
         """y, p, q and r, with R4, and pools that add up."""
         face, problem, program = self._face, self._problem, self._program
         self._y = program.add_variables(face.on_column.low, face.on_column.high)
-        self._p = program.add_variables(face.in_pool.low, face.in_pool.high)
+        low, high = face.in_pool.low, face.in_pool.high
+        for layer in face.layers:  # where nothing else is on a value, its bounds are those of the pool
+            alone = layer.count_pooled[layer.of_pooled] + layer.count_columns[layer.of_pooled] == 1
+            low = np.where(alone, np.maximum(low, layer.copies.low[layer.of_pooled]), low)
+            high = np.where(alone, np.minimum(high, layer.copies.high[layer.of_pooled]), high)
+        self._p, self._p_high = program.add_variables(low, high), high
         self._q = program.add_variables(self._place_low[self._q_cell], self._place_high[self._q_cell])
         copies = np.where(problem.logged, problem.standbys + 1, 0)
         rows = program.add_rows(copies, copies)
@@ -108,7 +113,7 @@ class _Builder:
             return program.add_variables(np.zeros_like(high), high)
 
         self._a = up_to(np.concatenate([face.on_column.high, np.ones_like(free)]))
-        self._f = up_to(np.concatenate([np.minimum(face.in_pool.high, 1), np.ones_like(free_tasks)]))
+        self._f = up_to(np.concatenate([np.minimum(self._p_high, 1), np.ones_like(free_tasks)]))
         self._b = up_to(most[self._b_cell])
         one = np.ones(problem.T, dtype=np.int64)
         rows = program.add_rows(one, one)
@@ -161,8 +166,8 @@ class _Builder:
     def _add_layer(self, layer: LayerFace) -> None:
         """Rows for the values of a tag, where the face leaves a task less than all its copies there."""
         low, high = layer.copies.low, layer.copies.high
-        number = np.bincount(layer.of_column, minlength=len(low)) + np.bincount(layer.of_pooled, minlength=len(low))
-        nodes = np.flatnonzero(((low > 0) | (high <= self._problem.standbys)) & (number > 0))
+        is_needed = (layer.count_columns > 0) | (layer.count_pooled > 1)
+        nodes = np.flatnonzero(is_needed & ((low > 0) | (high <= self._problem.standbys)))
         rows = self._program.add_rows(low[nodes], high[nodes])
         row_of = np.full(len(low), -1, dtype=np.int64)
         row_of[nodes] = rows
