@@ -10,6 +10,9 @@ from optassign.models.lp.program import Program
 from optassign.models.problem import STATELESS, IntArray
 from optassign.models.windows import Windows
 
+_GLOP_UP_TO = 5_000
+"""Free variables of a program with tags: beyond, HiGHS takes half the time, and less and less."""
+
 
 def build_face_program(face: CopiesFace, windows: Windows, *, merge: bool = True) -> FaceProgram:
     """The program for the given windows of actives; the windows of copies are in the face already.
@@ -203,7 +206,7 @@ class _Builder:
         return FaceProgram(
             face=self._face,
             windows=self._windows,
-            matrix=self._program.finish(),
+            matrix=self._program.finish(_GLOP_UP_TO) if self._face.layers else self._program.finish(),
             y=self._y,
             p=self._p,
             q_cell=self._q_cell,

@@ -34,6 +34,8 @@ WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
+_TIMES_WITH_TAGS = 4
+"""So much longer they take where tags ride on the flow."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
 
@@ -293,4 +295,4 @@ def _expect_seconds(face: CopiesFace) -> float:
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
-    return 0.01 + _SECONDS_PER_PAIR * size
+    return 0.01 + _SECONDS_PER_PAIR * size * (_TIMES_WITH_TAGS if face.layers else 1)
