@@ -285,7 +285,7 @@ class _CopiesNetwork:
         return LayerFace(
             of_column=place[problem.col_task[self._column]] * parts + part_of[self._zones.of_client[client]],
             of_pooled=place[self._pooled] * parts + part_of[self._pooled_zone],
-            copies=Range(sum(arcs.low for arcs in to_nodes), sum(arcs.high for arcs in to_nodes)),
+            copies=Range(np.sum([arcs.low for arcs in to_nodes], axis=0), np.sum([arcs.high for arcs in to_nodes], axis=0)),
         )
 
     def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
