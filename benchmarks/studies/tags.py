@@ -24,7 +24,7 @@ from optassign.goals.plan.tag_spread import count_values_of_tags
 from optassign.measuring.balance import Window, is_balanced, windows
 from optassign.measuring.placement import planned_placement, standbys_per_task
 
-ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky")
+ASSIGNORS = ("cp-sat", "greedy", "kafka-high-availability")
 KINDS = ("a tag", "nested tags", "crossing tags", "a tag, large")
 
 
@@ -137,7 +137,7 @@ def find_most(state: ApplicationState) -> list[int]:
 
 
 def reached_by(state: ApplicationState, given: TaskAssignment) -> list[int]:
-    """The distinct values of each tag that the answer's plan reaches."""
+    """The distinct values of each tag that the answer's plan reaches; without a plan, the answer's own."""
     return [reached for reached, _ in count_values_of_tags(state, planned_placement(state, given))]
 
 

@@ -18,7 +18,7 @@ empty: then it is less, and the optimum still a bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from optassign.models.flows.network import FlowResult, Network
 from optassign.models.flows.zones import Zones, find_zones
 from optassign.models.forced import Forced, exact_sum
 from optassign.models.goals import cold_copies, restore_work
-from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 from optassign.models.windows import Windows
 
@@ -93,13 +92,17 @@ def find_balanced_copies(
         return _find_no_copies(problem, costs=0 if now else 2)
     if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
         return None
-    network = _CopiesNetwork(problem, forced, rewards, find_zones(problem, spread=spread), now=now)
-    network.add_layers()
-    network.add_ties()
-    network.add_columns(required)
-    network.add_pools()
-    network.add_windows(windows)
-    return network.solve()
+    zones = find_zones(problem, spread=spread)
+    for tried in (replace(zones, is_strict=True), zones) if zones.may_be_strict(problem.standbys + 1) else (zones,):
+        network = _CopiesNetwork(problem, forced, rewards, tried, now=now)
+        network.add_ties()
+        network.add_columns(required)
+        network.add_pools()
+        network.add_windows(windows)
+        found = network.solve()
+        if found is not None:
+            return found
+    return None
 
 
 def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
@@ -128,7 +131,7 @@ class _CopiesNetwork:
     def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], zones: Zones, *, now: bool) -> None:
         T, C, G = problem.T, problem.C, problem.G
         self._problem, self._forced, self._rewards, self._now, self._zones = problem, forced, rewards, now, zones
-        self._first_cost = zones.carried
+        self._first_cost = zones.goals
         self._costs = self._first_cost + (0 if now else len(COPY_GOALS))
         """How many goals come before the rewards."""
         self._costs_per_copy = [goal.cost_per_copy(problem) for goal in COPY_GOALS if goal.cost_per_copy is not None]
@@ -140,25 +143,9 @@ class _CopiesNetwork:
         logged = np.flatnonzero(problem.logged)
         self._network.add_supply(self._tasks[logged], self._copies)
         self._network.add_supply(self._sink, -self._copies * len(logged))
-        self._via_tie = (forced.tie_cold | now) & (zones.carried == 0)
+        self._via_tie = (forced.tie_cold | now) & (not zones.layers)
         """(T,) whether copies on tied clients pass through a node of their own."""
-        self._of_zones = np.repeat(self._tasks[:, None], zones.number, axis=1)
-        """(T, Z) nodes from which the copies of a task go to the clients of a zone."""
-
-    def add_layers(self) -> None:
-        """Arcs task → its nodes for the values of a tag → those of a finer tag: copies beyond the first on a value cost 1."""
-        self._layers: list[tuple[slice, slice, IntArray]] = []
-        logged = np.flatnonzero(self._problem.logged)
-        for layer in self._zones.layers:
-            parts = len(layer.is_value)
-            zone = np.unique(layer.part_of, return_index=True)[1]  # one of each part
-            nodes = self._network.add_nodes(len(logged) * parts).reshape(len(logged), parts)
-            tails = self._of_zones[logged[:, None], zone[None, :]].ravel()
-            is_value = np.tile(layer.is_value, len(logged)) * 1
-            first = self._network.add_arcs(tails, nodes.ravel(), is_value)
-            further = self._network.add_arcs(tails, nodes.ravel(), self._copies, cost={layer.tag: 1})
-            self._layers.append((first, further, layer.part_of))
-            self._of_zones[logged] = nodes[:, layer.part_of]
+        self._of_zones, self._layers = zones.add_layers(self._network, self._tasks, problem.logged, self._copies)
 
     def add_ties(self) -> None:
         """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
@@ -250,7 +237,7 @@ class _CopiesNetwork:
         places[self._pool_group, self._pool_client] = result.face_high[self._from_pools] > 0
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
         bounds = result.bounds[self._first_cost : self._costs]
-        if not self._now and self._zones.carried:
+        if not self._now and self._zones.layers:
             bounds = [bound - self._price_choices(number) for number, bound in enumerate(bounds)]
         spread_bound = self._zones.bound_spread(problem, result.bounds[: self._first_cost])
         return BalancedCopies(keys, bounds, stuck, columns, pools, places, face, spread_bound)
@@ -275,7 +262,7 @@ class _CopiesNetwork:
             on_column=read(self._on_columns),
             column_is_tied=self._column_is_tied,
             zones=self._zones,
-            layers=tuple(self._read_layer(read(first), read(further), part) for first, further, part in self._layers),
+            layers=tuple(self._read_layer([read(arcs) for arcs in to_nodes], part) for to_nodes, part in self._layers),
             pooled=self._pooled,
             pooled_zone=self._pooled_zone,
             in_pool=read(self._to_pools),
@@ -290,7 +277,7 @@ class _CopiesNetwork:
             on_client=read(self._of_clients),
         )
 
-    def _read_layer(self, first: Range, further: Range, part_of: IntArray) -> LayerFace:
+    def _read_layer(self, to_nodes: list[Range], part_of: IntArray) -> LayerFace:
         """What one layer leaves open: the logged tasks' copies on each of its parts."""
         problem, parts = self._problem, int(part_of.max()) + 1
         place = np.cumsum(problem.logged) - 1  # among the logged tasks
@@ -298,7 +285,7 @@ class _CopiesNetwork:
         return LayerFace(
             of_column=place[problem.col_task[self._column]] * parts + part_of[self._zones.of_client[client]],
             of_pooled=place[self._pooled] * parts + part_of[self._pooled_zone],
-            copies=Range(first.low + further.low, first.high + further.high),
+            copies=Range(np.sum([arcs.low for arcs in to_nodes], axis=0), np.sum([arcs.high for arcs in to_nodes], axis=0)),
         )
 
     def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
@@ -319,18 +306,6 @@ class _CopiesNetwork:
         forbidden: dict[int, set[int]] = {}
         for key in closed[picking[closed // C]].tolist():
             forbidden.setdefault(key // C, set()).add(key % C)
-        pooled: list[int] = []
-        stuck: set[int] = set()
         pool = problem.group[self._pooled] * self._zones.number + self._pooled_zone
-        for each in np.unique(pool[picks > 0]).tolist():
-            group, zone = divmod(each, self._zones.number)
-            at = np.flatnonzero((pool == each) & (picks > 0))
-            in_zone = np.where(self._zones.of_client == zone, places[group], 0)
-            keys = deal_pool(self._pooled[at], picks[at], in_zone, forbidden, C)
-            if keys is None:
-                stuck.add(group)
-            else:
-                pooled.extend(keys)
-        if stuck:
-            return None, np.flatnonzero(np.isin(problem.group, sorted(stuck)))
-        return np.sort(np.concatenate([taken, np.array(pooled, dtype=np.int64)])), np.zeros(0, dtype=np.int64)
+        pooled, stuck = self._zones.deal_pools(problem, self._pooled, pool, picks, places, forbidden)
+        return (None if len(stuck) else np.sort(np.concatenate([taken, pooled]))), stuck

@@ -7,6 +7,9 @@ say it all. What the flow leaves out (R2 between pooled copies, the windows of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from optassign.models.flows.zones import Zones
 from optassign.models.problem import BoolArray, IntArray, Problem
@@ -30,6 +33,16 @@ class LayerFace:
     """(k,) the node of each task and zone that may use their pool."""
     copies: Range
     """(nodes,) copies of the task on clients with the value."""
+
+    @cached_property
+    def count_columns(self) -> IntArray:
+        """(nodes,) columns of the task on such clients."""
+        return np.bincount(self.of_column, minlength=len(self.copies.low))
+
+    @cached_property
+    def count_pooled(self) -> IntArray:
+        """(nodes,) zones with the value whose pool the task may use."""
+        return np.bincount(self.of_pooled, minlength=len(self.copies.low))
 
 
 @dataclass(frozen=True, eq=False)

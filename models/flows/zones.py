@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optassign.models.flows.network import Network
 from optassign.models.goals.tag_spread import NAME, Tags, count_reachable, encode_values
+from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Problem
 
 _MOST_NODES = 400_000
@@ -42,12 +44,18 @@ class Zones:
     number: int
     """Z"""
     layers: tuple[Layer, ...] = ()
-    """From the coarsest to the finest."""
+    """From the coarsest to the finest; the first tags of their order."""
+    is_strict: bool = False
+    """No value may have two copies of a task, so that nothing is to be optimised: a smaller flow, where there is one."""
 
     @property
-    def carried(self) -> int:
-        """How many tags ride on the flow: the first ones."""
-        return len(self.layers)
+    def goals(self) -> int:
+        """How many costs the tags have."""
+        return 0 if self.is_strict else len(self.layers)
+
+    def may_be_strict(self, copies: int) -> bool:
+        """Whether every tag has so many values that each of a task's copies might be on one of its own."""
+        return bool(self.layers) and all(int(layer.is_value.sum()) >= copies for layer in self.layers)
 
     def find_pools(self, problem: Problem, groups: IntArray, clients: IntArray) -> IntArray:
         """(n,) subtopology × Z + zone of the pool of each pair; tasks without changelog have one pool for all zones."""
@@ -59,12 +67,68 @@ class Zones:
         pairs = problem.col_task * self.number + self.of_client[problem.col_client]
         return sizes - np.bincount(pairs, minlength=problem.T * self.number).reshape(problem.T, self.number)
 
+    def deal_pools(
+        self,
+        problem: Problem,
+        task: IntArray,
+        pool: IntArray,
+        need: IntArray,
+        places: IntArray,
+        forbidden: dict[int, set[int]],
+    ) -> tuple[IntArray, IntArray]:
+        """The places (G, C) dealt: keys of the pairs, and the tasks of the subtopologies where that failed.
+
+        Args:
+            task, pool, need: (n,) so many copies of the task in this pool (`find_pools`).
+            forbidden: clients that a task must not get, by task.
+        """
+        clients = np.arange(problem.C)
+        keys: list[int] = []
+        stuck: set[int] = set()
+        for each in np.unique(pool[need > 0]).tolist():
+            group, at = each // self.number, np.flatnonzero((pool == each) & (need > 0))
+            is_in_pool = self.find_pools(problem, np.full(problem.C, group), clients) == each
+            found = deal_pool(task[at], need[at], np.where(is_in_pool, places[group], 0), forbidden, problem.C)
+            if found is None:
+                stuck.add(group)
+            else:
+                keys.extend(found)
+        return np.array(keys, dtype=np.int64), np.flatnonzero(np.isin(problem.group, sorted(stuck)))
+
+    def add_layers(
+        self, network: Network, tasks: IntArray, logged: BoolArray, copies: int
+    ) -> tuple[IntArray, list[tuple[list[slice], IntArray]]]:
+        """Adds arcs task → its nodes for the values of a tag → those of a finer tag: copies beyond the first on a value cost 1.
+
+        Args:
+            tasks: (T,) nodes; only those that are `logged` (T,) have layers.
+            copies: of each logged task.
+
+        Returns:
+            (T, Z) nodes from which a task's copies go to the clients of a zone; and of each layer the arcs of first copies and
+            those of further ones, and the part of each zone.
+        """
+        of_zones = np.repeat(tasks[:, None], self.number, axis=1)
+        rows = np.flatnonzero(logged)
+        arcs = []
+        for layer in self.layers:
+            parts = len(layer.is_value)
+            zone = np.unique(layer.part_of, return_index=True)[1]  # one of each part
+            nodes = network.add_nodes(len(rows) * parts).reshape(len(rows), parts)
+            tails = of_zones[rows[:, None], zone[None, :]].ravel()
+            to_nodes = [network.add_arcs(tails, nodes.ravel(), np.tile(layer.is_value, len(rows)) * 1)]
+            if not self.is_strict:
+                to_nodes.append(network.add_arcs(tails, nodes.ravel(), copies, cost={layer.tag: 1}))
+            arcs.append((to_nodes, layer.part_of))
+            of_zones[rows] = nodes[:, layer.part_of]
+        return of_zones, arcs
+
     def bound_spread(self, problem: Problem, costs: list[int]) -> int:
         """A bound of goal `tag_spread` from what the flow pays at least for each tag that it carries."""
         tags = problem.data_of(NAME, Tags)
         copies = int(problem.logged.sum()) * (problem.standbys + 1)
         of_tags = [count_reachable(problem, values) for values in (tags.values if tags is not None else ())]
-        for tag, cost in enumerate(costs):
+        for tag, cost in enumerate(costs or [0] * len(self.layers)):
             of_tags[tag] = copies - cost
         return encode_values(problem, of_tags)
 

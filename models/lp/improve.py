@@ -20,7 +20,8 @@ from optassign.models.flows.copies import find_balanced_copies
 from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import prepare
 from optassign.models.goals import GoalModel
-from optassign.models.lp.face_program import FaceProgram, build_face_program
+from optassign.models.lp.building import build_face_program
+from optassign.models.lp.face_program import FaceProgram
 from optassign.models.lp.places import Reading, read_plan
 from optassign.models.lp.program import Matrix, Solved
 from optassign.models.lp.proof import fix_to_optima, is_whole, prove_bound, split_duals

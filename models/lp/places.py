@@ -13,7 +13,6 @@ import numpy as np
 from ortools.graph.python import max_flow
 
 from optassign.models.lp.face_program import FaceProgram, MergedPlaces
-from optassign.models.pooling import deal_pool
 from optassign.models.problem import IntArray, Placement, make_placement
 
 
@@ -42,21 +41,22 @@ def read_plan(program: FaceProgram, values: IntArray) -> Reading:
     active[problem.col_task[on]] = problem.col_client[on]
     in_pool = values[program.f]
     closed = {task: _list_columns(program, task) for task in np.unique(program.f_task[in_pool > 0]).tolist()}
-    dealt = _deal(program, program.f_task, program.f_pool, in_pool, actives_at, closed)
-    if dealt.stuck:
-        return Reading(stuck=_list_tasks(problem.group, dealt.stuck))
-    active[dealt.keys // C] = dealt.keys % C
+    keys, stuck = face.zones.deal_pools(problem, program.f_task, program.f_pool, in_pool, actives_at, closed)
+    if len(stuck):
+        return Reading(stuck=stuck)
+    active[keys // C] = keys % C
 
     held = problem.col_keys[face.column[values[program.y] > 0]]
     pooled = len(face.pooled)
     copies = values[program.p] - in_pool[:pooled]
     waiting = np.unique(face.pooled[copies > 0]).tolist()
     closed = {task: {*_list_columns(program, task), int(active[task])} for task in waiting}
-    more = _deal(program, face.pooled, program.f_pool[:pooled], copies, copies_at - actives_at, closed)
-    if more.stuck:
-        return Reading(stuck=_list_tasks(problem.group, more.stuck))
+    standbys_at = copies_at - actives_at
+    keys, stuck = face.zones.deal_pools(problem, face.pooled, program.f_pool[:pooled], copies, standbys_at, closed)
+    if len(stuck):
+        return Reading(stuck=stuck)
     logged = np.flatnonzero(problem.logged)
-    standby = np.setdiff1d(np.concatenate([held, more.keys]), logged * C + active[logged])
+    standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
     return Reading(make_placement(active, standby, C))
 
 
@@ -116,40 +116,9 @@ def _transport(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, roo
     return copies
 
 
-@dataclass(frozen=True, eq=False)
-class _Dealt:
-    keys: IntArray
-    stuck: list[int]
-    """Subtopologies."""
-
-
-def _deal(
-    program: FaceProgram, task: IntArray, pool: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]]
-) -> _Dealt:
-    """The places (G, C) of each pool dealt to tasks, `need` (n,) each, none on the clients that are `closed` to it."""
-    problem, zones = program.face.problem, program.face.zones
-    keys: list[int] = []
-    stuck: list[int] = []
-    needing = np.flatnonzero(need)
-    for each in np.unique(pool[needing]).tolist():
-        g, at = each // zones.number, needing[pool[needing] == each]
-        clients = np.arange(problem.C)
-        is_of_pool = zones.find_pools(problem, np.full(problem.C, g), clients) == each
-        found = deal_pool(task[at], need[at], np.where(is_of_pool, places[g], 0), closed, problem.C)
-        if found is None:
-            stuck.append(g)
-        else:
-            keys.extend(found)
-    return _Dealt(np.array(keys, dtype=np.int64), stuck)
-
-
 def _list_columns(program: FaceProgram, task: int) -> set[int]:
     """Clients that are no part of a logged task's pool."""
     problem = program.face.problem
     if not problem.logged[task]:
         return set()
     return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
-
-
-def _list_tasks(group: IntArray, stuck: list[int]) -> IntArray:
-    return np.flatnonzero(np.isin(group, stuck))

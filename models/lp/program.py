@@ -68,8 +68,8 @@ class Program:
         """One coefficient for each (row, variable); no pair may come twice."""
         self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
 
-    def finish(self) -> Matrix:
-        """The program in arrays."""
+    def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
+        """The program in arrays; Glop solves it up to so many free variables."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         order = np.lexsort((variable, row))
         return Matrix(
@@ -80,6 +80,7 @@ class Program:
             row=row[order],
             variable=variable[order],
             coefficient=coefficient[order],
+            glop_up_to=glop_up_to,
         )
 
 
@@ -101,6 +102,7 @@ class Matrix:
     """(k,) variable of each entry."""
     coefficient: IntArray
     """(k,)"""
+    glop_up_to: int = _GLOP_UP_TO
 
     @property
     def is_free(self) -> BoolArray:
@@ -164,6 +166,7 @@ class Matrix:
             row=np.searchsorted(rows, self.row[kept]),
             variable=(np.cumsum(free) - 1)[self.variable[kept]],
             coefficient=self.coefficient[kept],
+            glop_up_to=self.glop_up_to,
         )
         return matrix, rows
 
@@ -177,7 +180,7 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -
         )
     if math.isfinite(deadline.at):
         parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
-    use_glop = not whole and len(matrix.low) <= _GLOP_UP_TO
+    use_glop = not whole and len(matrix.low) <= matrix.glop_up_to
     result = math_opt.solve(
         _write_model(matrix, cost, whole=whole),
         parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS,

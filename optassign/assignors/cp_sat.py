@@ -15,10 +15,10 @@ from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.models.deadline import Deadline
-from optassign.models.problem import Problem
+from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
-from optassign.solving.flow_method import FlowMethod
+from optassign.solving.flow_method import FlowMethod, carries_tags
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
@@ -47,7 +47,7 @@ class CpSatAssignor:
         """The answer; never an exception for a valid snapshot."""
         deadline = Deadline.after(self.time_limit)
         arrays = to_arrays(state)
-        if _expected_seconds(arrays.problem) > deadline.left:
+        if _expected_seconds(arrays) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
             solution = solve(arrays, choose_method(state, arrays.order, deadline))
@@ -79,9 +79,12 @@ def choose_method(state: ApplicationState, order: GoalOrder, deadline: Deadline)
     return method if is_flow_order else ConfiguredMethod(order, deadline)
 
 
-def _expected_seconds(problem: Problem) -> float:
+def _expected_seconds(arrays: Arrays) -> float:
     """What the flows take at most, by the size of their networks."""
-    arcs = problem.T + len(problem.col_task) + problem.G * problem.C
+    problem = arrays.problem
+    zones = find_zones(problem, spread=carries_tags(arrays.order))
+    of_layers = (2 * len(zones.layers) + 1) * zones.number * int(problem.logged.sum()) if zones.layers else 0
+    arcs = problem.T + len(problem.col_task) + problem.G * problem.C + of_layers
     return 0.01 + _SECONDS_PER_ARC * arcs
 
 

@@ -32,7 +32,7 @@ class AssignmentConfigs(Frozen):
         tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)
     ] = Field(
         default=(),
-        description="client tags whose values a task's copies shall differ in, most important first: goal tag_spread joins",
+        description="client tags whose values the copies of a task shall differ in, most important first: goal tag_spread",
     )
     rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
     rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")

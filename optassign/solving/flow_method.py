@@ -36,6 +36,8 @@ WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
+_TIMES_WITH_TAGS = 4
+"""So much longer they take where tags ride on the flow."""
 _MOST_COLUMNS = 3_000
 """CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
 
@@ -64,7 +66,8 @@ class FlowMethod(Method):
         found = decomposition.find_balanced_now(case.problem, case.forced, case.target, spread=self.spread)
         if found.placement is not None or found.impossible or not is_small(case.problem):
             return found
-        result = solve_now(case.problem, case.forced, case.target, (active_moves.GOAL,), self.deadline, WORK)
+        goals = (tag_spread.GOAL, active_moves.GOAL) if self.spread else (active_moves.GOAL,)
+        result = solve_now(case.problem, case.forced, case.target, goals, self.deadline, WORK)
         self.limited |= result.limited
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
@@ -249,9 +252,11 @@ class FlowMethod(Method):
         return replace(found, placement=swapped) if better else found
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """As for the default order, if the remembered plan reaches as many values of the tags."""
-        if self.spread and self._count_missing(case, own) > self._count_missing(case, found):
-            return False
+        """As for the default order, unless one of the plans reaches more values of the tags."""
+        if self.spread:
+            mine, theirs = self._count_missing(case, own), self._count_missing(case, found)
+            if mine != theirs:
+                return mine < theirs
         return super().keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
@@ -298,4 +303,4 @@ def _expect_seconds(face: CopiesFace) -> float:
     problem = face.problem
     free_places = int(np.sum(problem.kind != LOGGED)) * problem.C
     size = len(face.column) + len(face.pooled) + len(face.place_group) + free_places + int(np.sum(~problem.logged))
-    return 0.01 + _SECONDS_PER_PAIR * size
+    return 0.01 + _SECONDS_PER_PAIR * size * (_TIMES_WITH_TAGS if face.layers else 1)

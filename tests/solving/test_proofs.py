@@ -240,9 +240,9 @@ def test_what_was_proven_of_other_values_is_not() -> None:
 
 
 def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether a settled group is at the optimum of its tags was not decided for want of time."""
+    """Whether a settled group is at the optimum of its racks was not decided for want of time."""
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
-    configs = state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})
+    configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
     monkeypatch.setattr(lexicographic, "run", lambda *_: Outcome("none", True, None, None))
     given = assign(state)

@@ -15,7 +15,7 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.forced import Forced
 from optassign.models.lp import improve
-from optassign.models.lp.face_program import build_face_program
+from optassign.models.lp.building import build_face_program
 from optassign.models.lp.improve import improve_plan
 from optassign.models.problem import Problem
 from optassign.models.values import FLOW_ORDER, plan_values
