@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from optassign.assignor import TaskAssignor, create
+from optassign.assignor import AssignmentError, TaskAssignor, create
 from optassign.benchmarks.disk_limit import find_limit
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
@@ -144,7 +144,6 @@ class Forgetful(TaskAssignor):
     def __init__(self, name: str, at: float) -> None:
         self._assignor, self._at = create(name), at
         self.first: tuple[ApplicationState, TaskAssignment] | None = None
-        self._clients: set[str] = set()
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """As the assignor does."""
@@ -157,6 +156,12 @@ class Forgetful(TaskAssignor):
             self.first = state, self._assignor.assign(state)
             return self.first[1]
         return self._assignor.assign(state)
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """As the assignor does."""
+        self._assignor.on_assignment_computed(state, assignment, error)
 
 
 def _seconds_of(taken_at: str) -> float:
