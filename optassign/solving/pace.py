@@ -42,7 +42,7 @@ _IDLE_SHARE = 0.2
 """Free slots may wait for so much of the time, all taken together, until they are filled together."""
 _HALF_SOONER = 0.7
 """Half of the planned actives are moved first if they are caught up within this share of the time that all of them take."""
-_MARGIN, _MARGIN_MS = 1.05, 300
+_MARGIN, _MARGIN_MS = 1.05, 100
 """On top of an estimate: to look a moment too early costs another follow-up."""
 _COUNT_EVERY_MS = 60_000
 """R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks: the least

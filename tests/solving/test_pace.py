@@ -49,7 +49,7 @@ def test_the_first_look_is_soon_and_the_second_when_it_is_done(assignor: str) ->
     assert delay_of(first) == 2_000
     second = assign(take(2.2, {warming(first): END - 20_000}, first), assignor)
     assert warming(second) == warming(first)
-    assert delay_of(second) == pytest.approx((END - 20_000) / 10 * 1.05 + 300, abs=2)
+    assert delay_of(second) == pytest.approx((END - 20_000) / 10 * 1.05 + 100, abs=2)
 
 
 @both
