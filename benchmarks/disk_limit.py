@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.timed.application import Application
@@ -50,7 +51,7 @@ def find_limit(scenario: Scenario, state: ApplicationState, first: TaskAssignmen
                 copies.append(Copy(client, cost, growth[task.id], needs_slot=False, is_awaited=client in active))
             else:
                 copies.append(Copy(client, cost, growth[task.id], needs_slot=True, acceptable=acceptable))
-    passes = 1 if first.plan is None else 3
+    passes = 3 if first.plan is not None else 1 + bool(count_active_moves(state, now))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
     seconds = schedule_restoring(copies, rates, scenario.configs.max_warmup_replicas, each)
     return seconds + passes * each, sum(copy.needs_slot for copy in copies)

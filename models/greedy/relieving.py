@@ -1,39 +1,65 @@
-"""Relief without a solver: one task after the other, the one that gains most, as long as one gains."""
+"""Relief without a solver: from clients with too many active tasks to those with room, the cheapest moves first.
+
+1. Stateless tasks back to owners that have room: that is no extra move.
+2. Stateless tasks to the clients with most room.
+3. Logged tasks to caught-up standbys on clients with room.
+"""
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
-from optassign.models.problem import IntArray
+from optassign.models.problem import BoolArray, IntArray
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.windows import Windows
 
 
 def find_greedy_relief(options: ReliefOptions, windows: Windows, price: Price) -> IntArray:
-    """Actives (T,) of a lower value, from those without relief."""
-    problem, cost = options.problem, options.cost
-    T, C, window = problem.T, problem.C, windows.active
+    """Actives (T,) of no greater value than those without relief."""
+    problem, high = options.problem, windows.active.high
     active = options.start.copy()
-    count = np.bincount(active, minlength=C)
-    at = problem.find(np.arange(T) * C + active)
-    paid = np.where(at >= 0, cost.columns[np.maximum(at, 0)] if len(cost.columns) else 0, cost.pools)
-    column, pooled = np.flatnonzero(options.columns), np.flatnonzero(options.pools)
-    for _ in range(int(np.maximum(count - window.high, 0).sum()) + T):
-        leaving, coming = (count > window.high).astype(np.int64), -(count >= window.high).astype(np.int64)
-        emptiest = int(np.lexsort((np.arange(C), count - window.low))[0])
-        task = np.concatenate([problem.col_task[column], pooled])
-        to = np.concatenate([problem.col_client[column], np.full(len(pooled), emptiest)])
-        price_there = np.concatenate([cost.columns[column], cost.pools[pooled]])
-        at = problem.find(pooled * C + emptiest)
-        has_column = np.flatnonzero(at >= 0) + len(column)
-        price_there[has_column] = cost.columns[at[at >= 0]]
-        gain = price.excess * (leaving[active[task]] + coming[to]) - (price_there - paid[task])
-        gain[to == active[task]] = 0
-        if not len(gain) or gain.max() <= 0:
-            break
-        best = int(np.lexsort((to, -task, -(count[active[task]] - window.high[active[task]]), -gain))[0])
-        t, c = int(task[best]), int(to[best])
-        count[active[t]] -= 1
-        count[c] += 1
-        active[t], paid[t] = c, price_there[best]
+    room = high - np.bincount(active, minlength=problem.C)
+    at = problem.find(np.arange(problem.T) * problem.C + active)
+    paid = np.where(at >= 0, options.cost.columns[np.maximum(at, 0)] if len(options.cost.columns) else 0, options.cost.pools)
+    stateless = options.columns & options.pools[problem.col_task]
+    _move_on_columns(options, stateless & problem.col_owner, price, paid, active, room)
+    _move_to_pools(options, price, paid, active, room)
+    _move_on_columns(options, options.columns & ~stateless, price, paid, active, room)
     return active
+
+
+def _move_on_columns(
+    options: ReliefOptions, columns: BoolArray, price: Price, paid: IntArray, active: IntArray, room: IntArray
+) -> None:
+    """In place: tasks from clients without room to those of their columns that have some, cheapest first."""
+    problem = options.problem
+    column = np.flatnonzero(columns & (room[active[problem.col_task]] < 0) & (room[problem.col_client] > 0))
+    extra = options.cost.columns[column] - paid[problem.col_task[column]]
+    for k in np.lexsort((column, room[active[problem.col_task[column]]], extra)).tolist():
+        t, c = int(problem.col_task[column[k]]), int(problem.col_client[column[k]])
+        if extra[k] < price.excess and room[active[t]] < 0 < room[c] and active[t] == options.start[t]:
+            room[active[t]] += 1
+            room[c] -= 1
+            active[t] = c
+            paid[t] += extra[k]
+
+
+def _move_to_pools(options: ReliefOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
+    """In place: stateless tasks from clients without room to those that have most, cheapest first."""
+    task = np.flatnonzero(options.pools & (room[active] < 0))
+    extra = options.cost.pools[task] - paid[task]
+    most = [(-int(room[c]), c) for c in np.flatnonzero(room > 0).tolist()]
+    heapq.heapify(most)
+    for k in np.lexsort((-task, room[active[task]], extra)).tolist():
+        t = int(task[k])
+        if not most or extra[k] >= price.excess:
+            break
+        if room[active[t]] < 0:
+            left, c = heapq.heappop(most)
+            room[active[t]] += 1
+            room[c] -= 1
+            active[t] = c
+            if left + 1 < 0:
+                heapq.heappush(most, (left + 1, c))

@@ -191,10 +191,10 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
         yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
         if len(chosen) > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
-    for is_relief, why in ((False, "so that they run meanwhile"), (True, "to relieve others on the way to balance")):
+    for is_relief, purpose in ((False, "so that they run meanwhile"), (True, "to relieve others on the way to balance")):
         detours = [detour for detour in e.detours if detour.is_relief == is_relief]
         if detours:
-            yield f"by way of a third client, {why}: {pluralize(len(detours), 'active task')}"
+            yield f"by way of a third client, {purpose}: {pluralize(len(detours), 'active task')}"
         for detour in detours[:_SHOWN]:
             yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
         if len(detours) > _SHOWN:

@@ -40,7 +40,9 @@ _FIRST_LOOK_MS = 2_000
 """Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as long."""
 _IDLE_SHARE = 0.2
 """Free slots may wait for so much of the time, all taken together, until they are filled together."""
-_MARGIN, _MARGIN_MS = 1.05, 300
+_HALF_SOONER = 0.7
+"""Half of the planned actives are moved first if they are caught up within this share of the time that all of them take."""
+_MARGIN, _MARGIN_MS = 1.05, 100
 """On top of an estimate: to look a moment too early costs another follow-up."""
 _COUNT_EVERY_MS = 60_000
 """R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks: the least
@@ -166,6 +168,11 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     times = _estimate_times(problem, restoring, rates)
     due = np.sort(times[np.isin(restoring, relevant)])
     wait = float(due[-1])
+    actives = np.sort(
+        times[np.isin(restoring, relevant) & (solution.plan.active[restoring // problem.C] == restoring % problem.C)]
+    )
+    if len(actives) > 1 and actives[(len(actives) - 1) // 2] < _HALF_SOONER * actives[-1]:
+        wait = float(actives[(len(actives) - 1) // 2])
     if solution.is_queue_left:
         wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups)
     return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))

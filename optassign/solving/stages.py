@@ -16,10 +16,9 @@ from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
-from optassign.solving.followup import warm_up
+from optassign.solving.followup import relieve, warm_up
 from optassign.solving.holding.paused import hold_still
 from optassign.solving.method import Method
-from optassign.solving.relieving import relieve
 from optassign.solving.solution import Note, Reason, Solution
 from optassign.solving.standing import confirm_second_pass, keep_at_rest
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from optassign.benchmarks.disk_limit import Copy, schedule_restoring
+from optassign.benchmarks.disk_limit import Copy, find_limit, schedule_restoring
 from optassign.benchmarks.studies import time_to_balance as study
 from optassign.benchmarks.studies.time_to_balance import Job, Outcome
+from optassign.simulation.timed.simulator import simulate
 
 RATES = {"a": 100.0, "b": 50.0}
 
@@ -49,8 +50,20 @@ def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
     assert study.play(job) == found
 
 
+def test_half_of_the_actives_go_where_they_belong_before_the_others_can() -> None:
+    """A client has left, its standbys lead on one other client, and copies of what it lost are restored in their places."""
+    job = Job("scale-in", 100, 10, 2, "medium", 101)
+    scenario = job.make_scenario(study.OUR_INTERVAL_MS, 400.0)
+    watched = study.Forgetful("cp-sat", job.began_at)
+    played = simulate(scenario, watched)
+    assert watched.first is not None
+    limit, _ = find_limit(scenario, *watched.first)
+    assert played.felt.balanced_since() - job.began_at < 0.6 * limit
+    assert sum(event.get("reason") == "follow-up" for event in played.events) <= 3
+
+
 GOOD = Outcome(
-    limit_s=100, settled_s=110, balanced_s=90, rebalances=20, lock_step=20, excess_s=5, down_s=10, kafka_excess_s=100,
+    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, lock_step=20, excess_s=5, down_s=10, kafka_excess_s=100,
     kafka_down_s=20, moves=9, moves_logged=5,
 )  # fmt: skip
 JOB = Job("scale-out", 100, 10, 2, "medium", 1)
@@ -60,7 +73,7 @@ JOB = Job("scale-out", 100, 10, 2, "medium", 1)
     ("changed", "said"),
     [
         ({}, ""),
-        ({"settled_s": 136}, "1.36 of the limit"),
+        ({"settled_s": 1_360}, "1.36 of the limit"),
         ({"settled_s": float("inf")}, "inf of the limit"),
         ({"rebalances": 29}, "29 rebalances"),
         ({"excess_s": 11}, "0.11 of the excess"),

@@ -89,6 +89,7 @@ class TestDefaults:
             "preset": "ordered",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
+            "relief": {"stateless": 60, "logged": 300},
             "followup": "estimate",
         }
 

@@ -75,3 +75,13 @@ def test_one_that_has_not_moved_goes_to_the_end() -> None:
 
 def test_one_that_is_caught_up_never_takes_the_slot_of_one_that_is_not() -> None:
     assert order(moving({"0_0": 5}), [0] * 4, [1] * 4, under_way=(0 * 2 + 1,))[-1] == 0
+
+
+def test_of_one_client_the_copy_that_ends_with_those_under_way() -> None:
+    """c1 restores 0_0, and 0_2 would take about as long; or 0_3, and 0_0 comes nearest to that."""
+    state = moving({}, owners=("c0",) * 5)
+    ends = (500_000, 200_000, 490_000, 900_000, 100_000)
+    tasks = [task.model_copy(update={"changelog_end_offset": end}) for task, end in zip(state.tasks, ends, strict=True)]
+    resized = state.model_copy(update={"tasks": tuple(tasks)})
+    assert order(resized, [0] * 5, [1] * 5, under_way=(0 * 2 + 1,))[:2] == [0, 2]
+    assert order(resized, [0] * 5, [1] * 5, under_way=(3 * 2 + 1,))[:2] == [3, 0]

@@ -49,7 +49,7 @@ def test_the_first_look_is_soon_and_the_second_when_it_is_done(assignor: str) ->
     assert delay_of(first) == 2_000
     second = assign(take(2.2, {warming(first): END - 20_000}, first), assignor)
     assert warming(second) == warming(first)
-    assert delay_of(second) == pytest.approx((END - 20_000) / 10 * 1.05 + 300, abs=2)
+    assert delay_of(second) == pytest.approx((END - 20_000) / 10 * 1.05 + 100, abs=2)
 
 
 @both
@@ -103,6 +103,24 @@ def test_what_was_done_before_anybody_looked_is_a_lower_bound(assignor: str) -> 
     assert done.report.pace is not None
     (pace,) = done.report.pace.clients
     assert (pace.process_id, pace.offsets, pace.ms) == ("c", 2 * END, 2_000)
+
+
+@both
+def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str) -> None:
+    """What was done before anybody looked may have been faster: ten percent are added to a guess, one to what was measured."""
+    first = assign(take(0, {}, None), assignor)
+    measured = assign(take(2.2, {warming(first): END - 20_000}, first), assignor)
+    assert measured.report.pace is not None
+    (rate,) = measured.report.pace.clients
+    assert not rate.is_least
+    for is_least, more in ((False, 1.01), (True, 1.1)):
+        pace = measured.report.pace.model_copy(update={"clients": (rate.model_copy(update={"is_least": is_least}),)})
+        before = measured.model_copy(update={"report": measured.report.model_copy(update={"pace": pace})})
+        done = assign(take(1_000, {warming(first): 0}, before), assignor)
+        assert done.report.pace is not None
+        (after,) = done.report.pace.clients
+        assert after.offsets * rate.ms == pytest.approx(rate.offsets * after.ms * more, rel=1e-4)
+        assert after.is_least == is_least
 
 
 @both

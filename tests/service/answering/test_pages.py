@@ -100,7 +100,7 @@ def test_metrics_show_how_fast_clients_restore(service: Service) -> None:
     service.wait_for("rebalance", application="paced", restore_rate_least=min(rates))
     for name, rate in (("least", min(rates)), ("most", max(rates))):
         assert service.metric(f"optassign_application_restore_rate_{name}_offsets_per_second", application="paced") == rate
-    assert service.metric("optassign_application_seconds_to_plan", application="paced") > 0
+    assert (service.metric("optassign_application_seconds_to_plan", application="paced") or 0) > 0
 
 
 def test_labels_are_bounded() -> None:
