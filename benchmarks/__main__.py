@@ -16,6 +16,7 @@ STUDIES = {
     "convergence": "convergence",
     "rules": "rules",
     "moves": "moves",
+    "load": "load",
     "proofs": "proofs",
     "baselines": "baselines",
     "own-arrangement": "own_arrangement",

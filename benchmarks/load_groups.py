@@ -1,4 +1,4 @@
-"""Groups whose tasks weigh differently, by seed: fresh, settled and drifted, growing, shrinking; and a day of drifting weights."""
+"""Groups whose tasks weigh differently, by seed: fresh, drifted, growing, shrinking; and a day of drifting weights."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _PART = 10
 def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:
     """A snapshot of so many tasks and clients.
 
-    `fresh`: nobody has anything. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth of the
-    clients has just joined a group at rest. `scale-in`: a tenth has gone.
+    `fresh`: nobody has anything. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
+    of the clients has just joined a group at rest. `scale-in`: a tenth has gone.
     """
     ever = {"scale-in": clients + clients // _PART, "scale-out": clients}.get(event, clients)
     state = weigh(generate("cold", tasks, ever, standbys, seed=seed, stateless=0.0), weights, seed)

@@ -89,6 +89,8 @@ class TestDefaults:
             "preset": "ordered",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
+            "load_tolerance": 0.05,
+            "min_gain": 0.05,
             "followup": "estimate",
         }
 
