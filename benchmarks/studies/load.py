@@ -1,4 +1,4 @@
-"""Load: the greatest load beside its bound, restore work within the tolerance beside its bound, moves through a day of drift."""
+"""Load: the greatest load and, within its tolerance, restore work, each beside its bound; moves through a day of drift."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ _GAPS = {0: 0.03, 1: 0.05}
 _DAY = 24
 _MOST_MOVES = 10
 """In a day of 200 tasks."""
+_HEADS = (
+    "Fresh groups: the greatest load ÷ the bound, and seconds of the call:",
+    """Restore work of the plan within a tolerance of 5%, beside its bound. Groups at rest whose weights have drifted by a fifth
+(`steady`), that a tenth of the clients has joined, that a tenth has left:""",
+    """A day of drifting weights, 200 tasks on 20 clients, a rebalance each hour (daily curve of ±30%, noise of 5%), greedy:""",
+    """Multiway number partitioning with known optima (R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM Journal on
+Applied Mathematics 17, 1969): m clients, tasks of 2m − 1, 2m − 1, … m + 1, m + 1, m, m, m. The optimum is 3m, dealing longest
+first comes to 4m − 1:""",
+)
 
 
 @dataclass(frozen=True)
@@ -49,23 +58,9 @@ class Timed:
 def run(*, quick: bool = False) -> tuple[str, list[str]]:
     """The tables, and what is not as it should be. quick: up to 250 × 25."""
     sizes = SIZES[:2] if quick else SIZES
-    tables, wrong = zip(
-        _study_fresh(sizes),
-        _study_restoring(sizes[1:] if quick else SIZES[2:]),
-        _study_days(quick),
-        _study_published(),
-        strict=True,
-    )
-    heads = (
-        "Fresh groups: the greatest load ÷ the bound, and seconds of the call:",
-        "Restore work of the plan within a tolerance of 5%, beside its bound. A settled group whose weights have drifted by a fifth, "
-        "that a tenth of the clients has joined, that a tenth has left:",
-        "A day of drifting weights, 200 tasks on 20 clients, each hour a rebalance (daily curve of ±30%, noise of 5%):",
-        "Multiway number partitioning, instances whose optimum is known "
-        "(Graham, Bounds on multiprocessing timing anomalies, 1969: m clients, tasks of 2m − 1, 2m − 1, … m + 1, m + 1, m, m, m; "
-        "the optimum is 3m, dealing longest first comes to 4m − 1):",
-    )
-    text = "\n\n".join(f"{head}\n\n{table}" for head, table in zip(heads, tables, strict=True))
+    parts = (_study_fresh(sizes), _study_restoring(sizes[1:] if quick else SIZES[2:]), _study_days(quick), _study_published())
+    tables, wrong = zip(*parts, strict=True)
+    text = "\n\n".join(f"{head}\n\n{table}" for head, table in zip(_HEADS, tables, strict=True))
     return text, [line for part in wrong for line in part]
 
 
