@@ -67,7 +67,7 @@ def drift(state: ApplicationState, sigma: float, seed: int) -> ApplicationState:
     return reweigh(state, [task.weight * f for task, f in zip(state.tasks, factors.tolist(), strict=True)])
 
 
-def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:  # type: ignore[type-arg]
+def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:
     """Weights at an hour of the day: a curve of ±30% by the phase of each task, and 5% of noise."""
     curve = 1 + 0.3 * np.sin(2 * math.pi * (hour / 24 + phase))
     noisy: list[float] = (base * curve * np.exp(rng.normal(0.0, 0.05, len(base)))).tolist()
