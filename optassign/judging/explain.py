@@ -180,10 +180,6 @@ class _Case(AnswerInContext):
                     if self.ranks.of(task, process_id):
                         yield NewCopy(task, process_id, role, self.ranks.restore_cost(task, process_id))
 
-    def _sum_excess(self, which: int) -> int:
-        """Of all windows, of the counts before, now or planned; 0 where windows say nothing."""
-        return 0 if self.balances_load else sum(excess(self.state, self.counts[which], self.windows).values())
-
     def explain_all(self) -> Explanation:
         moves, stay, new = [], 0, 0
         for task, now in self.now.active.items():
@@ -205,8 +201,8 @@ class _Case(AnswerInContext):
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             load=self.find_greatest_load() if self.balances_load else None,
-            excess_now=self._sum_excess(1),
-            excess_planned=self._sum_excess(2),
+            excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
+            excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,
             followup_ms=asks[0].followup_rebalance_ms if asks else None,
             outlook=estimate_outlook(self.state, self.answer),

@@ -121,7 +121,7 @@ class ClientExplanation:
     standbys_known: bool
     """Whether it is known which standbys it had, or only which task directories are on its disk."""
     windows: tuple[WindowCount, ...]
-    """None where load is what is balanced."""
+    """None of them where load is what is balanced."""
     load: LoadChange | None
     """None where counts are."""
     restores: tuple[NewCopy, ...]
@@ -172,7 +172,7 @@ class Explanation:
     planned_work: int
     """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
     load: LoadChange | None
-    """The greatest of any client, where load is what is balanced; excess is 0 then."""
+    """The greatest of any client, where load is what is balanced; None where counts are."""
     excess_now: int
     """Excess of all windows in the answer; 0: balanced."""
     excess_planned: int

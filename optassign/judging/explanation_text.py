@@ -217,7 +217,7 @@ def answer_to_lines(e: Explanation, label: Label = str) -> Iterator[str]:
         yield f"{'balanced' if balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
     else:
         yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
-    if e.excess_planned:
+    if e.load is None and e.excess_planned:
         yield f"not balanced in the plan either: excess {e.excess_planned:,}"
     if e.followup_by is not None:
         yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {label(e.followup_by)}"

@@ -75,6 +75,7 @@ class AnswerInContext:
             return None
         client = self.state.kafka_streams_states[process_id]
         weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
+        weight = client.capacity if task in self._loads.giants else weight
         load = max(self.loads_of(process_id).planned + weight / (client.threads * client.capacity), weight / client.capacity)
         return load if load > self.allowed_load else None
 
