@@ -18,7 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import Placement, planned_placement
+from optassign.measuring.placement import Placement, planned_placement, previous_assignment
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
 
@@ -205,6 +205,16 @@ def test_what_is_beside_a_giant_is_balanced_all_the_same(assignor: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", OURS)
+def test_a_giant_hides_no_load_of_others(assignor: str) -> None:
+    """Beside 1,000 the 18 and the 6 of b and c look alike."""
+    light = [f"0_{i}" for i in range(1, 25)]
+    held = {"a": {"active": "0_0"}, "b": {"active": " ".join(light[:18])}, "c": {"active": " ".join(light[18:])}}
+    given = assign(snapshot(stateless(1000.0, *[1.0, 1.1] * 12), held), assignor)
+    assert given.clients[0].active == ("0_0",)
+    assert min(len(client.active) for client in given.clients[1:]) >= 11
+
+
+@pytest.mark.parametrize("assignor", OURS)
 def test_one_heavy_task_uses_one_thread(assignor: str) -> None:
     """Beside a giant, a client of two threads carries what another thread bears."""
     state = snapshot(stateless(50.0, *[1.0, 1.01] * 10), {"a": {"threads": 2}, "b": {"threads": 1}})
@@ -227,8 +237,13 @@ def test_no_thread_is_idle_while_another_has_two(assignor: str) -> None:
     many = [1.0, 1.01] * 22
     names = [f"c{i:02}" for i in range(22)]
     held = {name: {"active": f"0_{2 * i} 0_{2 * i + 1}"} for i, name in enumerate(names)}
-    given = assign(snapshot(stateless(*many), {**held, "new": {}}), assignor)
+    state = snapshot(stateless(*many), {**held, "new": {}})
+    given = assign(state, assignor)
     assert all(client.active for client in given.clients)
+    before = previous_assignment(state).placement(state)
+    loads = Loads(state)
+    assert loads.find_greatest(before) <= 1.05 * loads.least_possible
+    assert not loads.is_balanced(before)
 
 
 @pytest.mark.parametrize(
