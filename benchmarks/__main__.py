@@ -17,6 +17,7 @@ STUDIES = {
     "rules": "rules",
     "moves": "moves",
     "time-to-balance": "time_to_balance",
+    "load": "load",
     "proofs": "proofs",
     "tags": "tags",
     "histories": "histories",

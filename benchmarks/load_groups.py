@@ -1,4 +1,4 @@
-"""Groups whose tasks weigh differently, by seed: fresh, settled and drifted, growing, shrinking; and a day of drifting weights."""
+"""Groups whose tasks weigh differently, by seed: fresh, drifted, growing, shrinking; and a day of drifting weights."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _PART = 10
 def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:
     """A snapshot of so many tasks and clients.
 
-    `fresh`: nobody has anything. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth of the
-    clients has just joined a group at rest. `scale-in`: a tenth has gone.
+    `fresh`: nobody has anything. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
+    of the clients has just joined a group at rest. `scale-in`: a tenth has gone.
     """
     ever = {"scale-in": clients + clients // _PART, "scale-out": clients}.get(event, clients)
     state = weigh(generate("cold", tasks, ever, standbys, seed=seed, stateless=0.0), weights, seed)
@@ -67,7 +67,7 @@ def drift(state: ApplicationState, sigma: float, seed: int) -> ApplicationState:
     return reweigh(state, [task.weight * f for task, f in zip(state.tasks, factors.tolist(), strict=True)])
 
 
-def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:  # type: ignore[type-arg]
+def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:
     """Weights at an hour of the day: a curve of ±30% by the phase of each task, and 5% of noise."""
     curve = 1 + 0.3 * np.sin(2 * math.pi * (hour / 24 + phase))
     noisy: list[float] = (base * curve * np.exp(rng.normal(0.0, 0.05, len(base)))).tolist()

@@ -74,6 +74,9 @@ def add_pauses(problem: Problem, loads: Loads, prices: Prices) -> Prices:
 def make_prices(problem: Problem, loads: Loads, column: IntArray, pool: IntArray) -> Prices:
     """Prices of the problem's columns (A,) and pools (T,)."""
     open_ = loads.size[problem.col_client] > 0
+    most = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(most, problem.col_task[open_], column[open_])
+    pool = np.where(problem.pool_size > 0, pool, most)  # without a pool nobody is beyond the dearest column
     return _make_prices(problem.col_task[open_], problem.col_client[open_], column[open_], pool)
 
 

@@ -1,8 +1,8 @@
 """Least restore work under a greatest load, as a program in whole numbers in which cold tasks are pooled by weight.
 
-Only clients where a task is cheaper than elsewhere have a variable for it: x[t, c], and z[t] where it is *cold*, anywhere else. Cold
-tasks of much weight fall into geometric classes, and n[k, c] counts those of class k that client c receives, each at the least
-weight of its class; light ones are a continuous amount u[c]:
+Only clients where a task is cheaper than elsewhere have a variable for it: x[t, c], and z[t] where it is *cold*, anywhere
+else. Cold tasks of much weight fall into geometric classes, and n[k, c] counts those of class k that client c receives, each at
+the least weight of its class; light ones are a continuous amount u[c]:
 
     minimise    Σ price[t, c] x[t, c] + Σ pool price[t] z[t]
     where       Σ_c x[t, c] + z[t] = 1                                  for every task

@@ -1,8 +1,8 @@
 """What restoring costs at least under a greatest load, client by client, by exact knapsack covers.
 
-A task whose cheapest client carries too much may leave it, and then costs at least its second cheapest price. So each client pays for
-the cheapest tasks that weigh what it has too much, whatever the others do, and no task is paid for twice: it has one cheapest
-client. What others have room for is left out.
+A task whose cheapest client carries too much may leave it, and then costs at least its second cheapest price. So each client
+pays for the cheapest tasks that weigh what it has too much, whatever the others do, and no task is paid for twice: it has one
+cheapest client. What others have room for is left out.
 """
 
 from __future__ import annotations

@@ -117,12 +117,13 @@ class ExplainedAnswer(AnswerInContext):
             before=_find_role(self.before, task, process_id),
             now=_find_role(self.now, task, process_id),
             planned=_find_role(self.plan, task, process_id),
+            load_with_it=self.find_load_with(task, process_id) if self.balances_load else None,
             binds=tuple(self._find_binding_windows(task, process_id)),
         )
 
     def _find_binding_windows(self, task: str, process_id: str) -> Iterable[WindowCount]:
         """The windows that counts would leave if the planned active moved to this client and the rest of the plan stayed."""
-        if len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
+        if self.balances_load or len(self.plan.active[task]) != 1 or process_id in self.plan.active[task]:
             return
         info, (owner,) = self.state.all_tasks[task], self.plan.active[task]
         concerned: list[WindowName] = ["active", "subtopology_active"]
@@ -159,7 +160,8 @@ class ExplainedAnswer(AnswerInContext):
                 for role in _ROLES
             ),
             standbys_known=self.previous.standby is not None,
-            windows=tuple(self._list_counts(process_id)),
+            windows=() if self.balances_load else tuple(self._list_counts(process_id)),
+            load=self.loads_of(process_id) if self.balances_load else None,
             restores=tuple(copy for copy in self._list_restores() if copy.process_id == process_id),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
         )
@@ -205,6 +207,7 @@ class ExplainedAnswer(AnswerInContext):
             nobody_caught_up=tuple(task.id for task in self.state.tasks if task.logged and self.ranks.least(task.id)),
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
+            load=self.find_greatest_load() if self.balances_load else None,
             excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,

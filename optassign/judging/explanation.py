@@ -11,10 +11,10 @@ from optassign.measuring.balance import WindowName
 from optassign.measuring.outlook import Outlook
 
 Role = Literal["active", "standby", "warmup"]
-Why = Literal["gone", "draining", "lags", "planned", "above its window", "to one below its window", "goals"]
+Why = Literal["gone", "draining", "lags", "planned", "load", "above its window", "to one below its window", "goals"]
 """Why an active task moves: its client has gone; is about to leave; is not among the most caught up (R3); the remembered plan
-wanted it on the new one, which has caught up; it had more than its window allows; the new one had less. Or none of these: the
-goals, or other tasks that move, made it so."""
+wanted it on the new one, which has caught up; its client carried more than is balanced; it had more than its window allows; the
+new one had less. Or none of these: the goals, or other tasks that move, made it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,16 @@ class WindowCount:
     before: int
     after: int
     planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """A load before this rebalance, in the answer, and in the plan, in even spreads; and up to which it is balanced."""
+
+    before: float
+    after: float
+    planned: float
+    allowed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,8 @@ class Candidate:
     """Its role in the answer."""
     planned: Role | None
     """Its role in the plan."""
+    load_with_it: float | None
+    """The client's planned load with the active copy here as well, where that is more than is balanced; else None."""
     binds: tuple[WindowCount, ...]
     """The windows that counts would leave if the planned active copy were here instead, all else being equal."""
 
@@ -109,6 +121,9 @@ class ClientExplanation:
     standbys_known: bool
     """Whether it is known which standbys it had, or only which task directories are on its disk."""
     windows: tuple[WindowCount, ...]
+    """None of them where load is what is balanced."""
+    load: LoadChange | None
+    """None where counts are."""
     restores: tuple[NewCopy, ...]
     waiting: tuple[Waiting, ...]
 
@@ -158,6 +173,8 @@ class Explanation:
     """The copies that have to replay offsets now, warm-ups included."""
     planned_work: int
     """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
+    load: LoadChange | None
+    """The greatest of any client, where load is what is balanced; None where counts are."""
     excess_now: int
     """Excess of all windows in the answer; 0: balanced."""
     excess_planned: int

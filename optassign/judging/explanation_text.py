@@ -12,6 +12,7 @@ from optassign.judging.explanation import (
     ClientExplanation,
     Detour,
     Explanation,
+    LoadChange,
     Role,
     RoleChange,
     TaskExplanation,
@@ -48,6 +49,7 @@ REASONS: dict[Why, str] = {
     "draining": "its client is about to leave",
     "lags": "another client is more caught up (R3)",
     "planned": "planned here, now caught up",
+    "load": "its client carried more than is balanced",
     "above its window": "its client had more than its window allows",
     "to one below its window": "another client had less than its window allows",
     "goals": "the goals, or other tasks that move, made it so",
@@ -127,6 +129,8 @@ def _describe_candidate(e: TaskExplanation, c: Candidate, label: Label) -> Itera
         yield "active here would leave " + shorten_list(
             [_describe_binding_window(count, c.process_id, label) for count in c.binds], 2
         )
+    elif c.may_be_active and c.load_with_it is not None:
+        yield f"active here would load it to {c.load_with_it:.3f} even spreads"
     elif c.may_be_active and c.planned != "active" and c.now != "active":
         yield "active here would do for rules and windows"
 
@@ -163,6 +167,9 @@ def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
             quiet += 1
     if quiet:
         yield f"  {pluralize(quiet, 'count')} per subtopology as before, in their windows"
+    if e.load is not None:
+        over = ", more than is balanced" if e.load.planned > e.load.allowed else ""
+        yield f"  load: {_describe_load(e.load)}{over}"
     if e.restores:
         copies = [f"{c.task} ({_ROLES[c.role]}, {c.offsets:,})" for c in e.restores]
         yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {shorten_list(copies)}"
@@ -179,6 +186,11 @@ def _describe_change(change: RoleChange) -> str:
 def _describe_counts(count: WindowCount) -> str:
     planned = f" → {count.planned} planned" if count.planned != count.after else ""
     return f"{count.before} → {count.after}{planned}"
+
+
+def _describe_load(load: LoadChange) -> str:
+    planned = f" → {load.planned:.3f} planned" if load.planned != load.after else ""
+    return f"{load.before:.3f} → {load.after:.3f}{planned}, where up to {load.allowed:.3f} even spreads are balanced"
 
 
 def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> Iterator[str]:
@@ -208,8 +220,12 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
     yield f"restored now: {total:,} offsets" + (f" ({shown})" if shown else "")
     if e.planned_work != total:
         yield f"restored until the plan is reached: {e.planned_work:,} offsets"
-    yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
-    if e.excess_planned:
+    if e.load is not None:
+        balanced = e.load.after <= e.load.allowed
+        yield f"{'balanced' if balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
+    else:
+        yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
+    if e.load is None and e.excess_planned:
         yield f"not balanced in the plan either: excess {e.excess_planned:,}"
     if e.followup_by is not None:
         yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {label(e.followup_by)}"

@@ -7,8 +7,9 @@ from typing import Any
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
-from optassign.judging.explanation import Detour, Why, WindowCount
+from optassign.judging.explanation import Detour, LoadChange, Why, WindowCount
 from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, windows
+from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 
@@ -45,6 +46,44 @@ class AnswerInContext:
         name = str(TaskId(*subtopology, 0)).rpartition("_")[0] if per_subtopology else None
         return WindowCount(process_id, window, name, low, high, before, now, plan)
 
+    @cached_property
+    def balances_load(self) -> bool:
+        """Whether load is what is balanced, and windows say nothing."""
+        return balances_load(self.state)
+
+    @cached_property
+    def allowed_load(self) -> float:
+        """Up to which a load is balanced."""
+        return allowed_load(self.state, self.answer, self._loads)
+
+    @cached_property
+    def _loads(self) -> Loads:
+        return Loads(self.state)
+
+    @cached_property
+    def _measured_loads(self) -> tuple[Mapping[str, float], ...]:
+        return tuple(self._loads.measure(placement) for placement in (self.before, self.now, self.plan))
+
+    def loads_of(self, process_id: str) -> LoadChange:
+        """A client's load before, in the answer and in the plan."""
+        before, now, plan = (loads[process_id] for loads in self._measured_loads)
+        return LoadChange(before, now, plan, self.allowed_load)
+
+    def find_load_with(self, task: str, process_id: str) -> float | None:
+        """The client's planned load if it had this active task as well, where that is more than is balanced; else None."""
+        if process_id in self.plan.active[task]:
+            return None
+        client = self.state.kafka_streams_states[process_id]
+        weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
+        weight = client.capacity if task in self._loads.giants else weight
+        load = max(self.loads_of(process_id).planned + weight / (client.threads * client.capacity), weight / client.capacity)
+        return load if load > self.allowed_load else None
+
+    def find_greatest_load(self) -> LoadChange:
+        """The greatest load of any client."""
+        before, now, plan = (max(loads.values()) for loads in self._measured_loads)
+        return LoadChange(before, now, plan, self.allowed_load)
+
     def why_moved(self, task: str) -> Why | None:
         """Why the active copy is not where it was; None where it is, or where nobody is known to have had it."""
         owner, now = self.previous.active.get(task), self.now.active[task]
@@ -59,6 +98,8 @@ class AnswerInContext:
             return "lags"
         if self._was_planned(task, now[0]):
             return "planned"
+        if self.balances_load:
+            return "load" if self.loads_of(owner).before > self.allowed_load else "goals"
         info = self.state.all_tasks[task]
         concerned: list[WindowName] = ["active", "subtopology_active"]
         if info.stateful:

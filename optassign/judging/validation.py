@@ -14,6 +14,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
+from optassign.measuring.load import balances_load
 from optassign.measuring.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
@@ -212,7 +213,8 @@ def _at_rest(case: _Case) -> bool:
     """R7's condition: what was assigned before is known, keeps R1 to R5, is balanced, and nothing asks for better."""
     state, previous = case.state, case.previous
     order = goal_order(state)
-    if order.preset == "weighted" or order.configured:
+    is_load_only = order.configured == ("load",) and balances_load(state)  # which is balance, not a goal beside it
+    if order.preset == "weighted" or (order.configured and not is_load_only):
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
         return False

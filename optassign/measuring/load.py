@@ -4,14 +4,14 @@ Loads are multiples of an even spread of all that can be balanced. A *giant*, he
 without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.measuring.placement import Placement
 
-__all__ = ["Loads", "balances_load"]
+__all__ = ["Loads", "allowed_load", "balances_load"]
 
 _CLOSE = 1e-9
 """Two loads or weights that are so near to each other are equal: sums in doubles depend on their order."""
@@ -126,6 +126,7 @@ class Loads:
         return self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
 
 
-def list_loads(state: ApplicationState, placement: Placement) -> Mapping[str, float]:
-    """Process id -> load of a placement."""
-    return Loads(state).measure(placement)
+def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:
+    """Up to which a load is balanced: within the tolerance of the answer's own bound of the least, or of `least_possible`."""
+    bounds = (goal.bound for goal in answer.report.goals if goal.name == "load" and goal.bound is not None)
+    return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + _CLOSE)

@@ -1,4 +1,4 @@
-"""Goals (a), rack traffic, tag spread and load, on tiny snapshots against enumeration, and to the end."""
+"""Goals (a), rack traffic and tag spread, on tiny snapshots against enumeration, and to the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.goals.plan.load import weigh_load
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.metrics import measure
@@ -67,12 +66,6 @@ def tagged(seed: int) -> ApplicationState:
     return state.model_copy(update={"clients": clients})
 
 
-def loaded(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
-    tasks = [task.model_copy(update={"weight": rng.choice([1.0, 2.0, 4.0])}) for task in state.tasks]
-    return state.model_copy(update={"tasks": tasks})
-
-
 def crossings(state: ApplicationState, where: Placement) -> float:
     return count_rack_crossings(state, where) or 0
 
@@ -84,7 +77,6 @@ def missing_tags(state: ApplicationState, where: Placement) -> float:
 CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[ApplicationState, Placement], float], float]] = {
     "rack_traffic": (racked, crossings, 0.0),
     "tag_spread": (tagged, missing_tags, 0.0),
-    "load": (loaded, weigh_load, 0.003),  # it is modelled in thousandths
 }
 
 
@@ -108,31 +100,6 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
         assert Tiny(state).balanced(copies_of(state, final))
         assert value(state, final) <= best + spare, f"seed {seed}\n{result}"
     assert looked >= 5, "snapshots in which the goal makes a difference"
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_bound_of_the_load_is_not_above_it(seed: int) -> None:
-    state = loaded(seed)
-    for goal in assign(state).report.goals:
-        if goal.name == "load" and goal.bound is not None:
-            assert goal.bound <= goal.value + 1e-9
-
-
-@pytest.mark.parametrize("capacity", [1.0, 1e-3, 1e-6])
-def test_a_load_said_to_be_proven_is_the_least(capacity: float) -> None:
-    """Three tasks of unlike weight, a client of almost no capacity: whatever is proven is so within a thousandth."""
-    ids = ("0_0", "0_1", "0_2")
-    tasks = {task: {"changelog_end_offset": 100, "weight": weight} for task, weight in zip(ids, (2.5, 2.5, 0.001), strict=True)}
-    b = {"capacity": capacity, "active": list(ids), "lags": dict.fromkeys(ids, -2)}
-    state = snapshot(tasks, {"a": {"threads": 3}, "b": b})
-    given = assign(state)
-    assert given.plan is not None
-    for goal in given.report.goals:
-        if goal.name == "load" and goal.proven:
-            least = min(weigh_load(state, placed(plan)) for plan in plans(Tiny(state)))
-            assert goal.value <= least + 0.001, goal
-            assert goal.bound is not None
-            assert goal.value - goal.bound <= 0.001, goal
 
 
 def test_only_what_is_configured_is_looked_at() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from judging import answer, random_case, snapshot
 
+from optassign.assignor import assign
 from optassign.benchmarks.grid import GRID
 from optassign.formats.assignment import Report, TaskAssignment, Waiting
 from optassign.formats.state import ApplicationState
@@ -274,3 +275,23 @@ def test_numbers_are_those_of_the_measures(name: str) -> None:
     assert (len(e.moves), e.stay) == (measures.active_moves, len(state.tasks) - e.new)
     assert sum(copy.offsets for copy in e.restores) == measures.restore_work + measures.warmup_work
     assert e.excess_planned == e.excess_now == sum(measures.excess.values())
+
+
+def test_where_load_is_balanced_loads_are_told() -> None:
+    """Two clients have all the weight between them, and a third has joined."""
+    tasks = {f"0_{i}": {"stateful": False, "weight": 1.0 + i / 10} for i in range(6)}
+    clients = {"a": {"active": "0_0 0_2 0_4"}, "b": {"active": "0_1 0_3 0_5"}, "c": {}}
+    state = snapshot(tasks, clients)
+    given = assign(state)
+    whole = explain_answer(state, given)
+    assert whole.load is not None
+    assert whole.load.before == pytest.approx(3.9 / 2.5)
+    assert whole.load.planned <= whole.load.allowed == pytest.approx(1.05, rel=1e-3)
+    assert {move.why for move in whole.moves} == {"load"}
+    text = "\n".join([*answer_to_lines(whole), *client_to_lines(explain_client(state, given, "c"))])
+    assert "balanced: greatest load 1.560 → " in text
+    assert "load: 0.000 → " in text
+    assert "window" not in text
+    stayed = next(task for task, (client,) in Placement.of(state, given).active.items() if client != "c")
+    elsewhere = [c for c in explain_task(state, given, stayed).candidates if c.now is None]
+    assert all(candidate.load_with_it is not None and candidate.load_with_it > 1.05 for candidate in elsewhere)

@@ -182,13 +182,14 @@ def test_tag_values_reached_and_reachable() -> None:
     assert count_tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
 
 
-def test_weighted_load_is_per_size_and_against_the_mean() -> None:
+def test_weighted_load_is_per_size_in_even_spreads() -> None:
     tasks = {"0_0": {"weight": 3.0}, "0_1": {"weight": 1.0}, "0_2": {"weight": 2.0}}
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = snapshot(tasks, clients)
-    # 6 over 2.5 is 2.4 each; b carries 2 on a half.
-    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(4 / 2.4)
-    assert weigh_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(6 / 2.4)
+    # 6 over 2.5 is less than the 3 of task 0_0: it takes one of a's threads. 3 over the other 1.5 is 2 each; b has 2 on a half.
+    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
+    assert weigh_load(state, Placement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
+    assert weigh_load(state, Placement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(1 + 3 / 2)
     assert weigh_load(state, Placement.of(state, answer({}))) == 1.0
 
 

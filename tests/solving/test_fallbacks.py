@@ -29,7 +29,9 @@ LOGGER = "optassign.assignors.cp_sat"
 def several() -> list[ApplicationState]:
     """One snapshot of each shape that is not at rest, and one with goals (a)."""
     states = [generate(shape, 24, 5, 1, threads=(1, 3), seed=3) for shape in SHAPES if shape != "steady"]
-    return [*states, generate("scale-out", 12, 4, 1, weights=0.5, seed=4)]
+    tagged = generate("scale-out", 12, 4, 1, racks=2, seed=4)
+    configs = tagged.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})
+    return [*states, tagged.model_copy(update={"configs": configs})]
 
 
 def the_same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:

@@ -16,6 +16,7 @@ from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
 from optassign.measuring.balance import Window, counts, windows
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import Placement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
@@ -34,7 +35,7 @@ def render_assignment(state: ApplicationState, answer: TaskAssignment, width: in
     measures = measure(state, answer)
     yield make_headline(
         f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
-        *_list_verdicts(measures),
+        *_list_verdicts(measures, is_load=balances_load(state)),
     )
     yield _make_client_table(state, answer, width)
     yield _summarise(state, answer, measures)
@@ -44,10 +45,11 @@ def render_assignment(state: ApplicationState, answer: TaskAssignment, width: in
     yield from (Text(line) for line in _describe_report(state, answer))
 
 
-def _list_verdicts(measures: Measures) -> Iterator[tuple[str, bool]]:
+def _list_verdicts(measures: Measures, *, is_load: bool) -> Iterator[tuple[str, bool]]:
     if measures.violations:
         yield f"breaks {format_rules(measures.violations)}!", False
-    yield ("balanced", True) if measures.balanced else (f"not balanced: excess {sum(measures.excess.values()):,}", False)
+    how = f"load {measures.weighted_load:.3f}" if is_load else f"excess {sum(measures.excess.values()):,}"
+    yield ("balanced", True) if measures.balanced else (f"not balanced: {how}", False)
 
 
 def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
@@ -79,14 +81,21 @@ class _ClientRows:
         self._answer = answer.by_process_id
         self._windows, self._now, self._before = windows(state), counts(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
-        copies = ("copies", "window") if self._wide else ()
-        self.columns = ("threads", "active", "window", "standby", *copies, "warm-ups", "restores")
+        self._loads = Loads(state) if balances_load(state) else None
+        self._load = {} if self._loads is None else self._loads.measure(Placement.of(state, answer))
+        self._allowed = 0.0 if self._loads is None else allowed_load(state, answer, self._loads)
+        window = "window" if self._loads is None else "load"
+        copies = () if not self._wide else ("copies", "window") if self._loads is None else ("copies",)
+        self.columns = ("threads", "active", window, "standby", *copies, "warm-ups", "restores")
 
     def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
         """Sorts clients outside their windows first, then those that change most."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
-        outside = _is_outside(active, self._windows.active[name]) or _is_outside(copies, self._windows.copies[name])
+        if self._loads is not None:
+            outside = self._load[name] > self._allowed
+        else:
+            outside = _is_outside(active, self._windows.active[name]) or _is_outside(copies, self._windows.copies[name])
         was_standby = self._before.standby.get(name)
         change = abs(active - self._before.active[name]) + warmups
         return not outside, -change - (0 if was_standby is None else abs(standby - was_standby)), name
@@ -99,14 +108,26 @@ class _ClientRows:
         cells: list[str | Text] = [
             self._names[name] + (" (draining)" if client.draining else ""),
             f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
-            mark_wrong(_format_change(self._before.active[name], active), _is_outside(active, within_active)),
-            _format_window(within_active),
+            mark_wrong(_format_change(self._before.active[name], active), self._counts(active, within_active)),
+            self._format_share(name, within_active),
             _format_change(self._before.standby.get(name), standby),
         ]
-        if self._wide:
+        if self._wide and self._loads is not None:
+            cells.append(f"{copies:,}")
+        elif self._wide:
             cells += [mark_wrong(f"{copies:,}", _is_outside(copies, within_copies)), _format_window(within_copies)]
         restored = self._restored[name]
         return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
+
+    def _counts(self, count: int, within: Window) -> bool:
+        """Whether a count is outside its window, where windows count."""
+        return self._loads is None and _is_outside(count, within)
+
+    def _format_share(self, name: str, within: Window) -> str | Text:
+        """The window or, where load is what is balanced, the load."""
+        if self._loads is None:
+            return _format_window(within)
+        return mark_wrong(f"{self._load[name]:.3f}", self._load[name] > self._allowed)
 
     def _count_copies(self, name: str) -> tuple[int, int, int, int]:
         """How many active tasks, standbys, copies of logged tasks and warm-ups the client gets."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.models.deadline import Deadline
-from optassign.models.goals import restore_work
+from optassign.models.forced import prepare
+from optassign.models.goals import GoalModel, find_goals, restore_work
+from optassign.models.load.joint import solve_under_load
 from optassign.models.load.planning import plan_actives
 from optassign.models.load.prices import add_pauses, price_restoring
 from optassign.models.load.standbys import place_standbys
+from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
-from optassign.models.values import plan_values
+from optassign.models.values import evaluate, plan_values
 from optassign.solving.case import Case
-from optassign.solving.load.case import LoadCase
+from optassign.solving.flow_method import WORK, is_small
+from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
 
 
@@ -23,6 +28,8 @@ class LoadProgramMethod(LoadMethod):
     def __init__(self, order: GoalOrder, tolerance: float, min_gain: float, deadline: Deadline) -> None:
         super().__init__(order, tolerance, min_gain)
         self.deadline = deadline
+        self._goals = find_goals(order.names)
+        self._others = order.is_given or any(name != LOAD for name in order.configured)
 
     def search_plan(self, case: Case) -> Found:
         """The plan, and a bound of its restore work under this load."""
@@ -35,6 +42,34 @@ class LoadProgramMethod(LoadMethod):
         name = restore_work.GOAL.name
         bound = forced.forced_work + planned.bound
         found = Found(placed, found_by=FoundBy.LP if planned.by_program else FoundBy.GREEDY, limited=planned.limited)
-        if bound > plan_values(problem, forced, placed)[name]:
-            return found  # R3 to R5 force in this answer what the prices count twice
-        return replace(found, bounds={name: bound}, by_lp=frozenset({name} if planned.by_program else ()))
+        if bound <= plan_values(problem, forced, placed)[name]:  # else R3 to R5 force in this answer what the prices count too
+            found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if planned.by_program else ()))
+        return self._serve_others(case, found) if self._others and is_small(problem) else found
+
+    def _serve_others(self, case: LoadCase, start: Found) -> Found:
+        """The best plan in the order that is asked for, from one that knows restore work first."""
+        assert start.placement is not None
+        problem, forced = prepare(case.problem.with_all_columns())
+        goals = [goal for goal in self._goals if goal.name != LOAD]
+        result = solve_under_load(problem, forced, case.loads, case.most, goals, self.deadline, WORK, start.placement)
+        self.limited |= result.limited
+        placed = result.placement
+        if placed is None or self._evaluate(case, goals, start.placement) <= self._evaluate(case, goals, placed):
+            return replace(start, bounds={}, by_lp=frozenset())
+        bounds = {goal: bound for goal, (_, bound, _) in result.goals.items() if bound is not None}
+        proved = frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven)
+        return Found(placed, bounds=bounds, proved=proved, found_by=FoundBy.CP_SAT, limited=result.limited)
+
+    def _evaluate(self, case: Case, goals: Sequence[GoalModel], plan: Placement) -> tuple[int, ...]:
+        return tuple(evaluate(case.problem, case.forced, plan, goals).values())
+
+    def is_configured_optimum(self, case: Case, now: Placement) -> bool:
+        """Whether the other goals (a) are as good as the plan has them."""
+        configured = [goal for goal in self._goals if goal.name in self.order.configured and goal.name != LOAD]
+        if not configured or not is_small(case.problem):
+            return True
+        return self._evaluate(case, configured, now) <= self._evaluate(case, configured, self.find_least_excess(case))
+
+    def find_unserved(self, problem: Problem) -> Mapping[str, str]:
+        """What is asked for beside load and the default order, where the joint model has no room for it."""
+        return {} if is_small(problem) else super().find_unserved(problem)
