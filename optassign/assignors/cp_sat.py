@@ -19,6 +19,8 @@ from optassign.models.values import FLOW_ORDER
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
 from optassign.solving.flow_method import FlowMethod
+from optassign.solving.holding.solved_limits import SolvedLimits
+from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
@@ -48,7 +50,10 @@ class CpSatAssignor:
         if _expected_seconds(arrays.problem) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
-            solution = solve(arrays, choose_method(arrays.order, deadline))
+            method: Method = choose_method(arrays.order, deadline)
+            if arrays.limits:
+                method = SolvedLimits(method, arrays.limits, deadline)
+            solution = solve(arrays, method)
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:

@@ -11,6 +11,8 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.holding.limited_method import LimitedMethod
+from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
@@ -31,7 +33,10 @@ class GreedyAssignor:
 
     def assign_arrays(self, state: ApplicationState, arrays: Arrays) -> TaskAssignment:
         """The answer for a snapshot that is in arrays already."""
-        return to_assignment(state, arrays, solve(arrays, GreedyMethod(arrays.order)), "greedy")
+        method: Method = GreedyMethod(arrays.order)
+        if arrays.limits:
+            method = LimitedMethod(method, arrays.limits)
+        return to_assignment(state, arrays, solve(arrays, method), "greedy")
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

@@ -16,6 +16,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem
 from optassign.models.warmups import Progress
+from optassign.solving.holding.limits import Limits, read_limits
 from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
 from optassign.solving.pace import Pace, read_pace
 
@@ -64,6 +65,8 @@ class Arrays:
     """The options say that nothing shall move but what R1 to R5 force."""
     forgets_plan: bool
     """The options say that the remembered plan counts for nothing."""
+    limits: Limits
+    """What an operator allows."""
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -206,6 +209,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         pace=read_pace(state, problem, memory.progress, assigned_before),
         paused=state.options.hold != "none",
         forgets_plan=state.options.forget_plan,
+        limits=read_limits(state, end),
     )
 
 

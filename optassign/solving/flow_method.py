@@ -16,7 +16,7 @@ from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves
 from optassign.models.lp.improve import Improved, improve_plan
-from optassign.models.problem import LOGGED, Placement, Problem
+from optassign.models.problem import LOGGED, BoolArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -159,7 +159,7 @@ class FlowMethod(Method):
             return rough
         return min(rough, result.placement, key=lambda placed: compute_excess(problem, target, placed))
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task, then one flow: exact."""
         return rebalance(case.problem, case.windows, plan, find_least_excess_actives, hold)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import BoolArray, Placement, Problem
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, compute_windows
@@ -60,8 +60,8 @@ class Method(ABC):
         """Where no plan keeps the target: one of least excess."""
 
     @abstractmethod
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
-        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
+        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do, of all or these (T,)."""
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""
@@ -89,6 +89,10 @@ class Method(ABC):
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
+        return {}
+
+    def find_given_way(self) -> Mapping[str, str]:
+        """Limits (`Options.limits`) that cannot hold, and why, by name."""
         return {}
 
     def write_notes(self, problem: Problem) -> list[str]:

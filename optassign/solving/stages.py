@@ -32,6 +32,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         with clock.stage("now"):
             solution = hold_still(arrays, case, method)
         solution.seconds, solution.limited = clock.seconds, method.limited
+        solution.given_way = dict(method.find_given_way())
         return solution
     with clock.stage("now"):
         solution = (
@@ -48,6 +49,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     solution.limited |= method.limited
     solution.notes += method.write_notes(arrays.problem)
     solution.unserved = dict(method.find_unserved(arrays.problem))
+    solution.given_way = dict(method.find_given_way())
     return solution
 
 
@@ -129,6 +131,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         return solution
     with clock.stage("warmups"):
         warm_up(arrays, case, solution)
+    if arrays.limits.most_moves == 0 and not len(solution.waiting):
+        solution.followup = case.problem.lag_unknown  # nothing is left but moves, which no later rebalance may make either
     return solution
 
 

@@ -56,7 +56,7 @@ class Holds:
         """`folder` None: nothing is kept. now: seconds since 1970."""
         self._path = None if folder is None else folder / FILE_NAME
         self._settings, self._now = settings, now
-        self._applications: dict[str, _Application] = Field(default={})
+        self._applications: dict[str, _Application] = {}
         self._changing = asyncio.Lock()
 
     def load(self) -> None:
