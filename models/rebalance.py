@@ -34,8 +34,12 @@ ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | Non
 def rebalance(
     problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
 ) -> Rebalanced:
-    """The answer that keeps R1–R5 and is best in goals (i) to (v); `choose` picks among the actives left open
-    (`find_least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks."""
+    """The answer that keeps R1–R5 and is best in goals (i) to (v).
+
+    Args:
+        choose: picks among the actives left open (`find_least_excess_actives`, or the greedy one).
+        hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
+    """
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)

@@ -51,6 +51,8 @@ class Felt:
     active_excess_s: float = 0.0
     without_standby_task_s: float = 0.0
     """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
+    without_copy_task_s: float = 0.0
+    """Logged tasks of which no living client has a copy in sync, in whatever role."""
     backlog_s: float = 0.0
     """Records × seconds."""
     most_backlog: float = 0.0
@@ -72,6 +74,7 @@ class Felt:
     """Of the active windows and of all, as they are now."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
+    _without_copy: int = 0
     _seen: tuple[bytes, ...] = ()
 
     def needs_excess(self, application: Application) -> bool:
@@ -100,6 +103,7 @@ class Felt:
         held = (now, tuple(application.owner.tolist()), tuple(running.tolist()))
         if not self.holders or held[1:] != self.holders[-1][1:]:
             self.holders.append(held)
+        self._without_copy = application.count_without_copy_in_sync()
         self._is_logged_down = int(np.sum(~running & application.logged))
         if self.curve and self.curve[-1].at == now:
             self.curve.pop()
@@ -111,6 +115,7 @@ class Felt:
         point = self.curve[-1]
         self.down_task_s += point.down * seconds
         self.down_logged_task_s += self._is_logged_down * seconds
+        self.without_copy_task_s += self._without_copy * seconds
         self.unbalanced_s += seconds if point.active_excess else 0.0
         self.active_excess_s += point.active_excess * seconds
         self.without_standby_task_s += point.standbys_missing * seconds

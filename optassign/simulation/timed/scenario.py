@@ -18,7 +18,7 @@ Rate = Annotated[float, Field(ge=0, le=1e12)]
 Number = Annotated[int, Field(ge=1, le=100_000)]
 Protocol = Literal["probing", "learner", "heartbeat", "streams"]
 Rebalancing = Literal["cooperative", "eager"]
-Deed = Literal["join", "leave", "crash", "restart", "rolling-restart", "zone-fails"]
+Deed = Literal["join", "leave", "crash", "restart", "rolling-restart", "zone-fails", "drain"]
 
 
 class Group(Frozen):

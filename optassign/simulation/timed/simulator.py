@@ -140,6 +140,10 @@ class _Simulator:
             self._application.draining[clients] = True
             self._rebalancer.trigger("leaving")
             return
+        if event.do == "drain":
+            self._application.draining[clients] = self._application.leaves_empty[clients] = True
+            self._rebalancer.trigger("drain")
+            return
         for client in clients:
             self._application.stop(client, self._agenda.now)
             if not event.keeps_disk:

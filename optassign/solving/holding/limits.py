@@ -66,13 +66,11 @@ def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Ma
         if not why and planned is not None:
             why = f"no placement was found that keeps it: {planned[0]}"
         elif not why and found is not None:
-            # Nothing else may be in the way of what the plan does not keep either.
-            forced = "R3 to R5 force it" if limit.kind == "most_active_moves" else "on the way to the plan, which keeps it"
-            why = f"not yet, {forced}: {found[0]}" if limit.kind != "most_active_moves" else f"{forced}: {found[0]}"
-        kept = found is None and planned is None and name not in given_way
-        rows.append(
-            LimitReport(name=name, kept=kept, gave_way=name in given_way or planned is not None, why="" if kept else why)
-        )
+            way = "R3 forces them" if limit.kind == "most_active_moves" else "not yet, on the way to the plan, which keeps it"
+            why = f"{way}: {found[0]}"
+        gave_way = name in given_way or planned is not None
+        kept = not gave_way and found is None
+        rows.append(LimitReport(name=name, kept=kept, gave_way=gave_way, why="" if kept else why))
     return tuple(rows)
 
 
