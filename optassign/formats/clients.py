@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -73,6 +73,12 @@ class KafkaStreamsState(Frozen):
     def says_draining(self) -> bool:
         """Whether it says itself that it drains; `draining` is also true where only `Options.drain` names it (R8)."""
         return bool(self.__dict__.get("_says_draining", self.draining))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As for any type; what others have told the client is not part of the copy, until a snapshot says it again."""
+        if update and "draining" not in update:
+            update = {**update, "draining": self.says_draining}
+        return super().model_copy(update=update, deep=deep)
 
     def told_to_drain(self, told: bool) -> Self:
         """The same client, draining if it says so itself or is told to."""
