@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from optassign.models.goals import restore_work
 from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.problem import Placement
@@ -133,8 +131,6 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         return solution
     with clock.stage("warmups"):
         warm_up(arrays, case, solution)
-    if arrays.limits.most_moves == 0 and np.all(case.problem.rank_of(solution.waiting) == 0):
-        solution.followup = case.problem.lag_unknown  # nothing is left but moves, which no later rebalance may make either
     return solution
 
 

@@ -145,7 +145,7 @@ def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
 
 def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "applications.toml"
-    limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 0\n'
+    limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 3\n'
     file.write_text(f'[applications.night]\nquiet_hours = ["00:00-24:00"]\n{limits}', encoding="utf-8")
     with run_service("--workers", "1", "--applications", str(file)) as service:
         answer = read_answer(service.assign(make_state("night")))
@@ -156,7 +156,7 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
         assert week - 120_000 < delays[0] <= week + 1_000
         shown = service.client.get("/v1/applications/night").json()
         assert shown["quiet"]["now"]
-        assert shown["limits"] == [{"kind": "most_active_moves", "most": 0}]
+        assert shown["limits"] == [{"kind": "most_active_moves", "most": 3}]
         assert not shown["kept"]
         file.write_text("[applications.night]\n", encoding="utf-8")
         service.wait_for("applications_read")

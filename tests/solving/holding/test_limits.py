@@ -6,10 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from holding import ASSIGNORS, find_followups, list_actives, list_owners, play, with_options
+from holding import ASSIGNORS, list_actives, list_owners, play, with_options
+from pydantic import ValidationError
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
@@ -78,12 +80,29 @@ def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
     assert played[-1][1].report.drains[0].may_stop
 
 
-def test_no_move_at_all_asks_for_no_follow_up_for_ever() -> None:
-    state = generate("steady", 40, 5, 1, seed=4)
-    state = with_options(state, drain=[state.clients[0].process_id], limits=[{"kind": "most_active_moves", "most": 0}])
-    played = play(state, "cp-sat")
-    assert all(list_actives(answer) == list_owners(before) for before, answer in played)
-    assert find_followups(played[-1][1]) == []
+@pytest.mark.parametrize(
+    ("limit", "place"),
+    [
+        ({"kind": "most_active_moves", "most": 0}, "most"),
+        ({"kind": "most_copies"}, "most"),
+        ({"kind": "pin", "tasks": ["0_1"]}, "clients"),
+        ({"kind": "pin", "most": 3, "clients": ["a"]}, "most"),
+        ({"kind": "most_copies", "most": 3, "tasks": ["0_1"]}, "tasks"),
+        ({"kind": "most_active_moves", "most": 3, "tags": {"zone": "a"}}, "tags"),
+        ({"kind": "forbid", "tasks": ["0-1"], "clients": ["a"]}, "tasks"),
+        ({"kind": "pinned", "clients": ["a"]}, "kind"),
+    ],
+)
+def test_what_is_no_limit_is_refused_with_its_place(limit: dict[str, Any], place: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        Limit.model_validate(limit)
+    assert place in str(error.value)
+
+
+def test_two_limits_of_one_name_are_refused() -> None:
+    limit = {"kind": "most_copies", "most": 3, "name": "a"}
+    with pytest.raises(ValidationError):
+        Options.model_validate({"limits": [limit, limit]})
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
