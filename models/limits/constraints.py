@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from ortools.sat.python import cp_model
 
 from optassign.models.cp_sat.solver import run
 from optassign.models.cp_sat.variables import Variables, weighted
@@ -31,9 +32,9 @@ def require_limits(v: Variables, limits: Sequence[PlacementLimit]) -> None:
             _require_most(v, limit)
 
 
-def _forbid(v: Variables, variables: Sequence[object]) -> None:
+def _forbid(v: Variables, variables: Sequence[cp_model.IntVar]) -> None:
     for variable in variables:
-        v.model.add(variable == 0)  # type: ignore[arg-type]
+        v.model.add(variable == 0)
 
 
 def _require_most(v: Variables, limit: PlacementLimit) -> None:

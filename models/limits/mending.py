@@ -58,7 +58,7 @@ class _Mending:
             wrong |= limit.tasks & limit.clients[self.active]
             for task in np.flatnonzero(limit.tasks).tolist():
                 wrong[task] |= any(limit.clients[client] for client in self.standby[task])
-        return np.flatnonzero(wrong).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(wrong).tolist()
 
     def replace_task(self, task: int) -> None:
         """Put the task's copies where they may be: an active that may lead stays, else a standby that may takes over."""
@@ -86,12 +86,13 @@ class _Mending:
         """Move copies off a client that has too much: standbys first, and of these the ones that a few moves suffice with."""
         number = self.most.index(limit)
         assert limit.weight is not None
+        weight = limit.weight.tolist()
         if self.load[number][client] <= limit.most:
             return
         standbys = [task for task in range(self.problem.T) if client in self.standby[task]]
         actives = np.flatnonzero(self.active == client).tolist()
         for role, tasks in (("standby", standbys), ("active", actives)):
-            for task in sorted(tasks, key=lambda task: (-int(limit.weight[task]), task)):
+            for task in sorted(tasks, key=lambda task: (-weight[task], task)):
                 if self.load[number][client] <= limit.most:
                     return
                 may = self._may_lead(task) if role == "active" else self._may_hold(task)

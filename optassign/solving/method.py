@@ -91,9 +91,9 @@ class Method(ABC):
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}
 
-    def find_given_way(self) -> Mapping[str, str]:
-        """Limits (`Options.limits`) that cannot hold, and why, by name."""
-        return {}
+    def find_given_way(self) -> Mapping[str, str] | None:
+        """Limits (`Options.limits`) that cannot hold, and why, by name; None from a method that knows nothing of limits."""
+        return None
 
     def write_notes(self, problem: Problem) -> list[str]:
         """What else the report should say of the method."""

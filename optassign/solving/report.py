@@ -28,6 +28,7 @@ from optassign.solving.pace import LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 _INT64_MAX = (1 << 63) - 1
+_HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
@@ -86,6 +87,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
             *note_unserved(_find_unserved(state, arrays.order, solution)),
             *note_unused_weights(state.options),
             *note_drains(state, drains),
+            *((_HOLD_NOT_SERVED,) if solution.reason is Reason.HEURISTIC and state.options.hold != "none" else ()),
             *(note_limits(state, limits) if solution.given_way is not None else note_unserved_limits(state, answer.assignor)),
         ),
         drains=drains,

@@ -193,7 +193,9 @@ class Holds:
             except OSError as error:
                 raise make_refusal(503, "it cannot be kept", found=error.strerror or str(error)) from None
         self._applications = applications
-        log_event("hold", application=application, what=what, **({} if by is None else {"by": by}), **fields)
+        if by is not None:
+            fields["by"] = by
+        log_event("hold", application=application, what=what, **fields)
 
     def _sign(self, by: str) -> _Asked:
         return _Asked(by=by, at=format_utc(self._now()))

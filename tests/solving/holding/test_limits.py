@@ -166,11 +166,18 @@ def test_moves_count_for_the_validator() -> None:
     assert any(violation.rule == "limit" for violation in validate(limited, drained))
 
 
-def test_a_baseline_says_that_it_serves_none() -> None:
+@pytest.mark.parametrize("assignor", ["goal-chain", "sticky"])
+def test_a_baseline_says_that_it_serves_none(assignor: str) -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     state = with_options(state, limits=[{"kind": "most_copies", "most": 100, "name": "room"}])
-    notes = assign(state, "sticky").report.notes
-    assert any(note.startswith("limit not served: room (at most 100 copies on every client)") for note in notes)
+    report = assign(state, assignor).report
+    assert any(note.startswith("limit not served: room (at most 100 copies on every client)") for note in report.notes)
+    assert report.limits == ()
+
+
+def test_a_baseline_says_that_it_does_not_hold_still() -> None:
+    state = with_options(generate("scale-out", 24, 4, 1, seed=3), hold="paused")
+    assert "hold not served: baselines follow rules of their own" in assign(state, "sticky").report.notes
 
 
 def test_the_plan_with_limits_is_no_better_than_without() -> None:
