@@ -63,13 +63,16 @@ def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Ma
         found = next(find_breaches(state, limit, now, is_plan=False), None)
         planned = next(find_breaches(state, limit, later, is_plan=True), None)
         why = given_way.get(name, "")
-        if not why and planned is not None:
+        is_held = state.options.hold != "none"
+        if not why and is_held and (planned or found) is not None:
+            why = f"nothing moves now: {(found or planned or ('', None))[0]}"
+        elif not why and planned is not None:
             why = f"no placement was found that keeps it: {planned[0]}"
         elif not why and found is not None:
             way = "R3 forces them" if limit.kind == "most_active_moves" else "not yet, on the way to the plan, which keeps it"
             why = f"{way}: {found[0]}"
-        gave_way = name in given_way or planned is not None
-        kept = not gave_way and found is None
+        gave_way = name in given_way or (planned is not None and not is_held)
+        kept = not gave_way and found is None and planned is None
         rows.append(LimitReport(name=name, kept=kept, gave_way=gave_way, why="" if kept else why))
     return tuple(rows)
 

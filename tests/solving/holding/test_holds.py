@@ -112,6 +112,20 @@ def test_who_has_nowhere_to_go_keeps_its_tasks_and_says_so(assignor: str) -> Non
     assert any("the others have no room" in note for note in answer.report.notes)
 
 
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_while_paused_drains_and_limits_wait_and_the_report_says_so(assignor: str) -> None:
+    state = generate("steady", 40, 5, 1, seed=4)
+    name, other = state.clients[1].process_id, state.clients[2].process_id
+    pin = {"kind": "pin", "name": "p", "tasks": [state.clients[1].previous_active[0]], "clients": [other]}
+    answer = assign(with_options(state, drain=[name], limits=[pin], hold="paused"), assignor)
+    assert list_actives(answer) == list_owners(state)
+    (drain,), (limit,) = answer.report.drains, answer.report.limits
+    assert (drain.may_stop, drain.stays) == (False, False)
+    assert (limit.kept, limit.gave_way) == (False, False)
+    assert limit.why.startswith("nothing moves now: ")
+    assert any(note.endswith("and nothing moves now") for note in answer.report.notes)
+
+
 def test_who_asks_for_the_follow_up_is_known_to_whoever_knows_the_tags_only() -> None:
     """The plug-in checks R8 by what clients say of themselves."""
     state = generate("steady", 40, 5, 1, seed=4)
