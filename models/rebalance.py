@@ -31,9 +31,15 @@ REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIV
 ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
 
 
-def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool = False) -> Rebalanced:
-    """The answer that keeps R1–R5 and is best in goals (i) to (v); `choose` picks among the actives left open
-    (`find_least_excess_actives`, or the greedy one). `hold`: owners that may keep their tasks do, whatever the plan wants."""
+def rebalance(
+    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
+) -> Rebalanced:
+    """The answer that keeps R1–R5 and is best in goals (i) to (v).
+
+    Args:
+        choose: picks among the actives left open (`find_least_excess_actives`, or the greedy one).
+        hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
+    """
     C, T = problem.C, problem.T
     logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)
@@ -42,8 +48,9 @@ def rebalance(problem: Problem, windows: Windows, plan: Placement, choose: Choos
     planned_standby = np.isin(problem.col_keys, standby_keys)
 
     open_actives = _find_open_actives(problem, forced, planned_active)
-    if hold:
-        open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading)
+    if np.any(hold):
+        is_held = np.broadcast_to(hold, T)[problem.col_task]
+        open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
     chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
     if chosen is None or chosen.active is None:
         raise ValueError("every task has a most-caught-up client, so an active can always be chosen")

@@ -67,8 +67,9 @@ def queue_warmups(
     """The plan's copies that this answer does not hold, in the order in which they get slots.
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
-    draining client has a copy of; most state to lose if it is not kept; actives before standbys; clients apart, since copies on one disk share its rate; the client
-    that has most left to restore; an active that relieves the client furthest above its window; least lag; least key.
+    draining client has a copy of; most state to lose if it is not kept; actives before standbys; clients apart, since copies on
+    one disk share its rate; the client that has most left to restore; an active that relieves the client furthest above its
+    window; least lag; least key.
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.

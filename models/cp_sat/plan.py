@@ -7,7 +7,7 @@ coupling of actives and standbys, loads that differ, excess where no balanced as
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,6 +43,10 @@ class Planned:
     goals: dict[str, tuple[int, int | None, bool]] = field(default_factory=dict)
 
 
+def _require_nothing(v: Variables) -> None:
+    """No more than the rules."""
+
+
 def solve_plan(
     problem: Problem,
     forced: Forced,
@@ -53,6 +57,7 @@ def solve_plan(
     start: Placement | None = None,
     known: Mapping[str, int] | None = None,
     face: IntArray | None = None,
+    require: Callable[[Variables], None] = _require_nothing,
 ) -> Planned:
     """The best plan inside the windows, goal after goal.
 
@@ -62,9 +67,11 @@ def solve_plan(
         start: a placement that keeps the windows; the answer is never worse.
         known: bounds proven elsewhere.
         face: keys of logged tasks' pairs to choose from; all columns if None.
+        require: adds what else a plan has to keep.
     """
     problem, forced, resolution = coarsen_costs(problem, forced)
     v = make_placement_model(problem, face)
+    require(v)
     require_windows(v, windows)
     if resolution == 1:
         return minimise(v, _objectives(v, forced, goals), deadline, work, start, known)
@@ -86,10 +93,17 @@ def solve_now(
 
 
 def solve_least_excess(
-    problem: Problem, forced: Forced, windows: Windows, deadline: Deadline, work: float, start: Placement | None = None
+    problem: Problem,
+    forced: Forced,
+    windows: Windows,
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+    require: Callable[[Variables], None] = _require_nothing,
 ) -> Planned:
     """Where no balanced assignment exists: the least excess, family after family in their order."""
     v = make_placement_model(problem)
+    require(v)
     return minimise(v, make_excess_objectives(v, windows), deadline, work, start, None)
 
 

@@ -19,6 +19,7 @@ from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.configured_method import ConfiguredMethod
 from optassign.solving.flow_method import FlowMethod, carries_tags
+from optassign.solving.holding.solved_limits import SolvedLimits
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
@@ -50,7 +51,10 @@ class CpSatAssignor:
         if _expected_seconds(arrays) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
-            solution = solve(arrays, choose_method(state, arrays.order, deadline))
+            method = choose_method(state, arrays.order, deadline)
+            if arrays.limits:
+                method = SolvedLimits(method, arrays.limits, deadline)
+            solution = solve(arrays, method)
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:

@@ -12,6 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.holding.limited_method import LimitedMethod
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.method import Method
 from optassign.solving.report import to_assignment
@@ -38,6 +39,8 @@ class GreedyAssignor:
         method: Method = GreedyMethod(arrays.order)
         if balances_load(state):
             method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
+        if arrays.limits:
+            method = LimitedMethod(method, arrays.limits)
         return to_assignment(state, arrays, solve(arrays, method), "greedy")
 
     def on_assignment_computed(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -65,22 +65,34 @@ class KafkaStreamsState(Frozen):
             i, task = next((i, task) for i, task in enumerate(self.previous_standby) if task in active)
             also = f"task {task}, which is in previous_active too"
             raise cross_check_error(also, "each task in one of the two lists", f".previous_standby[{i}]")
-        if self.tags.get(DRAIN_TAG, "").lower() == "true":
-            self.__dict__["draining"] = True
+        if self._is_tagged and not self.draining:
+            self.__dict__.update(draining=True, _says_draining=False)
         return self
 
     @property
     def says_draining(self) -> bool:
-        """Whether it says itself that it drains; `draining` is also true where only `Options.drain` names it (R8)."""
+        """Whether it says so in `draining` itself, as the plug-in reads it; `draining` is also true where only its tag
+        `optassign.drain` or `Options.drain` does (R8)."""
         return bool(self.__dict__.get("_says_draining", self.draining))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As for any type; what others have told the client is not part of the copy, until a snapshot says it again."""
+        if update and "draining" not in update:
+            update = {**update, "draining": self.says_draining}
+        return super().model_copy(update=update, deep=deep)
 
     def told_to_drain(self, told: bool) -> Self:
         """The same client, draining if it says so itself or is told to."""
-        if self.draining == (self.says_draining or told):
+        drains = self.says_draining or self._is_tagged or told
+        if self.draining == drains:
             return self
         other = copy(self)
-        other.__dict__.update(draining=self.says_draining or told, _says_draining=self.says_draining)
+        other.__dict__.update(draining=drains, _says_draining=self.says_draining)
         return other
+
+    @property
+    def _is_tagged(self) -> bool:
+        return self.tags.get(DRAIN_TAG, "").lower() == "true"
 
     def lag_for(self, task: str | TaskId) -> int:
         """Offsets this client still has to replay for a logged task; -2: running here, -3: not known (KIP-924 lagFor).

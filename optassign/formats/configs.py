@@ -83,6 +83,8 @@ class Limit(Frozen):
         if (self.most is None) == (self.kind in _KINDS_WITH_NUMBER):
             found = "no number" if self.most is None else str(self.most)
             raise cross_check_error(found, "a number" if self.most is None else f"none for {self.kind}", ".most")
+        if self.kind == "most_active_moves" and self.most == 0:
+            raise cross_check_error("0", "1 or more; nothing moves where the application is paused", ".most")
         if self.kind not in _KINDS_OF_PLACES and (self.tasks or self.subtopologies):
             field = "tasks" if self.tasks else "subtopologies"
             raise cross_check_error("some", f"none for {self.kind}, which is about all tasks", f".{field}")

@@ -10,18 +10,25 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, Report, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
+from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.measuring.load import balances_load
-from optassign.measuring.placement import Placement, PreviousAssignment, previous_assignment, standbys_per_task
+from optassign.measuring.placement import (
+    Placement,
+    PreviousAssignment,
+    planned_placement,
+    previous_assignment,
+    standbys_per_task,
+)
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
 
 __all__ = ["PreviousAssignment", "Rule", "Violation", "previous_assignment", "validate"]
 
-Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]
+Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
         placement=Placement.of(state, assignment),
         ranks=Ranks(state),
         previous=previous_assignment(state),
+        plan=planned_placement(state, assignment),
+        report=assignment.report,
     )
     return [violation for rule in _RULES for violation in rule(case)]
 
@@ -66,6 +75,8 @@ class _Case:
     placement: Placement
     ranks: Ranks
     previous: PreviousAssignment
+    plan: Placement
+    report: Report
 
     @property
     def logged(self) -> Iterator[str]:
@@ -189,6 +200,19 @@ def _r8_who_asks_for_the_followup(case: _Case) -> Iterator[Violation]:
             yield Violation("R8", None, process_id, found)
 
 
+def _limits(case: _Case) -> Iterator[Violation]:
+    """A limit that is not kept by answer or plan, though the report does not say so."""
+    limits = list_limits(case.state)
+    said = {row.name for row in case.report.limits if not row.kept}
+    for name, limit in limits.items():
+        if name in said:
+            continue
+        for is_plan, placement in ((False, case.placement), (True, case.plan)):
+            for found, process_id in find_breaches(case.state, limit, placement, is_plan=is_plan):
+                where = "in the plan, " if is_plan else ""
+                yield Violation("limit", None, process_id, f"{where}{found} by {describe_limit(name, limit)}")
+
+
 _RULES: tuple[Callable[[_Case], Iterator[Violation]], ...] = (
     _form,
     _r1_every_task_active_once,
@@ -199,6 +223,7 @@ _RULES: tuple[Callable[[_Case], Iterator[Violation]], ...] = (
     _r6_warmups,
     _r7_rest,
     _r8_who_asks_for_the_followup,
+    _limits,
 )
 _NEEDED_FOR_REST = (
     _r1_every_task_active_once,
@@ -223,6 +248,9 @@ def _at_rest(case: _Case) -> bool:
     if draining and any(not draining.isdisjoint(before.placement.copies(task.id)) for task in state.tasks):
         return False
     if any(True for rule in _NEEDED_FOR_REST for _ in rule(before)):
+        return False
+    limits = list_limits(state).values()
+    if any(True for limit in limits for _ in find_breaches(state, limit, before.placement, is_plan=True)):
         return False
     return is_balanced(state, before.placement)
 

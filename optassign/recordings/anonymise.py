@@ -7,10 +7,13 @@ from typing import Any
 from optassign.assignor import names
 from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.base import parse_time
+from optassign.formats.configs import Limit
 from optassign.formats.state import ApplicationState, TaskId
+from optassign.measuring.limits import select_clients, select_tasks
 
 __all__ = ["anonymise"]
 
+_NO_TASK, _NO_CLIENT = "2147483647_2147483647", "none"
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 """When every anonymous snapshot was taken."""
 
@@ -18,9 +21,9 @@ _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 def anonymise(state: ApplicationState) -> ApplicationState:
     """`state` with numbers for names, which sort as the names did: an assignor gives the same answer up to names.
 
-    Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in the remembered answer
-    too. Times are as far from each other as they were: the snapshot's is the first of the year 2000. Left out: application,
-    hosts, client ids, fields that begin with x_, of the remembered report what no assignor reads.
+    Replaced: process ids, consumers, racks, topics, tags and their values, named topologies; in drains, limits and the
+    remembered answer too. Times are as far from each other as they were: the snapshot's is the first of the year 2000. Left
+    out: application, hosts, client ids, fields that begin with x_, of the remembered report what no assignor reads.
     """
     return ApplicationState.model_validate(_NumberedNames(state).replace_all())
 
@@ -56,7 +59,7 @@ class _NumberedNames:
             "format": 1,
             "taken_at": None if state.taken_at is None else _FIRST.isoformat(timespec="milliseconds"),
             "configs": configs,
-            "options": _drop_extras(state.options.model_dump()),
+            "options": self._replace_in_options(),
             "tasks": [
                 {
                     "id": self._tasks[task.id],
@@ -88,11 +91,32 @@ class _NumberedNames:
                     "tags": {self._tags[tag]: self._values[value] for tag, value in client.tags.items()},
                     "rack": None if client.rack is None else self._racks[client.rack],
                     "capacity": client.capacity,
-                    "draining": client.draining,
+                    "draining": client.says_draining,
                 }
                 for client in state.clients
             ],
             "remembered": None if state.remembered is None else self._replace_in_answer(state.remembered),
+        }
+
+    def _replace_in_options(self) -> dict[str, Any]:
+        """Drains and limits by the clients and tasks that they are about: names and tags that say so are gone."""
+        state = self._state
+        told = [client.process_id for client in state.clients if client.draining and not client.says_draining]
+        return {
+            **_drop_extras(state.options.model_dump()),
+            "drain": [self._clients[process_id] for process_id in told],
+            "limits": [self._replace_in_limit(limit) for limit in state.options.limits],
+        }
+
+    def _replace_in_limit(self, limit: Limit) -> dict[str, Any]:
+        tasks = self._replace_tasks(select_tasks(self._state, limit)) if limit.tasks or limit.subtopologies else []
+        clients = [self._clients[name] for name in select_clients(self._state, limit)] if limit.clients or limit.tags else []
+        return {
+            "kind": limit.kind,
+            "most": limit.most,
+            # Those that name nobody who is here must not become limits on everybody.
+            "tasks": tasks or ([_NO_TASK] if limit.tasks or limit.subtopologies else []),
+            "clients": clients or ([_NO_CLIENT] if limit.clients or limit.tags else []),
         }
 
     def _replace_in_answer(self, answer: TaskAssignment) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
 from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem
 from optassign.models.warmups import Progress
+from optassign.solving.holding.limits import Limits, read_limits
 from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
 from optassign.solving.pace import Pace, read_pace
 
@@ -67,6 +68,8 @@ class Arrays:
     """The options say that nothing shall move but what R1 to R5 force."""
     forgets_plan: bool
     """The options say that the remembered plan counts for nothing."""
+    limits: Limits
+    """What an operator allows."""
 
     def list_clients(
         self, answer: Placement, warmups: IntArray, followup: tuple[int, int] | None
@@ -210,6 +213,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         relief=state.options.relief,
         paused=state.options.hold != "none",
         forgets_plan=state.options.forget_plan,
+        limits=read_limits(state, end),
     )
 
 

@@ -19,7 +19,7 @@ from optassign.models.forced import Forced, prepare
 from optassign.models.goals import active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.lp.improve import Improved, improve_plan
-from optassign.models.problem import LOGGED, IntArray, Placement, Problem
+from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -192,7 +192,7 @@ class FlowMethod(Method):
             return rough
         return min(rough, result.placement, key=lambda placed: compute_excess(problem, target, placed))
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task, then one flow: exact."""
         return rebalance(case.problem, case.windows, plan, find_least_excess_actives, hold)
 

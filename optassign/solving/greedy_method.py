@@ -9,7 +9,7 @@ from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.greedy.relieving import find_greedy_relief
 from optassign.models.greedy.zones import spread_standbys
-from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -44,7 +44,7 @@ class GreedyMethod(Method):
         plan = find_greedy_plan(case.problem, case.forced, case.target)
         return spread_standbys(case.problem, case.target, plan, now=False)
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 

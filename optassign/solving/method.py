@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
-from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
@@ -61,8 +61,8 @@ class Method(ABC):
         """Where no plan keeps the target: one of least excess."""
 
     @abstractmethod
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
-        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do."""
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
+        """The answer on the way to a plan; with `hold`, owners that may keep their tasks do, of all or these (T,)."""
 
     def find_relief(
         self, case: Case, options: ReliefOptions, plan: Placement, price: Price
@@ -105,6 +105,10 @@ class Method(ABC):
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}
+
+    def find_given_way(self) -> Mapping[str, str] | None:
+        """Limits (`Options.limits`) that cannot hold, and why, by name; None from a method that knows nothing of limits."""
+        return None
 
     def write_notes(self, problem: Problem) -> list[str]:
         """What else the report should say of the method."""

@@ -23,10 +23,12 @@ from optassign.goals.registry import find_plan_goals, find_rebalance_goals, meas
 from optassign.measuring.facts import Facts
 from optassign.solving.arrays import Arrays
 from optassign.solving.holding.drains import note_drains, report_drains
+from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
 from optassign.solving.pace import LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 _INT64_MAX = (1 << 63) - 1
+_HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
 def to_assignment(state: ApplicationState, arrays: Arrays, solution: Solution, assignor: str) -> TaskAssignment:
@@ -70,6 +72,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         goals, proved_by = remembered.goals, remembered.proved_by
     all_proven = bool(goals) and all(goal.proven for goal in goals)
     reason = Reason.OPTIMAL if all_proven and solution.reason is Reason.FEASIBLE else solution.reason
+    limits = () if solution.given_way is None else report_limits(state, answer, solution.given_way)
     drains = report_drains(state, answer.clients, answer.plan)
     return Report(
         goals=goals,
@@ -89,8 +92,11 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
             *note_unserved(_find_unserved(state, arrays.order, solution)),
             *note_unused_weights(state.options),
             *note_drains(state, drains),
+            *((_HOLD_NOT_SERVED,) if solution.reason is Reason.HEURISTIC and state.options.hold != "none" else ()),
+            *(note_limits(state, limits) if solution.given_way is not None else note_unserved_limits(state, answer.assignor)),
         ),
         drains=drains,
+        limits=limits,
     )
 
 

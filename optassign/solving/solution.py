@@ -101,4 +101,6 @@ class Solution:
     notes: list[str] = field(default_factory=list)
     unserved: dict[str, str] = field(default_factory=dict)
     """What the snapshot asks for beyond the default order and was not done (`GoalOrder.asked_for`), and why."""
+    given_way: Mapping[str, str] | None = None
+    """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
     seconds: dict[str, float] = field(default_factory=dict)

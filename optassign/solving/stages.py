@@ -30,9 +30,10 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         case = method.make_case(arrays.problem)
     if arrays.paused:
         with clock.stage("now"):
-            solution = hold_still(arrays, case, method)
-        solution.seconds, solution.limited = clock.seconds, method.limited
-        return solution
+            held = hold_still(arrays, case, method)
+        held.seconds, held.limited = clock.seconds, method.limited
+        held.given_way = method.find_given_way()
+        return held
     with clock.stage("now"):
         solution = (
             confirm_second_pass(arrays, case, method) or keep_at_rest(arrays, case, method) or answer_at_once(case, method)
@@ -49,6 +50,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     solution.limited |= method.limited
     solution.notes += method.write_notes(arrays.problem)
     solution.unserved = dict(method.find_unserved(arrays.problem))
+    solution.given_way = method.find_given_way()
     return solution
 
 

@@ -4,11 +4,12 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from command_line import run_here
-from serving import Service, dump_without_times, list_files, make_state, read_answer, run_service
+from serving import Service, dump_without_times, list_files, make_state, read_answer, run_service, wait_until
 
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording, replay_recording
@@ -94,8 +95,6 @@ def test_recordings_replay_what_held(held: Service, folder: Path) -> None:
     state = make_state("replayed")
     held.client.post("/v1/applications/replayed/pause", headers=ASK)
     sent = read_answer(held.assign(state))
-    from serving import wait_until
-
     (path,) = wait_until(lambda: [path for path in list_files(folder) if path.parts[-3] == "replayed"])
     recording = read_recording(path)
     assert recording.snapshot.options.hold == "paused"
@@ -146,7 +145,7 @@ def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
 
 def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "applications.toml"
-    limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 0\n'
+    limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 3\n'
     file.write_text(f'[applications.night]\nquiet_hours = ["00:00-24:00"]\n{limits}', encoding="utf-8")
     with run_service("--workers", "1", "--applications", str(file)) as service:
         answer = read_answer(service.assign(make_state("night")))
@@ -157,7 +156,7 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
         assert week - 120_000 < delays[0] <= week + 1_000
         shown = service.client.get("/v1/applications/night").json()
         assert shown["quiet"]["now"]
-        assert shown["limits"] == [{"kind": "most_active_moves", "most": 0}]
+        assert shown["limits"] == [{"kind": "most_active_moves", "most": 3}]
         assert not shown["kept"]
         file.write_text("[applications.night]\n", encoding="utf-8")
         service.wait_for("applications_read")
@@ -174,13 +173,15 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
         ("applications = 7", "7"),
     ],
 )
-def test_a_bad_file_is_refused_before_anything_starts(tmp_path: Path, text: str, found: str) -> None:
+def test_a_bad_file_is_refused_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, found: str
+) -> None:
     file = tmp_path / "applications.toml"
     file.write_text(text, encoding="utf-8")
-    result = run_here("serve", "--applications", str(file))
-    assert result.code == 2
-    assert found in result.error
-    assert len(result.error.splitlines()) == 1
+    code, _, error = run_here(capsys, "serve", "--applications", str(file))
+    assert code == 2
+    assert found in error
+    assert len(error.splitlines()) == 1
 
 
 def test_bad_requests(held: Service) -> None:
@@ -214,18 +215,24 @@ def test_the_description_fits_what_is_shown(held: Service) -> None:
     assert {"post", "delete"} <= description["paths"]["/v1/applications/{application}/pause"].keys()
 
 
-def test_the_commands(held: Service) -> None:
-    url = ("--url", str(held.client.base_url), "--format", "json")
-    assert json.loads(run_here("hold", "typed", "--by", "ann", *url).output)["paused"]["by"].startswith("ann")
-    assert json.loads(run_here("drain", "typed", "box/7", *url).output)["drains"][0]["client"] == "box/7"
-    assert json.loads(run_here("forget", "typed", *url).output)["forget_plan"] is not None
-    table = run_here("holds", "typed", *url[:2], "--format", "table").output
-    assert "drains box/7: waiting" in table
-    assert json.loads(run_here("undrain", "typed", "box/7", *url).output)["drains"] == []
-    assert json.loads(run_here("resume", "typed", *url).output)["paused"] is None
-    refused = run_here("undrain", "typed", "box/7", *url)
-    assert refused.code == 2
-    assert "nobody has asked for this drain: client: found box/7" in refused.error
-    nobody = run_here("holds", "--url", "http://127.0.0.1:9")
-    assert nobody.code == 2
-    assert len(nobody.error.splitlines()) == 1
+def test_the_commands(capsys: pytest.CaptureFixture[str], held: Service) -> None:
+    url = ("--url", str(held.client.base_url))
+
+    def ask(*arguments: str) -> Any:
+        code, output, error = run_here(capsys, *arguments, *url, "--format", "json")
+        assert code == 0, error
+        return json.loads(output)
+
+    assert ask("hold", "typed", "--by", "ann")["paused"]["by"].startswith("ann")
+    assert ask("drain", "typed", "box/7")["drains"][0]["client"] == "box/7"
+    assert ask("forget", "typed")["forget_plan"] is not None
+    assert "drains box/7: waiting" in run_here(capsys, "holds", "typed", *url, "--format", "table")[1]
+    assert ask("undrain", "typed", "box/7")["drains"] == []
+    assert ask("resume", "typed")["paused"] is None
+    assert "typed" in {one["application"] for one in ask("holds")["applications"]}
+    code, _, error = run_here(capsys, "undrain", "typed", "box/7", *url)
+    assert code == 2
+    assert "nobody has asked for this drain: client: found box/7" in error
+    code, _, error = run_here(capsys, "holds", "--url", "http://127.0.0.1:9")
+    assert code == 2
+    assert len(error.splitlines()) == 1

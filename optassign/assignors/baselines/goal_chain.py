@@ -44,7 +44,7 @@ from optassign.formats.state import ApplicationState
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, find_goals
 from optassign.models.greedy.plan import choose_greedy_actives
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import BoolArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import FLOW_ORDER, evaluate
@@ -135,7 +135,7 @@ class GoalChainMethod(Method):
         self._searched, self._start = windows, draft.placement()
         return self._start
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """What of the proposal can be carried out now; the actives left open by greedy."""
         return Rebalanced(rebalance(case.problem, case.windows, plan, choose_greedy_actives, hold).answer, {})
 

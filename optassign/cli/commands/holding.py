@@ -46,7 +46,7 @@ class _Ask:
         return 0
 
 
-HOLDING_COMMANDS = {
+HOLDING_COMMANDS: dict[str, Any] = {
     "drain": _Ask("have a client give its work away, so that it can be stopped", "POST", "drains", takes_client=True),
     "undrain": _Ask("have it drain no more", "DELETE", "drains", takes_client=True),
     "hold": _Ask("pause an application: nothing moves but what has to", "POST", "pause"),

@@ -21,6 +21,7 @@ _LABELS = {
     "balanced_at_s": "balanced for good at, s",
     "last_change_at": "at rest and restored at, s",
     "without_standby_task_s": "without standby, task-seconds",
+    "without_copy_task_s": "without a copy, task-seconds",
     "backlog_s": "backlog, records × s",
     "most_backlog": "greatest backlog, records",
     "restored": "restored, offsets",

@@ -1,1 +1,1 @@
-"""What operators say of an application: hold still, drain a client, forget the plan; quiet hours and limits (docs/holding.md)."""
+"""What operators ask for: hold still, drain a client, forget the plan; quiet hours and limits (docs/holding.md)."""

@@ -56,7 +56,7 @@ class Holds:
         """`folder` None: nothing is kept. now: seconds since 1970."""
         self._path = None if folder is None else folder / FILE_NAME
         self._settings, self._now = settings, now
-        self._applications: dict[str, _Application] = Field(default={})
+        self._applications: dict[str, _Application] = {}
         self._changing = asyncio.Lock()
 
     def load(self) -> None:
@@ -193,7 +193,9 @@ class Holds:
             except OSError as error:
                 raise make_refusal(503, "it cannot be kept", found=error.strerror or str(error)) from None
         self._applications = applications
-        log_event("hold", application=application, what=what, **({} if by is None else {"by": by}), **fields)
+        if by is not None:
+            fields["by"] = by
+        log_event("hold", application=application, what=what, **fields)
 
     def _sign(self, by: str) -> _Asked:
         return _Asked(by=by, at=format_utc(self._now()))

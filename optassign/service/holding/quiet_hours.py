@@ -36,7 +36,7 @@ class QuietHours:
             further = max((self._reach(start, end, ends) for start, end in self.spans), default=ends)
             if further == ends:
                 break
-            ends = further
+            ends = min(further, minute + _WEEK)
         if ends == minute:
             return None
         # By the clock on the wall: an hour that is left out or comes twice then counts as the zone has it.

@@ -82,6 +82,8 @@ class Application:
         """(C,) the process lives."""
         self.draining = np.zeros(C, dtype=np.bool_)
         """(C,) it is about to leave, and gives its tasks away first."""
+        self.leaves_empty = np.zeros(C, dtype=np.bool_)
+        """(C,) of these, those that stay until they have nothing at all, and not only no active task."""
         self.owner = np.full(T, NOBODY, dtype=np.int64)
         """(T,) client that the active copy is assigned to."""
         self.mode = np.full((T, C), ABSENT, dtype=np.int8)
@@ -135,6 +137,11 @@ class Application:
     def count_standbys_in_sync(self) -> IntArray:
         """(T,) copies in sync besides the active, on clients that live."""
         return np.asarray(np.sum((self.mode == FOLLOWING) & self.up[None, :], axis=1), dtype=np.int64)
+
+    def count_without_copy_in_sync(self) -> int:
+        """Logged tasks of which no client that lives has a copy in sync, in whatever role."""
+        in_sync = np.any((self.mode >= FOLLOWING) & self.up[None, :], axis=1)
+        return int(np.sum(self.logged & ~in_sync))
 
     def lag_of(self, task: int, client: int) -> int:
         """Offsets, of a copy with state."""

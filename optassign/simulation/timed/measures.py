@@ -54,6 +54,8 @@ class Felt:
     client_excess_s: float = 0.0
     without_standby_task_s: float = 0.0
     """Logged tasks that lack a copy in sync besides the active: one for each that is missing."""
+    without_copy_task_s: float = 0.0
+    """Logged tasks of which no living client has a copy in sync, in whatever role."""
     backlog_s: float = 0.0
     """Records × seconds."""
     most_backlog: float = 0.0
@@ -75,6 +77,7 @@ class Felt:
     """Of the active windows, of these the clients' own, and of all windows, as they are now."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
+    _without_copy: int = 0
     _seen: tuple[bytes, ...] = ()
 
     def needs_excess(self, application: Application) -> bool:
@@ -105,6 +108,7 @@ class Felt:
         held = (now, tuple(application.owner.tolist()), tuple((~down).tolist()))
         if not self.holders or held[1:] != self.holders[-1][1:]:
             self.holders.append(held)
+        self._without_copy = application.count_without_copy_in_sync()
         self._is_logged_down = int(np.sum(down & application.logged))
         if self.curve and self.curve[-1].at == now:
             self.curve.pop()
@@ -116,6 +120,7 @@ class Felt:
         point = self.curve[-1]
         self.down_task_s += point.down * seconds
         self.down_logged_task_s += self._is_logged_down * seconds
+        self.without_copy_task_s += self._without_copy * seconds
         self.unbalanced_s += seconds if point.active_excess else 0.0
         self.active_excess_s += point.active_excess * seconds
         self.client_excess_s += point.client_excess * seconds

@@ -128,12 +128,15 @@ class Rebalancer:
             self.followups.arm(answer)
 
     def let_drained_leave(self) -> None:
-        """Protocol `learner`: a member that is leaving goes once it has no active task any more (KIP-415)."""
+        """A member that is leaving goes once it has no active task any more (protocol `learner`, KIP-415); one that drains,
+        once it has nothing."""
         application = self._application
+        has_role = np.any(application.mode > KEPT, axis=0)
+        has_role[application.owner[application.owner != NOBODY]] = True
         active = set(application.owner.tolist())
         for client in np.flatnonzero(application.draining & application.up).tolist():
-            if client not in active:
-                application.draining[client] = False
+            if not has_role[client] if application.leaves_empty[client] else client not in active:
+                application.draining[client] = application.leaves_empty[client] = False
                 application.stop(client, self._agenda.now)
                 self._tell("left", clients=[application.client_ids[client]])
                 self.trigger("left")

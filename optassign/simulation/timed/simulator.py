@@ -166,9 +166,13 @@ class _Simulator:
             self._application.threads[clients] += (event.threads or 1) * (1 if event.do == "add-threads" else -1)
             self._rebalancer.trigger(event.do)
             return
-        if event.do == "drain" or (event.do == "leave" and self._scenario.group.protocol == "learner"):
+        if event.do == "leave" and self._scenario.group.protocol == "learner":
             self._application.draining[clients] = True
             self._rebalancer.trigger("leaving")
+            return
+        if event.do == "drain":
+            self._application.draining[clients] = self._application.leaves_empty[clients] = True
+            self._rebalancer.trigger("drain")
             return
         for client in clients:
             self._application.stop(client, self._agenda.now)

@@ -19,6 +19,7 @@ FIGURES = {
     "balanced_at_s": "when the actives came into their windows for good, seconds from the start; null: they did not",
     "last_change_at": "when the last rebalance or restoration came to its end, seconds from the start",
     "without_standby_task_s": "missing copies in sync of logged tasks x seconds",
+    "without_copy_task_s": "logged tasks without any copy in sync x seconds",
     "backlog_s": "records that waited x seconds",
     "most_backlog": "records that waited at most",
     "restored": "offsets restored",

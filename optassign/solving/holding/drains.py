@@ -28,7 +28,7 @@ def report_drains(
                 active=len(assigned.active),
                 standby=len(assigned.standby),
                 may_stop=not holds and not client.previous_active,
-                stays=bool(later.active or later.standby),
+                stays=bool(later.active or later.standby) and state.options.hold == "none",
             )
         )
     return tuple(rows)
@@ -44,7 +44,8 @@ def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple
         elif row.stays:
             notes.append(f"client {row.process_id} drains: the others have no room, it keeps {has}")
         else:
-            notes.append(f"client {row.process_id} drains: it has {has}")
+            waits = "" if state.options.hold == "none" else ", and nothing moves now"
+            notes.append(f"client {row.process_id} drains: it has {has}{waits}")
     for name in state.options.drain:
         number = len(find_clients(state.clients, name))
         if number != 1:

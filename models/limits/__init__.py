@@ -1,0 +1,1 @@
+"""An operator's limits on placements (docs/rules.md, "Limits"): as constraints, as a heuristic, and why they contradict."""

@@ -1,0 +1,57 @@
+"""Whether limits can hold together: CP-SAT beside plain enumeration of all placements; and what single moves lead to."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from optassign.generate import generate
+from optassign.models.deadline import Deadline
+from optassign.models.limits.constraints import can_hold
+from optassign.models.limits.limit import Kind, PlacementLimit, list_broken
+from optassign.models.limits.mending import mend
+from optassign.models.problem import Placement, Problem, make_placement
+from optassign.models.windows import compute_windows
+from optassign.solving.arrays import to_arrays
+
+
+def enumerate_placements(problem: Problem) -> Iterator[Placement]:
+    """Every placement that keeps R1, R2 and R4."""
+    choices = []
+    for task in range(problem.T):
+        standbys = problem.standbys if problem.logged[task] else 0
+        copies = combinations(range(problem.C), standbys + 1)
+        choices.append([(lead, tuple(c for c in chosen if c != lead)) for chosen in copies for lead in chosen])
+    for chosen in product(*choices):
+        keys = [task * problem.C + c for task, (_, others) in enumerate(chosen) for c in others]
+        active = np.array([lead for lead, _ in chosen], dtype=np.int64)
+        yield make_placement(active, np.array(keys, dtype=np.int64), problem.C)
+
+
+def draw_limit(dice: random.Random, problem: Problem, name: str) -> PlacementLimit:
+    kind = dice.choice(list(Kind))
+    tasks = np.array([dice.random() < 0.5 for _ in range(problem.T)])
+    clients = np.array([dice.random() < 0.5 for _ in range(problem.C)])
+    if dice.random() < 0.5:
+        return PlacementLimit(name, kind, tasks, clients, dice.randint(0, 4), np.ones(problem.T, dtype=np.int64))
+    return PlacementLimit(name, kind, tasks, clients, int(problem.end.sum()) * dice.randint(0, 4) // 4, problem.end)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
+    dice = random.Random(seed)
+    state = generate("steady", 4, 3, dice.randint(0, 1), seed=seed)
+    problem = to_arrays(state).problem
+    limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
+    found = [placed for placed in enumerate_placements(problem) if not list_broken(limits, placed)]
+    assert can_hold(problem, limits, Deadline(math.inf), 10.0) is bool(found), seed
+    start = next(enumerate_placements(problem))
+    mended = mend(problem, compute_windows(problem), limits, start)
+    every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}
+    assert (tuple(mended.active), tuple(mended.standby_keys(problem.C))) in every, "R1, R2 and R4 hold whatever else gives way"
+    assert found or list_broken(limits, mended)

@@ -1,0 +1,60 @@
+"""When it is quiet, and when that is over, by the clock on the wall."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from optassign.service.holding.quiet_hours import parse_hours
+
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("hours", "at", "until"),
+    [
+        (["08:00-18:00"], "Mon 07:59", None),
+        (["08:00-18:00"], "Mon 08:00", "Mon 18:00"),
+        (["08:00-18:00"], "Mon 18:00", None),
+        (["22:00-06:00"], "Mon 23:00", "Tue 06:00"),
+        (["22:00-06:00"], "Mon 05:00", "Mon 06:00"),
+        (["Fri 22:00-06:00"], "Sat 05:59", "Sat 06:00"),
+        (["Fri 22:00-06:00"], "Sun 05:59", None),
+        (["Sun 22:00-06:00"], "Mon 01:00", "Mon 06:00"),
+        (["Sat-Sun 00:00-24:00"], "Sat 12:00", "Mon+7 00:00"),
+        (["Sat-Mon 00:00-24:00"], "Mon 12:00", "Tue 00:00"),
+        (["08:00-12:00", "12:00-14:00"], "Tue 09:00", "Tue 14:00"),
+        (["00:00-24:00"], "Wed 09:00", "Wed+7 09:00"),
+    ],
+)
+def test_hours(hours: list[str], at: str, until: str | None) -> None:
+    end = parse_hours(hours, "UTC").find_end(read(at))
+    assert end == (None if until is None else read(until))
+
+
+def test_the_clock_on_the_wall_counts() -> None:
+    """In the night to 25 October 2026 Berlin's clocks go back from three to two."""
+    quiet = parse_hours(["22:00-06:00"], "Europe/Berlin")
+    end = quiet.find_end(datetime(2026, 10, 24, 21, 0, tzinfo=UTC))
+    assert end == datetime(2026, 10, 25, 6, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    assert end is not None
+    assert end.astimezone(UTC) == datetime(2026, 10, 25, 5, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8:00-9:00", "08:00-08:00", "24:00-25:00", "08:60-09:00", "Mo 08:00-09:00", "Mon-Fri", "now"]
+)
+def test_what_no_hours_are(text: str) -> None:
+    with pytest.raises(ValueError, match="allowed: such as"):
+        parse_hours([text], "UTC")
+
+
+def read(text: str) -> datetime:
+    """`Mon 07:59` of a certain week, `Mon+7` of the next."""
+    day, _, clock = text.partition(" ")
+    name, _, more = day.partition("+")
+    hours, minutes = map(int, clock.split(":"))
+    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun").index(name) + int(more or 0)
+    return MONDAY + timedelta(days=days, hours=hours, minutes=minutes)

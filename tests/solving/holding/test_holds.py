@@ -1,0 +1,183 @@
+"""A group that holds still, clients that drain, a plan that is forgotten: what an operator relies on."""
+
+from __future__ import annotations
+
+import pytest
+from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_standbys, play, with_options
+
+from optassign.assignor import assign, names_without_jdk
+from optassign.generate import generate
+from optassign.judging.validation import validate
+from optassign.simulation.successors import make_restored_snapshot
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_nothing_moves_while_paused(assignor: str) -> None:
+    state = with_options(generate("scale-out", 24, 4, 1, seed=3), hold="paused")
+    answer = assign(state, assignor)
+    assert answer.report.termination.reason == "held"
+    assert list_actives(answer) == list_owners(state)
+    assert answer.plan is None
+    assert not any(client.warmup for client in answer.clients)
+    assert find_followups(answer) == []
+    assert validate(state, answer) == []
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_what_a_lost_client_ran_goes_on_while_paused_and_nothing_else_moves(assignor: str) -> None:
+    whole = generate("steady", 40, 5, 1, seed=2)
+    gone = whole.clients[2].process_id
+    left = [client for client in whole.clients if client.process_id != gone]
+    state = with_options(whole.model_copy(update={"clients": left}), hold="paused")
+    answer, owners = assign(state, assignor), list_owners(state)
+    assert validate(state, answer) == []
+    actives = list_actives(answer)
+    assert len(actives) == 40
+    assert len(owners) < 40
+    assert {task: actives[task] for task in owners} == owners
+    directories = {(task, client.process_id) for client in state.clients for task in client.previous_standby}
+    # A logged task of the lost client runs where its standby was, and only copies that are missing are new.
+    logged = {task.id for task in state.tasks if task.logged}
+    assert all((task, actives[task]) in directories for task in logged - set(owners))
+    client = whole.kafka_streams_states[gone]
+    missing = logged & {*client.previous_active, *client.previous_standby}
+    assert sorted(task for task, _ in list_standbys(answer) - directories) == sorted(missing)
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_quiet_hours_ask_to_be_called_when_they_are_over(assignor: str) -> None:
+    state = generate("scale-out", 24, 4, 1, seed=3)
+    assert find_followups(assign(with_options(state, hold="quiet_hours", hold_ends_ms=7_000_000), assignor)) == [7_001_000]
+    at_rest = generate("steady", 24, 4, 1, seed=1)
+    assert find_followups(assign(with_options(at_rest, hold="quiet_hours", hold_ends_ms=7_000_000), assignor)) == []
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_second_pass_is_finished_while_paused(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    first = assign(with_options(state, drain=[state.clients[0].process_id]), assignor)
+    moving = {task for task, client in list_actives(first).items() if list_owners(state)[task] != client}
+    assert moving
+    # Between the passes nobody lists what moves.
+    between = make_restored_snapshot(state, first).model_copy(update={"remembered": first})
+    clients = [
+        client.model_copy(
+            update={
+                "previous_active": tuple(task for task in client.previous_active if task not in moving),
+                "previous_standby": tuple({*client.previous_standby, *(moving & set(client.previous_active))}),
+                "lags": {task: 0 if lag == -2 and task in moving else lag for task, lag in client.lags.items()},
+            }
+        )
+        for client in between.clients
+    ]
+    paused = with_options(between.model_copy(update={"clients": clients}), hold="paused")
+    answer = assign(paused, assignor)
+    assert list_actives(answer) == list_actives(first)
+    assert validate(paused, answer) == []
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+@pytest.mark.parametrize("tagged", [False, True])
+def test_a_drained_client_is_told_that_it_may_stop(assignor: str, tagged: bool) -> None:
+    state = generate("steady", 40, 5, 1, seed=4)
+    name = state.clients[1].process_id
+    if tagged:
+        clients = [
+            c.model_copy(update={"tags": {"optassign.drain": "true"}} if c.process_id == name else {}) for c in state.clients
+        ]
+        state = state.model_copy(update={"clients": clients})
+    else:
+        state = with_options(state, drain=[name])
+    played = play(state, assignor)
+    (last,) = played[-1][1].report.drains
+    assert (last.process_id, last.active, last.standby, last.may_stop) == (name, 0, 0, True)
+    assert f"client {name} drains: it has nothing any more, and may stop" in played[-1][1].report.notes
+    assert not any(answer.report.drains[0].may_stop for before, answer in played if name in list_owners(before).values())
+    had: set[str] | None = None
+    for _, answer in played:
+        mine = answer.by_process_id[name]
+        has = {*mine.active, *mine.standby, *mine.warmup}
+        assert had is None or has <= had, "it takes something new"
+        had = has
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_who_has_nowhere_to_go_keeps_its_tasks_and_says_so(assignor: str) -> None:
+    state = generate("steady", 12, 2, 1, seed=1)
+    name = state.clients[0].process_id
+    answer = play(with_options(state, drain=[name]), assignor)[-1][1]
+    (row,) = answer.report.drains
+    assert row.stays
+    assert not row.may_stop
+    assert any("the others have no room" in note for note in answer.report.notes)
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_while_paused_drains_and_limits_wait_and_the_report_says_so(assignor: str) -> None:
+    state = generate("steady", 40, 5, 1, seed=4)
+    name, other = state.clients[1].process_id, state.clients[2].process_id
+    pin = {"kind": "pin", "name": "p", "tasks": [state.clients[1].previous_active[0]], "clients": [other]}
+    answer = assign(with_options(state, drain=[name], limits=[pin], hold="paused"), assignor)
+    assert list_actives(answer) == list_owners(state)
+    (drain,), (limit,) = answer.report.drains, answer.report.limits
+    assert (drain.may_stop, drain.stays) == (False, False)
+    assert (limit.kept, limit.gave_way) == (False, False)
+    assert limit.why.startswith("nothing moves now: ")
+    assert any(note.endswith("and nothing moves now") for note in answer.report.notes)
+
+
+def test_who_asks_for_the_follow_up_is_known_to_whoever_knows_the_tags_only() -> None:
+    """The plug-in checks R8 by what clients say of themselves."""
+    state = generate("steady", 40, 5, 1, seed=4)
+    first = min(state.kafka_streams_states)
+    answer = assign(with_options(state, drain=[first]), "greedy")
+    assert [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None] == [first]
+    # As one who has not heard of the drain, and to whom the group seems at rest.
+    assert {violation.rule for violation in validate(state, answer)} <= {"R7"}
+
+
+def test_a_name_of_several_clients_drains_none() -> None:
+    state = generate("steady", 12, 3, 1, seed=1)
+    clients = [client.model_copy(update={"client_id": "same", "host": f"h{i}:1"}) for i, client in enumerate(state.clients)]
+    state = state.model_copy(update={"clients": clients})
+    answer = assign(with_options(state, drain=["same", "nobody", "h2:1"]), "greedy")
+    assert [row.process_id for row in answer.report.drains] == [state.clients[2].process_id]
+    assert "drain same: 3 clients go by this name, so none drains by it" in answer.report.notes
+    assert "drain nobody: no clients go by this name, so none drains by it" in answer.report.notes
+
+
+def test_other_options_take_a_drain_back() -> None:
+    state = with_options(generate("steady", 12, 3, 1, seed=1), drain=["none"])
+    name = state.clients[0].process_id
+    drained = with_options(state, drain=[name])
+    assert [client.process_id for client in drained.clients if client.draining] == [name]
+    assert not any(client.draining for client in with_options(drained, drain=[]).clients)
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_forgotten_plan_counts_for_nothing(assignor: str) -> None:
+    state = generate("scale-out", 24, 4, 1, seed=3)
+    first = assign(state, assignor)
+    assert first.plan is not None
+    other = {c.process_id: c for c in first.plan}
+    names = sorted(other)
+    turned = [other[name].model_copy(update={"process_id": names[(i + 1) % len(names)]}) for i, name in enumerate(names)]
+    remembered = first.model_copy(update={"plan": turned})
+    again = state.model_copy(update={"remembered": remembered})
+    fresh = assign(with_options(again, forget_plan=True), assignor)
+    assert fresh.plan == assign(state.model_copy(update={"remembered": first.model_copy(update={"plan": None})}), assignor).plan
+
+
+def test_every_assignor_reports_drains() -> None:
+    state = generate("steady", 12, 3, 1, seed=1)
+    name = state.clients[0].process_id
+    for assignor in names_without_jdk():
+        answer = assign(with_options(state, drain=[name]), assignor)
+        assert [row.process_id for row in answer.report.drains] == [name], assignor
+
+
+def test_without_any_of_it_an_answer_has_no_such_fields() -> None:
+    answer = assign(generate("scale-out", 24, 4, 1, seed=3), "greedy")
+    text = answer.model_dump_json()
+    assert '"drains"' not in text
+    assert '"limits"' not in text

@@ -1,0 +1,199 @@
+"""Limits of an operator: kept where they can be, explained where not, by both assignors, on the way and in the end."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from holding import ASSIGNORS, list_actives, list_owners, play, with_options
+from pydantic import ValidationError
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import Limit, Options
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.judging.validation import validate
+from optassign.measuring.placement import Placement, planned_placement
+
+
+def draw_limits(dice: random.Random, state: ApplicationState) -> list[dict[str, Any]]:
+    ids, tasks = [client.process_id for client in state.clients], [task.id for task in state.tasks]
+    limits = []
+    for _ in range(dice.randint(1, 3)):
+        kind = dice.choice(["most_active_moves", "most_copies", "most_state", "pin", "forbid"])
+        some = sorted(dice.sample(ids, dice.randint(1, max(1, len(ids) // 2))))
+        limit: dict[str, Any] = {"kind": kind}
+        if kind in ("pin", "forbid"):
+            limit |= {"clients": some, "tasks": sorted(dice.sample(tasks, dice.randint(1, 4)))}
+        elif kind == "most_active_moves":
+            limit["most"] = dice.randint(1, 4)
+        elif kind == "most_copies":
+            limit |= {"most": dice.randint(1, 2 * len(tasks)), "clients": some}
+        else:
+            limit |= {"most": dice.randint(0, 30) * 100_000, "clients": some}
+        limits.append(limit)
+    return limits
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_group_comes_to_keep_whatever_has_not_given_way(assignor: str, seed: int) -> None:
+    dice = random.Random(seed)
+    state = generate(dice.choice(["steady", "scale-out", "cold"]), 18, dice.randint(3, 5), dice.randint(0, 1), seed=seed)
+    state = with_options(state, limits=draw_limits(dice, state))
+    what = (seed, state.options.limits)
+    played = play(state, assignor)  # validates every answer
+    rows = played[-1][1].report.limits
+    assert len(rows) == len(state.options.limits), what
+    assert all(row.kept or row.gave_way for row in rows), (what, rows)
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_pin_and_a_forbidden_place_are_reached_without_a_pause_for_restoring(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    there, not_there = state.clients[2].process_id, state.clients[0].process_id
+    limits = [
+        {"kind": "pin", "tasks": ["0_1"], "clients": [there]},
+        {"kind": "forbid", "subtopologies": ["1"], "clients": [not_there]},
+    ]
+    played = play(with_options(state, limits=limits), assignor)
+    last = played[-1][1]
+    assert list_actives(last)["0_1"] == there
+    placed = Placement.of(state, last)
+    assert not any(not_there in placed.copies(task.id) for task in state.tasks if task.id.startswith("1_"))
+    assert all(row.kept for row in last.report.limits)
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
+    state = generate("steady", 40, 5, 1, seed=4)
+    state = with_options(state, drain=[state.clients[0].process_id], limits=[{"kind": "most_active_moves", "most": 2}])
+    played = play(state, assignor)
+    moves = []
+    for before, answer in played:
+        owners, actives = list_owners(before), list_actives(answer)
+        moves.append(sum(actives[task] != client for task, client in owners.items()))
+    assert max(moves) == 2
+    assert sum(moves) >= 8
+    assert played[-1][1].report.drains[0].may_stop
+
+
+@pytest.mark.parametrize(
+    ("limit", "place"),
+    [
+        ({"kind": "most_active_moves", "most": 0}, "most"),
+        ({"kind": "most_copies"}, "most"),
+        ({"kind": "pin", "tasks": ["0_1"]}, "clients"),
+        ({"kind": "pin", "most": 3, "clients": ["a"]}, "most"),
+        ({"kind": "most_copies", "most": 3, "tasks": ["0_1"]}, "tasks"),
+        ({"kind": "most_active_moves", "most": 3, "tags": {"zone": "a"}}, "tags"),
+        ({"kind": "forbid", "tasks": ["0-1"], "clients": ["a"]}, "tasks"),
+        ({"kind": "pinned", "clients": ["a"]}, "kind"),
+    ],
+)
+def test_what_is_no_limit_is_refused_with_its_place(limit: dict[str, Any], place: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        Limit.model_validate(limit)
+    assert place in str(error.value)
+
+
+def test_two_limits_of_one_name_are_refused() -> None:
+    limit = {"kind": "most_copies", "most": 3, "name": "a"}
+    with pytest.raises(ValidationError):
+        Options.model_validate({"limits": [limit, limit]})
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_the_last_named_gives_way_and_the_report_says_to_what(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    one, two = state.clients[1].process_id, state.clients[2].process_id
+    pins = [{"kind": "pin", "name": name, "tasks": ["0_1"], "clients": [client]} for name, client in (("a", one), ("b", two))]
+    other = {"kind": "most_copies", "name": "c", "most": 40}
+    rows = {row.name: row for row in assign(with_options(state, limits=[*pins, other]), assignor).report.limits}
+    assert not rows["a"].gave_way
+    assert rows["b"].gave_way
+    assert rows["b"].why == f"it cannot hold together with a (0_1 active on {one} only)"
+    assert rows["c"].kept
+    turned = {row.name: row.gave_way for row in assign(with_options(state, limits=pins[::-1]), assignor).report.limits}
+    assert turned == {"b": False, "a": True}
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_live_rebalance_always_gets_an_answer(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    state = with_options(state, limits=[{"kind": "most_copies", "most": 0}, {"kind": "pin", "clients": ["nobody"]}])
+    answer = assign(state, assignor)
+    assert validate(state, answer) == []
+    assert [row.gave_way for row in answer.report.limits] == [True, True]
+    assert {row.why for row in answer.report.limits} == {"no placement of all tasks can keep it"}
+    assert answer.report.balanced, "what cannot hold costs nothing else"
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_windows_give_way_before_limits(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    state = with_options(state, limits=[{"kind": "most_copies", "most": 3, "clients": [state.clients[0].process_id]}])
+    last = play(state, assignor)[-1][1]
+    assert last.report.limits[0].kept
+    assert not last.report.balanced
+
+
+def test_the_validator_finds_what_the_report_conceals() -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    plain = assign(state, "cp-sat")
+    first = state.clients[0].process_id
+    task = plain.by_process_id[first].active[0]
+    broken = {
+        "most_copies": {"kind": "most_copies", "most": 1},
+        "most_state": {"kind": "most_state", "most": 1},
+        "pin": {"kind": "pin", "tasks": [task], "clients": [state.clients[1].process_id]},
+        "forbid": {"kind": "forbid", "tasks": [task], "clients": [first]},
+    }
+    for kind, limit in broken.items():
+        limited = with_options(state, limits=[limit])
+        found = [violation for violation in validate(limited, plain) if violation.rule == "limit"]
+        assert found, kind
+        assert kind in found[0].message
+    assert validate(with_options(state, limits=[{"kind": "most_copies", "most": 100}]), plain) == []
+
+
+def test_moves_count_for_the_validator() -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    drained = assign(with_options(state, drain=[state.clients[0].process_id]), "cp-sat")
+    limited = with_options(state, limits=[{"kind": "most_active_moves", "most": 1}])
+    assert any(violation.rule == "limit" for violation in validate(limited, drained))
+
+
+@pytest.mark.parametrize("assignor", ["goal-chain", "sticky"])
+def test_a_baseline_says_that_it_serves_none(assignor: str) -> None:
+    state = generate("steady", 24, 4, 1, seed=1)
+    state = with_options(state, limits=[{"kind": "most_copies", "most": 100, "name": "room"}])
+    report = assign(state, assignor).report
+    assert any(note.startswith("limit not served: room (at most 100 copies on every client)") for note in report.notes)
+    assert report.limits == ()
+
+
+def test_a_baseline_says_that_it_does_not_hold_still() -> None:
+    state = with_options(generate("scale-out", 24, 4, 1, seed=3), hold="paused")
+    assert "hold not served: baselines follow rules of their own" in assign(state, "sticky").report.notes
+
+
+def test_the_plan_with_limits_is_no_better_than_without() -> None:
+    """What the solver finds under limits is at least as dear, and its bound is kept."""
+
+    def find_work(answer: TaskAssignment) -> tuple[float, float | None]:
+        (row,) = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]
+        return row.value, row.bound
+
+    state = generate("scale-out", 24, 4, 1, seed=2)
+    free, _ = find_work(assign(state, "cp-sat"))
+    forbid = {"kind": "forbid", "subtopologies": ["0"], "clients": [state.clients[1].process_id]}
+    limited = with_options(state, limits=[forbid])
+    answer = assign(limited, "cp-sat")
+    work, bound = find_work(answer)
+    assert bound is None or bound <= work
+    assert work >= free or not answer.report.balanced
+    placed = planned_placement(limited, answer)
+    assert not any(state.clients[1].process_id in placed.copies(t.id) for t in state.tasks if t.id.startswith("0_"))

@@ -1,0 +1,46 @@
+"""Groups with holds, drains and limits, played until nobody asks for another rebalance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.judging.validation import validate
+from optassign.simulation.successors import make_restored_snapshot
+
+ASSIGNORS = ("cp-sat", "greedy")
+
+
+def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update=options)})
+
+
+def list_actives(answer: TaskAssignment) -> dict[str, str]:
+    return {task: client.process_id for client in answer.clients for task in client.active}
+
+
+def list_owners(state: ApplicationState) -> dict[str, str]:
+    return {task: client.process_id for client in state.clients for task in client.previous_active}
+
+
+def list_standbys(answer: TaskAssignment) -> set[tuple[str, str]]:
+    return {(task, client.process_id) for client in answer.clients for task in client.standby}
+
+
+def find_followups(answer: TaskAssignment) -> list[int]:
+    return [c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None]
+
+
+def play(state: ApplicationState, assignor: str, most: int = 60) -> list[tuple[ApplicationState, TaskAssignment]]:
+    """Rebalance after rebalance, until nobody asks for another."""
+    played = []
+    for _ in range(most):
+        answer = assign(state, assignor)
+        assert validate(state, answer) == []
+        played.append((state, answer))
+        if not find_followups(answer) and list_actives(answer) == list_owners(state):
+            return played
+        state = make_restored_snapshot(state, answer)
+    raise AssertionError("it does not come to an end")
