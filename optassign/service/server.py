@@ -5,7 +5,11 @@ import logging
 import signal
 import ssl
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -15,6 +19,7 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.recordings.files import find_newest_answers
 from optassign.service.comparisons import Comparisons
+from optassign.service.demo.recording_day import record_day
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener
 from optassign.service.http.gateway import Gateway
@@ -55,10 +60,13 @@ def serve(settings: Settings) -> int:
     """
     check_tls(settings)
     tokens = Tokens(settings.token_file)
-    listener = open_listener(settings, bool(tokens))
-    with listener:
+    with open_listener(settings, bool(tokens)) as listener, ExitStack() as until_end:
         _raise_descriptors()
         set_up_logging(settings.log_format)
+        if settings.demo:
+            folder = Path(until_end.enter_context(TemporaryDirectory(prefix="optassign-demo-")))
+            log_event("demo", recordings=record_day(folder, datetime.now(UTC)), folder=str(folder))
+            settings = replace(settings, recordings=folder)
         try:
             return asyncio.run(_Service(settings, tokens).run(listener))
         finally:

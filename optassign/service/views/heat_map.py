@@ -7,7 +7,7 @@ from optassign.formats.task_id import TaskId
 from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
-from optassign.service.pages.views import CountRow, HeatMap, HeatRow
+from optassign.service.views.types import CountRow, HeatMap, HeatRow
 
 __all__ = ["MOST_ROWS", "make_heat_map", "order_clients"]
 
@@ -38,6 +38,7 @@ def make_heat_map(
     rows = tuple(
         HeatRow(
             client=names.label(client),
+            short=names.short(client) or client,
             process_id=client,
             before=_count(before, shown, client),
             after=_count(now, shown, client),

@@ -190,6 +190,8 @@ class HeatRow(Frozen):
     """Active tasks of a client by subtopology, in the order of `HeatMap.subtopologies`."""
 
     client: str
+    short: str
+    """The one name that tells it from the others best."""
     process_id: str
     before: tuple[int, ...]
     after: tuple[int, ...]

@@ -13,9 +13,9 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import Recording
-from optassign.service.pages.changes import Changes, apply_changes, find_lost, read_changes
-from optassign.service.pages.heat_map import make_heat_map, order_clients
-from optassign.service.pages.views import CountRow, HeatMap, MoveRow
+from optassign.service.views.changes import Changes, apply_changes, find_lost, read_changes
+from optassign.service.views.heat_map import make_heat_map, order_clients
+from optassign.service.views.types import CountRow, HeatMap, MoveRow
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate

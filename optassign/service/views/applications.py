@@ -12,9 +12,9 @@ from optassign.measuring.client_names import ClientNames
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
-from optassign.service.pages.index import Copy, Entry, RecordingIndex
-from optassign.service.pages.lists import make_application_row, make_rebalance_row, sort_applications
-from optassign.service.pages.views import ApplicationsView, ApplicationView, CopyRow, RateRow, Timeline
+from optassign.service.views.index import Copy, Entry, RecordingIndex
+from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
+from optassign.service.views.types import ApplicationsView, ApplicationView, CopyRow, RateRow, Timeline
 
 __all__ = ["view_application", "view_applications"]
 
