@@ -17,6 +17,7 @@ from optassign.cli.commands import (
     replay,
     serve,
     simulate,
+    top,
     validate,
 )
 from optassign.cli.errors import USAGE
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "generate": generate,
     "anonymise": anonymise,
     "serve": serve,
+    "top": top,
     "record": record,
     "benchmark": benchmark,
     "replay": replay,

@@ -211,6 +211,7 @@ class _Service:
             answer = recording.assignment.model_dump_json().encode()
             remembered = Remembered(recording.answered_at, answer, -1, recording.rebalance)
             self._memory.put(recording.application or "", remembered)
+            self._metrics.show_applied(recording)
         log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:
