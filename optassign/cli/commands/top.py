@@ -17,7 +17,7 @@ __all__ = ["ABOUT", "add_arguments", "run"]
 ABOUT = "the applications of a running service, as its first page shows them"
 _COLOURS = {"at rest": "green", "stalled": "bold red", "fallback": "bold red", "paused": "dim"}
 """Of the status words; the others are yellow."""
-_COLUMNS = ("application", "status", "since", "follow-up", "waits", "done", "load", "standbys", "last rebalance")
+_COLUMNS = ("application", "status", "since", "follow-up", "waits", "done", "load", "standbys")
 _SECONDS = 5.0
 
 
@@ -62,7 +62,8 @@ def _make_table(view: dict[str, Any]) -> "Table":
     for name in _COLUMNS:
         table.add_column(
             name,
-            no_wrap=name not in ("application", "last rebalance"),
+            no_wrap=True,
+            min_width=11 if name == "application" else None,
             justify="right" if name in ("waits", "load", "standbys") else "left",
         )
     for row in view["applications"]:
@@ -72,12 +73,11 @@ def _make_table(view: dict[str, Any]) -> "Table":
             escape(_show_name(row["application"])),
             f"[{colour}]{word}[/]",
             _say_ago(row["status"]["since"], now),
-            _say_ago(row["next_followup"], now) + (" [red]overdue[/]" if row["overdue"] else ""),
+            _say_ago(row["next_followup"], now) + (" [red]late[/]" if row["overdue"] else ""),
             f"{row['waiting']:,}",
             _say_ago(row["expected_end"], now),
-            "–" if row["load_least"] is None else f"{row['load_least']:g}–{row['load_most']:g}",
+            "–" if row["load_least"] is None else f"{row['load_least']:.3g}–{row['load_most']:.3g}",
             "–" if row["standbys_wanted"] is None else f"{row['standbys_caught_up']:,}/{row['standbys_wanted']:,}",
-            f"{_say_ago(row['last']['at'], now)}, {row['last']['moved_active']:,} moved",
         )
     return table
 

@@ -38,6 +38,7 @@ _STATIC = {
     "timeline.js": "text/javascript",
     "uPlot.min.css": "text/css",
     "style.css": "text/css",
+    "icon.svg": "image/svg+xml",
 }
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _LONGEST_FORM = 4096
