@@ -109,7 +109,7 @@ class PageJob:
             "row": application.row,
             "configs": recording.snapshot.configs,
             "zones": application.zones,
-            "client_names": recording.snapshot.kafka_streams_states,
+            "client_names": application.client_names,
             "given": given,
             "query": self.query_text,
         }

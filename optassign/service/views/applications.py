@@ -1,20 +1,21 @@
 """All applications, and one: its rebalances, what is being restored, how fast, and what waits for long."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
 from optassign.formats.input_errors import InputError
-from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
-from optassign.service.views.types import ApplicationsView, ApplicationView, CopyRow, RateRow, Timeline
+from optassign.service.views.types import ApplicationsView, ApplicationView, CopyRow, RateRow, RebalanceRow, Timeline
 
 __all__ = ["view_application", "view_applications"]
 
@@ -24,6 +25,8 @@ _ON_A_PAGE = 50
 _IN_TIMELINE = 200
 _MOST_COPIES = 50
 _MOST_NAMES = 200
+_MOST_DAMAGED = 5
+"""Recordings that are passed by, in search of one that can be read."""
 _MOST_LOOKED_BACK = 30
 """Recordings, in search of since when a copy has been waited for."""
 
@@ -52,23 +55,18 @@ def view_application(index: RecordingIndex, folder: str, now: float, before: str
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
     newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
-    recording = _read_newest(index, [entry for entry, _ in newest[:5]])
-    found, entry = recording if recording is not None else (None, newest[0][0])
-    copies = [] if found is None else _list_copies(index, entry, found)
-    names = None if found is None else ClientNames(found.snapshot)
-    tags = set() if found is None else {f"{k}={v}" for client in found.snapshot.clients for k, v in client.tags.items()}
-    clients = () if found is None or names is None else map(names.label, found.snapshot.kafka_streams_states)
+    inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:_MOST_DAMAGED])), _Inside())
     return ApplicationView(
         now=format_utc(now),
         row=row,
-        copies=tuple(copies[:_MOST_COPIES]),
-        more_copies=max(0, len(copies) - _MOST_COPIES),
-        rates=() if found is None or names is None else tuple(_list_rates(found, names)),
+        copies=inside.copies,
+        more_copies=inside.more_copies,
+        rates=inside.rates,
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
         older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
         timeline=_make_timeline([make_rebalance_row(*pair) for pair in reversed(newest)]),
-        zones=tuple(sorted(tags)[:_MOST_NAMES]),
-        client_names=tuple(islice(clients, _MOST_NAMES)),
+        zones=inside.zones,
+        client_names=inside.client_names,
     )
 
 
@@ -76,16 +74,40 @@ def _name_place(entry: Entry) -> str:
     return f"{entry.day}/{entry.time}"
 
 
-def _read_newest(index: RecordingIndex, entries: list[Entry]) -> tuple[Recording, Entry] | None:
-    for entry in entries:
+@dataclass(frozen=True)
+class _Inside:
+    """What only a whole recording tells."""
+
+    copies: tuple[CopyRow, ...] = ()
+    more_copies: int = 0
+    rates: tuple[RateRow, ...] = ()
+    zones: tuple[str, ...] = ()
+    client_names: tuple[str, ...] = ()
+
+
+def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
+    """None if the recording cannot be read. The same recording is looked into once."""
+
+    def look() -> _Inside | None:
         try:
-            return index.read(entry), entry
+            recording = index.read(entry)
         except InputError:
-            continue
-    return None
+            return None
+        clients, names = recording.snapshot.clients, ClientNames(recording.snapshot)
+        copies = _list_copies(index, entry, recording, names)
+        tags = {f"{key}={value}" for client in clients for key, value in client.tags.items()}
+        return _Inside(
+            copies=tuple(copies[:_MOST_COPIES]),
+            more_copies=max(0, len(copies) - _MOST_COPIES),
+            rates=tuple(_list_rates(recording, names)),
+            zones=tuple(sorted(tags)[:_MOST_NAMES]),
+            client_names=tuple(client.process_id for client in clients[:_MOST_NAMES]),
+        )
+
+    return index.derive(entry, "application", look)
 
 
-def _make_timeline(rows: list) -> Timeline:  # type: ignore[type-arg]
+def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
     return Timeline(
         at=tuple(parse_time(row.at).timestamp() for row in rows),
         moved_active=tuple(row.moved_active for row in rows),
@@ -108,13 +130,12 @@ def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
     return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:_MOST_NAMES]
 
 
-def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> list[CopyRow]:
+def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
     """The copies that the follow-up waits for: those being restored first, then those that have been waited for the longest."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return []
-    names, at = ClientNames(state), parse_time(recording.recorded_at)
-    context = AnswerInContext(state, recording.assignment)
+    at = parse_time(recording.recorded_at)
     pace = {} if report.pace is None else {row.process_id: row for row in report.pace.clients if row.ms and row.offsets}
     at_once = Counter(copy.process_id for copy in report.waiting if copy.slot)
     without_progress = {(p.task, p.process_id): p.answers_without_progress for p in report.warmup_progress}
@@ -143,15 +164,15 @@ def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> l
                 since=recording.recorded_at if head is None else head.recorded_at,
                 since_at_least=number >= _MOST_LOOKED_BACK,
                 rebalances=number,
-                why=_say_why(context, copy, without_progress.get(known[:2], 0)),
+                why=_say_why(recording, copy, without_progress.get(known[:2], 0)),
             )
         )
     return sorted(rows, key=lambda row: (not row.restoring, -row.rebalances, row.task, row.client))
 
 
-def _say_why(context: AnswerInContext, copy: Waiting, without_progress: int) -> str:
+def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
     """Why a planned copy is not there yet."""
-    report, state = context.answer.report, context.state
+    report, state = recording.assignment.report, recording.snapshot
     if copy.slot and without_progress:
         return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
     if copy.slot:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from optassign.formats.input_errors import InputError
 from optassign.formats.json_head import read_members
@@ -19,7 +19,7 @@ __all__ = ["Entry", "RecordingIndex"]
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
-_MOST_HEADS, _MOST_WAITING, _MOST_WHOLE = 50_000, 2_000, 3
+_MOST_HEADS, _MOST_WAITING, _MOST_DERIVED, _MOST_WHOLE = 50_000, 2_000, 32, 3
 """That are kept in memory."""
 _ALWAYS_LOOKED_AT = 2
 """Of an application's days, the newest: into these recordings come."""
@@ -54,6 +54,7 @@ class RecordingIndex:
         """Folder of an application -> day -> when its folder last changed, and its recordings, the newest first."""
         self._heads: OrderedDict[tuple[Path, int], RecordingHead | None] = OrderedDict()
         self._waiting: OrderedDict[tuple[Path, int], frozenset[Copy]] = OrderedDict()
+        self._derived: OrderedDict[tuple[str, str], tuple[tuple[str, int], Any]] = OrderedDict()
         self._whole: OrderedDict[tuple[Path, int], Recording] = OrderedDict()
 
     def list_folders(self) -> list[str]:
@@ -127,6 +128,20 @@ class RecordingIndex:
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """The copies that the follow-up waited for; none if the recording cannot be read."""
         return _keep(self._waiting, entry.path, _MOST_WAITING, lambda: _read_waiting(entry.path))
+
+    def derive(self, entry: Entry, what: str, make: Callable[[], _T]) -> _T:
+        """What is worked out of a recording, kept as long as there is nothing newer of this kind for its application."""
+        try:
+            key = (entry.id, entry.path.stat().st_mtime_ns)
+        except OSError:
+            return make()
+        known = self._derived.get((entry.folder, what))
+        if known is None or known[0] != key:
+            known = self._derived[entry.folder, what] = (key, make())
+            while len(self._derived) > _MOST_DERIVED:
+                self._derived.popitem(last=False)
+        found: _T = known[1]
+        return found
 
     def _look_at_day(self, folder: str, day: str) -> None:
         path = self._folder / folder / day

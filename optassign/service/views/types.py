@@ -163,7 +163,7 @@ class ApplicationView(Frozen):
     zones: tuple[str, ...]
     """Tags of clients that a zone may have, such as `zone=a`."""
     client_names: tuple[str, ...]
-    """The first of them."""
+    """The process ids of the first of them."""
 
 
 class GoalRow(Frozen):
