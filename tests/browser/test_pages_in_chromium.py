@@ -100,7 +100,7 @@ def test_from_the_first_page_to_why(browser: Browser, service: Service, scripts:
         expect(page.get_by_role("heading", name="What it is waiting for")).to_be_visible()
         page.get_by_role("link", name="Older rebalances").click()
         page.locator("tbody th a").first.click()
-        page.get_by_label("Task").fill("0_1")
+        page.get_by_role("textbox", name="Task such as").fill("0_1")
         page.get_by_role("button", name="Explain").click()
         expect(page.locator("pre").first).to_contain_text("task 0_1 (logged)")
         page.locator("table th a").first.click()

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
@@ -29,6 +28,8 @@ _MOST_DAMAGED = 5
 """Recordings that are passed by, in search of one that can be read."""
 _MOST_LOOKED_BACK = 30
 """Recordings, in search of since when a copy has been waited for."""
+_MOST_BYTES = 1_000_000
+"""Of them, as they are on the disk: large ones take long to read."""
 
 
 def view_applications(index: RecordingIndex | None, now: float, allowed: frozenset[str] | None) -> ApplicationsView:
@@ -148,7 +149,7 @@ def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording, name
         end = None
         if rate and copy.lag is not None and copy.lag / rate < 10**9:
             end = format_utc((at + timedelta(seconds=copy.lag / rate)).timestamp())
-        first, number = since.get(known, (entry, 1))
+        first, number, at_least = since[known]
         head = index.read_head(first)
         rows.append(
             CopyRow(
@@ -162,7 +163,7 @@ def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording, name
                 rate=rate,
                 expected_end=end,
                 since=recording.recorded_at if head is None else head.recorded_at,
-                since_at_least=number >= _MOST_LOOKED_BACK,
+                since_at_least=at_least,
                 rebalances=number,
                 why=_say_why(recording, copy, without_progress.get(known[:2], 0)),
             )
@@ -190,14 +191,25 @@ def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
     return "waits for the copies before it"
 
 
-def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int]]:
-    """Copy -> the oldest recording from which on it was waited for in each, and how many these are."""
-    found = dict.fromkeys(copies, (entry, 1))
-    left = set(copies)
+def _measure(entry: Entry) -> int:
+    try:
+        return entry.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int, bool]]:
+    """Copy -> the oldest recording from which on it was waited for in each, how many these are, and whether at least."""
+    found = dict.fromkeys(copies, (entry, 1, False))
+    left, size = set(copies), 0
     older = index.list_entries(entry.folder, before=_name_place(entry))
-    for number, other in enumerate(islice(older, _MOST_LOOKED_BACK - 1), start=2):
+    for number, other in enumerate(older, start=2):
+        size += _measure(other)
+        if number == _MOST_LOOKED_BACK or size > _MOST_BYTES:
+            found.update((copy, (*found[copy][:2], True)) for copy in left)
+            break
         left &= index.read_waiting(other)
         if not left:
             break
-        found.update((copy, (other, number)) for copy in left)
+        found.update((copy, (other, number, False)) for copy in left)
     return found
