@@ -66,11 +66,11 @@ class PageJob:
         folder = self._find_folder(index)
         assert index is not None
         if self.page == "application":
-            before = self.query.get("before", "")
-            application = view_application(index, folder, self.now, before)
+            before, task = self.query.get("before", ""), self.query.get("task", "").strip()
+            application = view_application(index, folder, self.now, before, task)
             if application is None:
                 raise make_refusal(404, "nothing of this application can be read", "application", self.application[:300])
-            return self._write(application, "application.html")
+            return self._write(application, "application.html", before=before)
         if self.page in ("what-if", "timeline"):
             return self._make_what_if(index, folder)
         entry = index.find_entry(folder, self.day, self.time)

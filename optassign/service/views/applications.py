@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
@@ -14,7 +15,16 @@ from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
-from optassign.service.views.types import ApplicationsView, ApplicationView, CopyRow, RateRow, RebalanceRow, Timeline
+from optassign.service.views.types import (
+    ApplicationsView,
+    ApplicationView,
+    CopyRow,
+    RateRow,
+    RebalanceRow,
+    TaskHistory,
+    TaskMove,
+    Timeline,
+)
 
 __all__ = ["view_application", "view_applications"]
 
@@ -28,7 +38,7 @@ _MOST_DAMAGED = 5
 """Recordings that are passed by, in search of one that can be read."""
 _MOST_LOOKED_BACK = 30
 """Recordings, in search of since when a copy has been waited for."""
-_MOST_BYTES = 1_000_000
+_MOST_BYTES, _MOST_BYTES_OF_TASK = 1_000_000, 2_500_000
 """Of them, as they are on the disk: large ones take long to read."""
 
 
@@ -49,8 +59,13 @@ def view_applications(index: RecordingIndex | None, now: float, allowed: frozens
     )
 
 
-def view_application(index: RecordingIndex, folder: str, now: float, before: str = "") -> ApplicationView | None:
-    """One application; None if nothing of it can be read. `before`: its rebalances older than this `day/time`."""
+def view_application(
+    index: RecordingIndex, folder: str, now: float, before: str = "", task: str = ""
+) -> ApplicationView | None:
+    """One application; None if nothing of it can be read.
+
+    `before`: its rebalances older than this `day/time`; `task`: what else to look for in these.
+    """
     row = make_application_row(index, folder, now)
     if row is None:
         return None
@@ -66,9 +81,28 @@ def view_application(index: RecordingIndex, folder: str, now: float, before: str
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
         older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
         timeline=_make_timeline([make_rebalance_row(*pair) for pair in reversed(newest)]),
+        task=_find_moves(index, folder, before, task) if task else None,
         zones=inside.zones,
         client_names=inside.client_names,
     )
+
+
+def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
+    """Where a task has been, as far back as it takes little time to look."""
+    seen: list[tuple[Entry, tuple[str, ...]]] = []
+    size = 0
+    for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
+        size += _measure(entry)
+        if size > _MOST_BYTES_OF_TASK and seen:
+            break
+        seen.append((entry, index.read_owners(entry, task)))
+    moves = []
+    for place, (entry, owners) in enumerate(seen):
+        if place + 1 == len(seen) or seen[place + 1][1] != owners:
+            head = index.read_head(entry)
+            if head is not None:
+                moves.append(TaskMove(id=entry.id, at=head.recorded_at, client=", ".join(owners)))
+    return TaskHistory(task=task, moves=tuple(moves), looked_at=len(seen))
 
 
 def _name_place(entry: Entry) -> str:

@@ -22,6 +22,8 @@ __all__ = [
     "RebalanceView",
     "Status",
     "StatusView",
+    "TaskHistory",
+    "TaskMove",
     "Timeline",
 ]
 
@@ -148,6 +150,25 @@ class Timeline(Frozen):
     seconds: tuple[float | None, ...]
 
 
+class TaskMove(Frozen):
+    """A rebalance after which a task is active elsewhere than before it."""
+
+    id: str
+    at: str
+    client: str
+    """Where it is active from then on; empty: nowhere."""
+
+
+class TaskHistory(Frozen):
+    """Where a task has been active."""
+
+    task: str
+    moves: tuple[TaskMove, ...]
+    """The newest first; the last is where it was in the oldest rebalance that was looked at."""
+    looked_at: int
+    """Rebalances."""
+
+
 class ApplicationView(Frozen):
     """One application."""
 
@@ -160,6 +181,8 @@ class ApplicationView(Frozen):
     older: str | None
     """What to ask for to get older rebalances."""
     timeline: Timeline
+    task: TaskHistory | None
+    """Of the task that was asked for."""
     zones: tuple[str, ...]
     """Tags of clients that a zone may have, such as `zone=a`."""
     client_names: tuple[str, ...]
