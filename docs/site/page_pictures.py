@@ -20,7 +20,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
-WIDTH, COLOURS = 1120, 48
+WIDTH, COLOURS = 1120, 200
 """Of a picture; few colours keep it small."""
 HEIGHTS = {"applications": 700, "application": 760, "rebalance": 1080, "what-if": 1240}
 

@@ -66,24 +66,25 @@ def test_older_rebalances(service: Service) -> None:
     assert listed == sorted(listed, reverse=True)
 
 
-def test_which_rebalance_moved_a_task(service: Service) -> None:
-    view = service.client.get("/v1/history/orders", params={"task": "3_1"}).json()["task"]
-    assert view["looked_at"] > 50
-    assert len(view["moves"]) > 1
-    for newer, older in zip(view["moves"], view["moves"][1:], strict=False):
-        place = newer["id"].replace("/", "/rebalances/", 1)
-        about = service.client.get(f"/v1/history/{place}", params={"task": "3_1"}).json()["about"]
-        assert newer["client"] in about[1]
-        assert newer["client"] != older["client"]
-    page = service.client.get("/applications/orders?task=3_1", headers=HTML).text
-    assert f"{view['moves'][0]['id'].split('/')[-1]}?task=3_1#why" in page
-    assert 'role="alert"' in service.client.get("/applications/orders?task=9_9", headers=HTML).text
-
-
 def find_join(service: Service) -> str:
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
     found: str = next(row for row in listed if row["joined"])["id"]
     return found.replace("/", "/rebalances/", 1)
+
+
+def test_which_rebalance_moved_a_task(service: Service) -> None:
+    task = service.client.get(f"/v1/history/{find_join(service)}").json()["moves"][0]["task"]
+    view = service.client.get("/v1/history/orders", params={"task": task}).json()["task"]
+    assert view["looked_at"] > 50
+    assert len(view["moves"]) > 1
+    for newer, older in zip(view["moves"], view["moves"][1:], strict=False):
+        place = newer["id"].replace("/", "/rebalances/", 1)
+        about = service.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
+        assert newer["client"] in about[1]
+        assert newer["client"] != older["client"]
+    page = service.client.get(f"/applications/orders?task={task}", headers=HTML).text
+    assert f"{view['moves'][0]['id'].split('/')[-1]}?task={task}#why" in page
+    assert 'role="alert"' in service.client.get("/applications/orders?task=9_9", headers=HTML).text
 
 
 def test_a_rebalance_and_why(service: Service) -> None:
