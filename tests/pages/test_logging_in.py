@@ -6,7 +6,7 @@ import time
 import httpx
 import pytest
 from pages import HOSTILE, OPERATOR, READER, list_pages
-from serving import Service, make_state
+from serving import Service, make_state, run_service
 
 HTML = {"Accept": "text/html"}
 
@@ -47,8 +47,6 @@ def test_logging_in_and_out(guarded: Service) -> None:
 
 
 def test_behind_tls_the_cookie_is_secure(guarded: Service, tmp_path_factory: pytest.TempPathFactory) -> None:
-    from serving import run_service
-
     tokens = tmp_path_factory.mktemp("secure") / "tokens"
     tokens.write_text(OPERATOR + "\n", encoding="ascii")
     with run_service("--token-file", str(tokens), "--behind-proxy") as service, open_browser(service) as browser:
