@@ -11,7 +11,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
@@ -129,7 +129,7 @@ def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
 
 
 @contextmanager
-def _open_pages(url: str) -> Iterator[object]:
+def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
     """Ten pages that renew themselves; what is given opens and closes all of them."""
     ended, looking = threading.Event(), threading.Event()
     begun = threading.Semaphore(0)

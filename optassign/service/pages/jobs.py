@@ -86,7 +86,8 @@ class PageJob:
             index,
             entry,
             self.now,
-            **asked,
+            task=asked["task"],
+            client=asked["client"],
             first=int(first) if first.isascii() and first.isdigit() and len(first) < 9 else 0,
             all_moves=self.query.get("moves") == "all",
         )

@@ -171,7 +171,7 @@ async def _read_form(request: Request) -> Mapping[str, str]:
 
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
     """For the description of the API."""
-    parameters = []
+    parameters: list[dict[str, Any]] = []
     if page in ("what-if", "timeline"):
         from optassign.service.views.changes import CHANGES
 
