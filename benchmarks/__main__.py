@@ -27,6 +27,7 @@ STUDIES = {
     "plugin-scale-out": "plugin_scale_out",
     "round-trip": "round_trip",
     "service-cost": "service_cost",
+    "pages": "pages",
     "spark-overhead": "spark_overhead",
     "replay-throughput": "replay_throughput",
 }

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-REAL_THINGS = frozenset({"kafka", "spark", "java"})
-"""Folders under tests/ whose tests need a real broker, cluster or JDK; each is a marker too."""
+REAL_THINGS = frozenset({"kafka", "spark", "java", "browser", "monitoring"})
+"""Folders under tests/ whose tests need a real broker, cluster, JDK, browser or Prometheus; each is a marker too."""
 
 # The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

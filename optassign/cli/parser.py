@@ -18,6 +18,7 @@ from optassign.cli.commands import (
     replay,
     serve,
     simulate,
+    top,
     validate,
 )
 from optassign.cli.commands.holding import HOLDING_COMMANDS
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Command] = {
     "generate": generate,
     "anonymise": anonymise,
     "serve": serve,
+    "top": top,
     "record": record,
     "benchmark": benchmark,
     "replay": replay,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from optassign.recordings.recording import Summary
+from optassign.recordings.recording import RecordingHead, Summary
 from optassign.service.holding.held import NOTHING, HoldingOutcome
+from optassign.service.views.gauges import ApplicationGauges
 
 __all__ = ["Metrics"]
 
@@ -42,6 +43,8 @@ class Metrics:
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
         self.recording = Gauge("optassign_recording", "1: recordings are written; 0: off, or not possible", registry=registry)
         self.recordings_bytes = Gauge("optassign_recordings_bytes", "Bytes of all recordings", registry=registry)
+        self._of_applied = ApplicationGauges(registry)
+        self._applied: OrderedDict[str, None] = OrderedDict()
         self._applications: OrderedDict[str, None] = OrderedDict()
         self._most_applications = most_applications
         about = {
@@ -106,6 +109,17 @@ class Metrics:
         }
         for name, value in values.items():
             self._of_last[name].labels(application).set(float("nan") if value is None else value)
+
+    def show_applied(self, head: RecordingHead) -> None:
+        """Show what was applied in an application's last rebalance; as many applications as `show_last_answer` shows."""
+        if head.application is None:
+            return
+        self._applied[head.application] = None
+        self._applied.move_to_end(head.application)
+        while len(self._applied) > self._most_applications:
+            gone, _ = self._applied.popitem(last=False)
+            self._of_applied.remove(gone)
+        self._of_applied.show(head.application, head)
 
     def render(self) -> bytes:
         """All metrics in the text format of Prometheus, of type `content_type`."""

@@ -124,10 +124,8 @@ class Rebalances:
             done = request.in_time and details.holding.forgot_plan
             await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)
         _log_answer(found, request, details)
-        if self._recorder is None:
-            return
-        if details is None or details.snapshot is None or details.summary is None:
-            self._metrics.unrecorded.inc()
+        if details is None or details.summary is None:
+            self._metrics.unrecorded.inc(self._recorder is not None)
             return
         head = RecordingHead(
             format=1,
@@ -147,7 +145,12 @@ class Rebalances:
             summary=details.summary,
             overview=details.overview,
         )
-        self._recorder.put(head, found.answer.content, details.snapshot)
+        if head.applied:
+            self._metrics.show_applied(head)
+        if self._recorder is not None and details.snapshot is None:
+            self._metrics.unrecorded.inc()
+        elif self._recorder is not None and details.snapshot is not None:
+            self._recorder.put(head, found.answer.content, details.snapshot)
 
     def _count(self, found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:
         outcome = "answered" if found.fallback is None else found.fallback.reason

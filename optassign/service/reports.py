@@ -89,8 +89,9 @@ class Reports:
                 remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)
         beside = _make_beside(found, details, in_time)
+        recorded = _make_head(application, head, applied_at, found, details.applied, beside)
+        self._metrics.show_applied(recorded)
         if self._recorder is not None and details.snapshot is not None:
-            recorded = _make_head(application, head, applied_at, found, details.applied, beside)
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
         self._count(head, found, beside, details.holding)
         _log_report(application, head, details.applied, beside, answered)

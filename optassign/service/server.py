@@ -6,7 +6,11 @@ import signal
 import ssl
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -17,6 +21,7 @@ from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
 from optassign.service.comparisons import Comparisons
+from optassign.service.demo.recording_day import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.holds import Holds
 from optassign.service.http.app import PAGES, make_app
@@ -61,10 +66,13 @@ def serve(settings: Settings) -> int:
     check_tls(settings)
     tokens = Tokens(settings.token_file)
     applications = ApplicationsFile(settings.applications_file)
-    listener = open_listener(settings, bool(tokens))
-    with listener:
+    with open_listener(settings, bool(tokens)) as listener, ExitStack() as until_end:
         _raise_descriptors()
         set_up_logging(settings.log_format)
+        if settings.demo:
+            folder = Path(until_end.enter_context(TemporaryDirectory(prefix="optassign-demo-")))
+            log_event("demo", recordings=record_day(folder, datetime.now(UTC)), folder=str(folder))
+            settings = replace(settings, recordings=folder)
         try:
             return asyncio.run(_Service(settings, tokens, applications).run(listener))
         finally:
@@ -219,6 +227,7 @@ class _Service:
             answer = recording.assignment.model_dump_json().encode()
             remembered = Remembered(recording.answered_at, answer, -1, recording.rebalance)
             self._memory.put(recording.application or "", remembered)
+            self._metrics.show_applied(recording)
         log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:

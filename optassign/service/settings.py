@@ -65,7 +65,7 @@ class Settings:
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
     demo: bool = False
-    """The recordings are for show, and the pages say so."""
+    """Recordings of a simulated day, in a folder that is deleted at the end."""
     limits: Limits = Limits()
 
 

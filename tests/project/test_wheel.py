@@ -52,6 +52,14 @@ def test_types_and_licence_are_there(names: list[str]) -> None:
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 
 
+def test_what_pages_are_made_of_is_there(names: list[str]) -> None:
+    pages = "optassign/service/pages"
+    expected = {
+        f"{pages}/static/{name}" for name in ("htmx.min.js", "htmx.LICENSE.txt", "uPlot.iife.min.js", "uPlot.LICENSE.txt")
+    }
+    assert expected | {f"{pages}/templates/base.html", "optassign/service/demo/orders.toml"} <= set(names)
+
+
 def test_the_sdist_holds_the_same_modules(names: list[str]) -> None:
     with tarfile.open(built("*.tar.gz")) as sdist:
         paths = {member.name.partition("/")[2] for member in sdist.getmembers() if member.isfile()}

@@ -35,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
     add("--recordings", metavar="DIR", help="record every rebalance there, and remember across restarts")
+    add("--demo", action="store_true", help="show the pages with a day of simulated rebalances, which are gone afterwards")
     add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="default: 90")
     add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="such as 500M (default: 10G)")
     add("--applications", metavar="FILE", help="quiet hours and limits of applications, TOML")
@@ -79,6 +80,8 @@ def run(arguments: Namespace) -> int:
     def as_path(text: str | None) -> Path | None:
         return None if text is None else Path(text)
 
+    if arguments.demo and arguments.recordings is not None:
+        raise UsageError("found --demo with --recordings; allowed: one of them, as a demonstration has recordings of its own")
     registered = register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
     try:
@@ -100,6 +103,7 @@ def run(arguments: Namespace) -> int:
                 tls_client_ca=as_path(arguments.tls_client_ca),
                 behind_proxy=arguments.behind_proxy,
                 log_format=arguments.log_format,
+                demo=arguments.demo,
                 limits=Limits(
                     body_bytes=arguments.max_body,
                     cells=arguments.max_cells,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from optassign.service.pages.names import shorten_name
-from optassign.service.pages.views import HeatMap
+from optassign.service.views.types import HeatMap
 
 __all__ = ["draw_heat_map", "draw_steps"]
 
@@ -57,7 +57,7 @@ def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
     for row_number, row in enumerate(heat.rows):
         values: tuple[int, ...] = getattr(row, which)
         y = 18 + row_number * _ROW
-        label = escape(shorten_name(row.client, _LABEL_LENGTH))
+        label = escape(shorten_name(row.short, _LABEL_LENGTH))
         texts.append(f'<text x="{_LABEL - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
         column = 0
         while column < columns:

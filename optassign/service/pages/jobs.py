@@ -11,12 +11,12 @@ from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
-from optassign.service.pages.applications import view_application, view_applications
-from optassign.service.pages.changes import CHANGES
-from optassign.service.pages.index import Entry, RecordingIndex
-from optassign.service.pages.rebalances import compare_rebalance, dump_snapshot, view_rebalance
 from optassign.service.pages.rendering import render
-from optassign.service.pages.what_if import simulate_change, view_what_if
+from optassign.service.views.applications import view_application, view_applications
+from optassign.service.views.changes import CHANGES
+from optassign.service.views.index import Entry, RecordingIndex
+from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
+from optassign.service.views.what_if import simulate_change, view_what_if
 from optassign.service.workers.messages import Answer
 
 __all__ = ["PageJob", "PageName"]
@@ -66,11 +66,11 @@ class PageJob:
         folder = self._find_folder(index)
         assert index is not None
         if self.page == "application":
-            before = self.query.get("before", "")
-            application = view_application(index, folder, self.now, before)
+            before, task = self.query.get("before", ""), self.query.get("task", "").strip()
+            application = view_application(index, folder, self.now, before, task)
             if application is None:
                 raise make_refusal(404, "nothing of this application can be read", "application", self.application[:300])
-            return self._write(application, "application.html")
+            return self._write(application, "application.html", before=before)
         if self.page in ("what-if", "timeline"):
             return self._make_what_if(index, folder)
         entry = index.find_entry(folder, self.day, self.time)
@@ -86,7 +86,8 @@ class PageJob:
             index,
             entry,
             self.now,
-            **asked,
+            task=asked["task"],
+            client=asked["client"],
             first=int(first) if first.isascii() and first.isdigit() and len(first) < 9 else 0,
             all_moves=self.query.get("moves") == "all",
         )
@@ -109,7 +110,7 @@ class PageJob:
             "row": application.row,
             "configs": recording.snapshot.configs,
             "zones": application.zones,
-            "client_names": recording.snapshot.kafka_streams_states,
+            "client_names": application.client_names,
             "given": given,
             "query": self.query_text,
         }

@@ -16,7 +16,7 @@ from optassign.service.pages.names import shorten_name, show_hidden
 
 __all__ = ["render"]
 
-_LONGEST_NAME = 60
+_LONGEST_NAME, _LONGEST_SENTENCE = 60, 600
 """Characters that are shown of a name; the whole one is its title."""
 
 
@@ -35,11 +35,13 @@ def _make_environment() -> Environment:
     )
     environment.filters |= {
         "ago": _say_ago,
+        "count": _count,
         "data": _to_data,
         "name": _show_name,
         "number": _show_number,
         "segment": lambda text: quote(text, safe=""),
         "place": lambda id_: "/rebalances/".join(quote(part, safe="/") for part in id_.split("/", 1)),
+        "sentence": _show_sentence,
         "span": _say_span,
         "text": show_hidden,
         "when": _show_time,
@@ -55,6 +57,15 @@ def _show_name(name: str | None) -> Markup:
     shown, whole = shorten_name(name, _LONGEST_NAME), show_hidden(name)
     title = f' title="{escape(whole)}"' if shown != whole else ""
     return Markup(f"<bdi{title}>{escape(shown)}</bdi>")
+
+
+def _show_sentence(text: str) -> Markup:
+    """Words that may have names from outside in them."""
+    return Markup(f"<bdi>{escape(shorten_name(text, _LONGEST_SENTENCE))}</bdi>")
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def _show_number(value: float | None, digits: int = 2) -> str:

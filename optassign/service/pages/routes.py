@@ -1,4 +1,4 @@
-"""The addresses of the pages, and what each needs: HTML for people, the same as JSON below /v1 for machines."""
+"""The addresses of the pages, and what each needs: HTML for people, the same as JSON below /v1/history for machines."""
 
 import logging
 import time
@@ -16,9 +16,9 @@ from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.makers import PageMaker
 from optassign.service.pages.rendering import render
 from optassign.service.pages.sessions import COOKIE, Sessions
-from optassign.service.pages.views import ApplicationsView, ApplicationView, RebalanceView
-from optassign.service.pages.what_if import SimulatedWay, WhatIfView
 from optassign.service.settings import Settings
+from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
+from optassign.service.views.what_if import SimulatedWay, WhatIfView
 
 __all__ = ["add_pages", "make_error_page", "wants_html"]
 
@@ -38,6 +38,7 @@ _STATIC = {
     "timeline.js": "text/javascript",
     "uPlot.min.css": "text/css",
     "style.css": "text/css",
+    "icon.svg": "image/svg+xml",
 }
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _LONGEST_FORM = 4096
@@ -80,11 +81,8 @@ def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageM
             return await make(page, request, True)
 
         app.get(path, include_in_schema=False)(for_people)
-        if page != "applications":
-            described = path
-        else:
-            described = "/applications"
-        app.get(f"/v1{described}", **_describe(about, view, described, page))(for_machines)
+        described = "/v1/history" + path.removeprefix("/applications").rstrip("/")
+        app.get(described, **_describe(about, view, described, page))(for_machines)
 
     add("/", "applications", "All applications: how each is, and since when", ApplicationsView)
     add("/applications/{application}", "application", "One application: rebalances, what is waited for, rates", ApplicationView)
@@ -173,9 +171,9 @@ async def _read_form(request: Request) -> Mapping[str, str]:
 
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
     """For the description of the API."""
-    parameters = []
+    parameters: list[dict[str, Any]] = []
     if page in ("what-if", "timeline"):
-        from optassign.service.pages.changes import CHANGES
+        from optassign.service.views.changes import CHANGES
 
         parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in CHANGES]
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]

@@ -47,7 +47,8 @@ class Sessions:
         try:
             access = self._tokens.check(headers)
         except RequestRefusedError:
-            if path.startswith(_MACHINES) or path == "/openapi.json" or "authorization" in headers:
+            is_browser = "text/html" in headers.get("accept", "") or "hx-request" in headers
+            if not is_browser or path.startswith(_MACHINES) or path == "/openapi.json" or "authorization" in headers:
                 raise
             target = f"{path}?{query}" if query else path
             where = "/login?next=" + quote(target, safe="")

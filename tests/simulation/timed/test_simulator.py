@@ -57,6 +57,18 @@ def test_copies_on_one_disk_share_its_rate_and_the_brokers_limit_all() -> None:
         assert times[:2] == pytest.approx([begins + seconds] * 2, abs=1e-3), limit
 
 
+def test_a_drained_client_leaves_once_it_has_nothing_to_do() -> None:
+    """Its tasks go to their standbys, so that no task is down for longer than a rebalance takes."""
+    scenario = make_scenario([{"count": 3}], [{**ONE, "partitions": 6}], [{"at": 10, "do": "drain", "clients": ["c2"]}])
+    played = simulate(scenario, "cp-sat")
+    (left,) = find_times(played, "left")
+    assert left > 10
+    given = [each for each in played.events if each["event"] == "rebalance"][-1]["clients"]
+    assert sorted(given) == ["c1", "c3"]
+    assert played.felt.moves == 2
+    assert played.felt.longest_down_s < 3 * PASS_S
+
+
 def test_after_a_crash_the_standby_leads_once_the_group_has_noticed() -> None:
     task = {"partitions": 2, "state": 10_000, "input_per_s": 100}
     scenario = make_scenario([{"count": 2}], [task], [{"at": 100, "do": "crash", "clients": ["c1"]}])

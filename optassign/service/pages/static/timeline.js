@@ -3,6 +3,8 @@
 (() => {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
   function draw(figure) {
     const shown = JSON.parse(figure.dataset.timeline);
     if (figure.dataset.drawn || shown.x.length < 2) return;
@@ -15,7 +17,7 @@
       const plot = new uPlot({
         width: place.clientWidth, height: 150, cursor: { sync: { key: figure.dataset.group } },
         scales: { x: { time: shown.time } },
-        axes: [axis, { ...axis, size: 64 }],
+        axes: [axis, { ...axis, size: 52, values: (plot, splits) => splits.map((value) => short.format(value)) }],
         series: [{ label: shown.time ? "UTC" : "seconds" }, { label: shown.label, stroke: colour("--ours"), width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: shown.x.length < 60, size: 5 } }],
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
       }, [shown.x, shown.y], place);

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
-from optassign.service.pages.index import Entry, RecordingIndex
-from optassign.service.pages.views import ApplicationRow, RebalanceRow, Status, StatusView
+from optassign.service.views.index import Entry, RecordingIndex
+from optassign.service.views.types import ApplicationRow, RebalanceRow, Status, StatusView
 
 __all__ = ["find_status", "make_application_row", "make_rebalance_row"]
 

@@ -22,6 +22,8 @@ __all__ = [
     "RebalanceView",
     "Status",
     "StatusView",
+    "TaskHistory",
+    "TaskMove",
     "Timeline",
 ]
 
@@ -148,6 +150,25 @@ class Timeline(Frozen):
     seconds: tuple[float | None, ...]
 
 
+class TaskMove(Frozen):
+    """A rebalance after which a task is active elsewhere than before it."""
+
+    id: str
+    at: str
+    client: str
+    """Where it is active from then on; empty: nowhere."""
+
+
+class TaskHistory(Frozen):
+    """Where a task has been active."""
+
+    task: str
+    moves: tuple[TaskMove, ...]
+    """The newest first; the last is where it was in the oldest rebalance that was looked at."""
+    looked_at: int
+    """Rebalances."""
+
+
 class ApplicationView(Frozen):
     """One application."""
 
@@ -160,10 +181,12 @@ class ApplicationView(Frozen):
     older: str | None
     """What to ask for to get older rebalances."""
     timeline: Timeline
+    task: TaskHistory | None
+    """Of the task that was asked for."""
     zones: tuple[str, ...]
     """Tags of clients that a zone may have, such as `zone=a`."""
     client_names: tuple[str, ...]
-    """The first of them."""
+    """The process ids of the first of them."""
 
 
 class GoalRow(Frozen):
@@ -190,6 +213,8 @@ class HeatRow(Frozen):
     """Active tasks of a client by subtopology, in the order of `HeatMap.subtopologies`."""
 
     client: str
+    short: str
+    """The one name that tells it from the others best."""
     process_id: str
     before: tuple[int, ...]
     after: tuple[int, ...]

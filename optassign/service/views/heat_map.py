@@ -7,7 +7,7 @@ from optassign.formats.task_id import TaskId
 from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
-from optassign.service.pages.views import CountRow, HeatMap, HeatRow
+from optassign.service.views.types import CountRow, HeatMap, HeatRow
 
 __all__ = ["MOST_ROWS", "make_heat_map", "order_clients"]
 
@@ -35,9 +35,11 @@ def make_heat_map(
     before, now, plan = context.counts
     subtopologies = list(context.windows.subtopology_active)
     shown = subtopologies[:_MOST_COLUMNS]
+    short = _choose_short_names(context, names)
     rows = tuple(
         HeatRow(
             client=names.label(client),
+            short=short[client],
             process_id=client,
             before=_count(before, shown, client),
             after=_count(now, shown, client),
@@ -55,6 +57,13 @@ def make_heat_map(
         left_out=len(subtopologies) - len(shown),
     )
     return heat, tuple(_list_counts(context, names, clients))
+
+
+def _choose_short_names(context: AnswerInContext, names: ClientNames) -> dict[str, str]:
+    """Client -> its short name or, where several have the same, its process id."""
+    short = {client: names.short(client) or client for client in context.state.kafka_streams_states}
+    times = Counter(short.values())
+    return {client: name if times[name] == 1 else client for client, name in short.items()}
 
 
 def _count(counts: Counts, subtopologies: list[Subtopology], client: str) -> tuple[int, ...]:

@@ -1,20 +1,30 @@
 """All applications, and one: its rebalances, what is being restored, how fast, and what waits for long."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
 from optassign.formats.input_errors import InputError
-from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
-from optassign.service.pages.index import Copy, Entry, RecordingIndex
-from optassign.service.pages.lists import make_application_row, make_rebalance_row, sort_applications
-from optassign.service.pages.views import ApplicationsView, ApplicationView, CopyRow, RateRow, Timeline
+from optassign.service.views.index import Copy, Entry, RecordingIndex
+from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
+from optassign.service.views.types import (
+    ApplicationsView,
+    ApplicationView,
+    CopyRow,
+    RateRow,
+    RebalanceRow,
+    TaskHistory,
+    TaskMove,
+    Timeline,
+)
 
 __all__ = ["view_application", "view_applications"]
 
@@ -24,8 +34,12 @@ _ON_A_PAGE = 50
 _IN_TIMELINE = 200
 _MOST_COPIES = 50
 _MOST_NAMES = 200
+_MOST_DAMAGED = 5
+"""Recordings that are passed by, in search of one that can be read."""
 _MOST_LOOKED_BACK = 30
 """Recordings, in search of since when a copy has been waited for."""
+_MOST_BYTES, _MOST_BYTES_OF_TASK = 1_000_000, 2_500_000
+"""Of them, as they are on the disk: large ones take long to read."""
 
 
 def view_applications(index: RecordingIndex | None, now: float, allowed: frozenset[str] | None) -> ApplicationsView:
@@ -45,47 +59,90 @@ def view_applications(index: RecordingIndex | None, now: float, allowed: frozens
     )
 
 
-def view_application(index: RecordingIndex, folder: str, now: float, before: str = "") -> ApplicationView | None:
-    """One application; None if nothing of it can be read. `before`: its rebalances older than this `day/time`."""
+def view_application(
+    index: RecordingIndex, folder: str, now: float, before: str = "", task: str = ""
+) -> ApplicationView | None:
+    """One application; None if nothing of it can be read.
+
+    `before`: its rebalances older than this `day/time`; `task`: what else to look for in these.
+    """
     row = make_application_row(index, folder, now)
     if row is None:
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)
     newest = index.read_heads(index.list_entries(folder), _IN_TIMELINE)
-    recording = _read_newest(index, [entry for entry, _ in newest[:5]])
-    found, entry = recording if recording is not None else (None, newest[0][0])
-    copies = [] if found is None else _list_copies(index, entry, found)
-    names = None if found is None else ClientNames(found.snapshot)
-    tags = set() if found is None else {f"{k}={v}" for client in found.snapshot.clients for k, v in client.tags.items()}
-    clients = () if found is None or names is None else map(names.label, found.snapshot.kafka_streams_states)
+    inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:_MOST_DAMAGED])), _Inside())
     return ApplicationView(
         now=format_utc(now),
         row=row,
-        copies=tuple(copies[:_MOST_COPIES]),
-        more_copies=max(0, len(copies) - _MOST_COPIES),
-        rates=() if found is None or names is None else tuple(_list_rates(found, names)),
+        copies=inside.copies,
+        more_copies=inside.more_copies,
+        rates=inside.rates,
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
         older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
         timeline=_make_timeline([make_rebalance_row(*pair) for pair in reversed(newest)]),
-        zones=tuple(sorted(tags)[:_MOST_NAMES]),
-        client_names=tuple(islice(clients, _MOST_NAMES)),
+        task=_find_moves(index, folder, before, task) if task else None,
+        zones=inside.zones,
+        client_names=inside.client_names,
     )
+
+
+def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
+    """Where a task has been, as far back as it takes little time to look."""
+    seen: list[tuple[Entry, tuple[str, ...]]] = []
+    size = 0
+    for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
+        size += _measure(entry)
+        if size > _MOST_BYTES_OF_TASK and seen:
+            break
+        seen.append((entry, index.read_owners(entry, task)))
+    moves = []
+    for place, (entry, owners) in enumerate(seen):
+        if place + 1 == len(seen) or seen[place + 1][1] != owners:
+            head = index.read_head(entry)
+            if head is not None:
+                moves.append(TaskMove(id=entry.id, at=head.recorded_at, client=", ".join(owners)))
+    return TaskHistory(task=task, moves=tuple(moves), looked_at=len(seen))
 
 
 def _name_place(entry: Entry) -> str:
     return f"{entry.day}/{entry.time}"
 
 
-def _read_newest(index: RecordingIndex, entries: list[Entry]) -> tuple[Recording, Entry] | None:
-    for entry in entries:
+@dataclass(frozen=True)
+class _Inside:
+    """What only a whole recording tells."""
+
+    copies: tuple[CopyRow, ...] = ()
+    more_copies: int = 0
+    rates: tuple[RateRow, ...] = ()
+    zones: tuple[str, ...] = ()
+    client_names: tuple[str, ...] = ()
+
+
+def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
+    """None if the recording cannot be read. The same recording is looked into once."""
+
+    def look() -> _Inside | None:
         try:
-            return index.read(entry), entry
+            recording = index.read(entry)
         except InputError:
-            continue
-    return None
+            return None
+        clients, names = recording.snapshot.clients, ClientNames(recording.snapshot)
+        copies = _list_copies(index, entry, recording, names)
+        tags = {f"{key}={value}" for client in clients for key, value in client.tags.items()}
+        return _Inside(
+            copies=tuple(copies[:_MOST_COPIES]),
+            more_copies=max(0, len(copies) - _MOST_COPIES),
+            rates=tuple(_list_rates(recording, names)),
+            zones=tuple(sorted(tags)[:_MOST_NAMES]),
+            client_names=tuple(client.process_id for client in clients[:_MOST_NAMES]),
+        )
+
+    return index.derive(entry, "application", look)
 
 
-def _make_timeline(rows: list) -> Timeline:  # type: ignore[type-arg]
+def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
     return Timeline(
         at=tuple(parse_time(row.at).timestamp() for row in rows),
         moved_active=tuple(row.moved_active for row in rows),
@@ -108,13 +165,12 @@ def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
     return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:_MOST_NAMES]
 
 
-def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> list[CopyRow]:
+def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
     """The copies that the follow-up waits for: those being restored first, then those that have been waited for the longest."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return []
-    names, at = ClientNames(state), parse_time(recording.recorded_at)
-    context = AnswerInContext(state, recording.assignment)
+    at = parse_time(recording.recorded_at)
     pace = {} if report.pace is None else {row.process_id: row for row in report.pace.clients if row.ms and row.offsets}
     at_once = Counter(copy.process_id for copy in report.waiting if copy.slot)
     without_progress = {(p.task, p.process_id): p.answers_without_progress for p in report.warmup_progress}
@@ -127,7 +183,7 @@ def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> l
         end = None
         if rate and copy.lag is not None and copy.lag / rate < 10**9:
             end = format_utc((at + timedelta(seconds=copy.lag / rate)).timestamp())
-        first, number = since.get(known, (entry, 1))
+        first, number, at_least = since[known]
         head = index.read_head(first)
         rows.append(
             CopyRow(
@@ -141,17 +197,17 @@ def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording) -> l
                 rate=rate,
                 expected_end=end,
                 since=recording.recorded_at if head is None else head.recorded_at,
-                since_at_least=number >= _MOST_LOOKED_BACK,
+                since_at_least=at_least,
                 rebalances=number,
-                why=_say_why(context, copy, without_progress.get(known[:2], 0)),
+                why=_say_why(recording, copy, without_progress.get(known[:2], 0)),
             )
         )
     return sorted(rows, key=lambda row: (not row.restoring, -row.rebalances, row.task, row.client))
 
 
-def _say_why(context: AnswerInContext, copy: Waiting, without_progress: int) -> str:
+def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
     """Why a planned copy is not there yet."""
-    report, state = context.answer.report, context.state
+    report, state = recording.assignment.report, recording.snapshot
     if copy.slot and without_progress:
         return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
     if copy.slot:
@@ -169,14 +225,25 @@ def _say_why(context: AnswerInContext, copy: Waiting, without_progress: int) -> 
     return "waits for the copies before it"
 
 
-def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int]]:
-    """Copy -> the oldest recording from which on it was waited for in each, and how many these are."""
-    found = dict.fromkeys(copies, (entry, 1))
-    left = set(copies)
+def _measure(entry: Entry) -> int:
+    try:
+        return entry.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int, bool]]:
+    """Copy -> the oldest recording from which on it was waited for in each, how many these are, and whether at least."""
+    found = dict.fromkeys(copies, (entry, 1, False))
+    left, size = set(copies), 0
     older = index.list_entries(entry.folder, before=_name_place(entry))
-    for number, other in enumerate(islice(older, _MOST_LOOKED_BACK - 1), start=2):
+    for number, other in enumerate(older, start=2):
+        size += _measure(other)
+        if number == _MOST_LOOKED_BACK or size > _MOST_BYTES:
+            found.update((copy, (*found[copy][:2], True)) for copy in left)
+            break
         left &= index.read_waiting(other)
         if not left:
             break
-        found.update((copy, (other, number)) for copy in left)
+        found.update((copy, (other, number, False)) for copy in left)
     return found

@@ -8,14 +8,15 @@ from optassign.assignor import assign
 from optassign.formats.base import Frozen
 from optassign.formats.state import ApplicationState, TaskId
 from optassign.judging.explain import ExplainedAnswer
+from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import REASONS, answer_to_lines, pluralize
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import Recording
-from optassign.service.pages.changes import Changes, apply_changes, find_lost, read_changes
-from optassign.service.pages.heat_map import make_heat_map, order_clients
-from optassign.service.pages.views import CountRow, HeatMap, MoveRow
+from optassign.service.views.changes import Changes, apply_changes, find_lost, read_changes
+from optassign.service.views.heat_map import make_heat_map, order_clients
+from optassign.service.views.types import CountRow, HeatMap, MoveRow
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
@@ -44,6 +45,8 @@ class Outcome(Frozen):
     followups: int | None
     ms: int | None
     """About how long until the plan is reached; null: at once, or not known."""
+    restoring_s: float | None
+    """About how long the slowest client restores what this answer gives it; null: no rates are known."""
     at_most: bool
     """`ms` is an upper bound: the rates of the clients are not known."""
     balanced_in_the_end: bool
@@ -94,8 +97,9 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
     base = _make_base(recording)
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
-    as_it_is, _ = _ask(base, assignor, seconds)
-    changed, context = _ask(state, assignor, seconds)
+    rates = _read_rates(recording)
+    as_it_is, _ = _ask(base, assignor, seconds, rates)
+    changed, context = _ask(state, assignor, seconds, rates)
     explanation, label = context.explain_all(), ClientNames(state).label
     heat, counts = make_heat_map(context, ClientNames(state), order_clients(context, 0), 0)
     moves = explanation.moves[:_MOST_MOVES]
@@ -143,7 +147,7 @@ def _make_base(recording: Recording) -> ApplicationState:
     return make_restored_snapshot(recording.snapshot, recording.assignment)
 
 
-def _ask(state: ApplicationState, assignor: str, seconds: float) -> tuple[Outcome, ExplainedAnswer]:
+def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[str, float]) -> tuple[Outcome, ExplainedAnswer]:
     answer = assign(state, assignor, seconds)
     context, overview = ExplainedAnswer(state, answer), make_overview(state, answer)
     explanation = context.explain_all()
@@ -156,6 +160,7 @@ def _ask(state: ApplicationState, assignor: str, seconds: float) -> tuple[Outcom
         warmups=sum(len(client.warmup) for client in answer.clients),
         followups=None if outlook is None else outlook.followups,
         ms=None if outlook is None else outlook.ms,
+        restoring_s=_estimate_restoring(explanation, rates),
         at_most=outlook is not None and outlook.is_at_most,
         balanced_in_the_end=not explanation.excess_planned,
         load_least=overview.load_least,
@@ -163,6 +168,16 @@ def _ask(state: ApplicationState, assignor: str, seconds: float) -> tuple[Outcom
         standbys_wanted=overview.standbys_wanted,
     )
     return outcome, context
+
+
+def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) -> float | None:
+    if not rates:
+        return None
+    usual = median(rates.values())
+    seconds: dict[str, float] = {}
+    for copy in explanation.restores:
+        seconds[copy.process_id] = seconds.get(copy.process_id, 0.0) + copy.offsets / rates.get(copy.process_id, usual)
+    return round(max(seconds.values(), default=0.0), 1)
 
 
 def _read_rates(recording: Recording) -> dict[str, float]:
@@ -192,7 +207,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     subtopologies = [
         Subtopologies(
             partitions=len(tasks),
-            kind=state.all_tasks[tasks[0]].kind,  # type: ignore[arg-type] # one of the three
+            kind=state.all_tasks[tasks[0]].kind,
             state=round(sum(state.full_lags.get(task, 0) for task in tasks) / len(tasks)),
         )
         for tasks in groups.values()

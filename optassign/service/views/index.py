@@ -8,8 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from optassign.formats.base import parse_time
 from optassign.formats.input_errors import InputError
 from optassign.formats.json_head import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
@@ -19,7 +20,7 @@ __all__ = ["Entry", "RecordingIndex"]
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
-_MOST_HEADS, _MOST_WAITING, _MOST_WHOLE = 50_000, 2_000, 3
+_MOST_HEADS, _MOST_WAITING, _MOST_DERIVED, _MOST_WHOLE = 5_000, 2_000, 32, 2
 """That are kept in memory."""
 _ALWAYS_LOOKED_AT = 2
 """Of an application's days, the newest: into these recordings come."""
@@ -54,6 +55,7 @@ class RecordingIndex:
         """Folder of an application -> day -> when its folder last changed, and its recordings, the newest first."""
         self._heads: OrderedDict[tuple[Path, int], RecordingHead | None] = OrderedDict()
         self._waiting: OrderedDict[tuple[Path, int], frozenset[Copy]] = OrderedDict()
+        self._derived: OrderedDict[tuple[str, str], tuple[tuple[str, int], Any]] = OrderedDict()
         self._whole: OrderedDict[tuple[Path, int], Recording] = OrderedDict()
 
     def list_folders(self) -> list[str]:
@@ -103,9 +105,11 @@ class RecordingIndex:
 
         def read() -> RecordingHead | None:
             try:
-                return read_recording_head(entry.path)
-            except InputError:
+                head = read_recording_head(entry.path)
+                parse_time(head.recorded_at)
+            except (InputError, ValueError):
                 return None
+            return head
 
         return _keep(self._heads, entry.path, _MOST_HEADS, read)
 
@@ -127,6 +131,25 @@ class RecordingIndex:
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
         """The copies that the follow-up waited for; none if the recording cannot be read."""
         return _keep(self._waiting, entry.path, _MOST_WAITING, lambda: _read_waiting(entry.path))
+
+    def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
+        """The clients that the answer makes active for a task; none if it has no such task, or cannot be read."""
+        clients = _read_answer(entry.path).get("clients", ())
+        return tuple(client["process_id"] for client in clients if task in client.get("active", ()))
+
+    def derive(self, entry: Entry, what: str, make: Callable[[], _T]) -> _T:
+        """What is worked out of a recording, kept as long as there is nothing newer of this kind for its application."""
+        try:
+            key = (entry.id, entry.path.stat().st_mtime_ns)
+        except OSError:
+            return make()
+        known = self._derived.get((entry.folder, what))
+        if known is None or known[0] != key:
+            known = self._derived[entry.folder, what] = (key, make())
+            while len(self._derived) > _MOST_DERIVED:
+                self._derived.popitem(last=False)
+        found: _T = known[1]
+        return found
 
     def _look_at_day(self, folder: str, day: str) -> None:
         path = self._folder / folder / day
@@ -150,17 +173,19 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def _read_waiting(path: Path) -> frozenset[Copy]:
+    waiting = _read_answer(path).get("report", {}).get("waiting", ())
+    return frozenset((copy["task"], copy["process_id"], copy["role"]) for copy in waiting)
+
+
+def _read_answer(path: Path) -> Mapping[str, Any]:
+    """The answer of a recording as plain JSON, without the snapshot behind it; empty if it cannot be read."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             text = file.read()
     except (OSError, EOFError, ValueError, zlib.error):
-        return frozenset()
-    for name, value in read_members(text):
-        if name == "assignment" and isinstance(value, Mapping):
-            report = value.get("report")
-            waiting = report.get("waiting", ()) if isinstance(report, Mapping) else ()
-            return frozenset((copy["task"], copy["process_id"], copy["role"]) for copy in waiting)
-    return frozenset()
+        return {}
+    members = read_members(text)
+    return next((value for name, value in members if name == "assignment" and isinstance(value, Mapping)), {})
 
 
 def _keep(cache: OrderedDict[tuple[Path, int], _T], path: Path, most: int, read: Callable[[], _T]) -> _T:

@@ -12,10 +12,10 @@ from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.anonymise import anonymise
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
-from optassign.service.pages.heat_map import make_heat_map, order_clients
-from optassign.service.pages.index import Entry, RecordingIndex
-from optassign.service.pages.lists import make_rebalance_row
-from optassign.service.pages.views import GoalRow, MoveRow, RebalanceView
+from optassign.service.views.heat_map import make_heat_map, order_clients
+from optassign.service.views.index import Entry, RecordingIndex
+from optassign.service.views.lists import make_rebalance_row
+from optassign.service.views.types import GoalRow, MoveRow, RebalanceView
 
 __all__ = ["compare_rebalance", "dump_snapshot", "view_rebalance"]
 

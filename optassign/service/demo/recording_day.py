@@ -1,0 +1,124 @@
+"""Plays the demonstration's scenarios and records what happens, as if it had been the day that is over now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+
+from optassign import __version__
+from optassign.assignor import assign, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.base import parse_time
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.recordings.files import make_relative_path
+from optassign.recordings.overview import make_overview
+from optassign.recordings.recording import Beside, RecordingHead, encode_recording, summarise
+from optassign.service.clock import format_utc
+from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.rebalancing import model_seconds
+from optassign.simulation.timed.simulator import simulate
+from optassign.utilities import AssignmentError
+
+__all__ = ["record_day"]
+
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+"""When every scenario starts."""
+_SECONDS = 2.0
+"""Of solving, for each answer."""
+
+
+@dataclass(frozen=True)
+class _Played:
+    name: str
+    assignor: str
+    shadow: bool
+    why: str = ""
+    """Why the last answer was not the service's own, as a plug-in would say; empty: it was."""
+
+
+_APPLICATIONS = (
+    _Played("orders", "cp-sat", False),
+    _Played("payments", "cp-sat", False, "http://127.0.0.1:8924/v1/assign no connection: ConnectException, after 3 ms"),
+    _Played("clicks", "high-availability", True),
+)
+
+
+class _Keeper:
+    """An assignor that keeps what it was asked and has answered."""
+
+    def __init__(self, name: str) -> None:
+        self._assignor = create(name, time_limit=_SECONDS)
+        self.kept: list[tuple[ApplicationState, TaskAssignment]] = []
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        self._assignor.configure(configs)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        answer = self._assignor.assign(state)
+        self.kept.append((state, answer))
+        return answer
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        self._assignor.on_assignment_computed(state, assignment, error)
+
+
+def record_day(folder: Path, now: datetime) -> int:
+    """Fill a folder with recordings of the 24 hours before `now`; how many. The same ones at any time but for their dates."""
+    number = 0
+    for played in _APPLICATIONS:
+        scenario = read_scenario(str(files("optassign.service.demo") / f"{played.name}.toml"))
+        keeper = _Keeper(played.assignor)
+        simulate(scenario, keeper)
+        shift = now - timedelta(seconds=scenario.duration_s) - _BEGIN
+        for path, content in _encode(played, keeper.kept, shift):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+            number += 1
+    return number
+
+
+def _encode(
+    played: _Played, kept: list[tuple[ApplicationState, TaskAssignment]], shift: timedelta
+) -> Iterator[tuple[Path, bytes]]:
+    """Path below the folder and content of each recording."""
+    for place, (state, answer) in enumerate(kept):
+        if state.taken_at is None:
+            continue
+        state = state.model_copy(update={"taken_at": format_utc((parse_time(state.taken_at) + shift).timestamp())})
+        at = parse_time(state.taken_at or "")
+        beside, beside_answer = None, None
+        if played.shadow:
+            beside_answer = assign(state, "cp-sat", _SECONDS)
+            beside = Beside(
+                assignor="cp-sat", time_limit=_SECONDS, after_the_fact=True, summary=summarise(state, beside_answer)
+            )
+        has_fallen_back = bool(played.why) and place == len(kept) - 1
+        head = RecordingHead(
+            format=1,
+            application=played.name,
+            recorded_at=format_utc(at.timestamp()),
+            answered_at=round(at.timestamp() * 1000),
+            mode="shadow" if played.shadow else "active",
+            assignor="fallback" if has_fallen_back else f"kafka-{played.assignor}" if played.shadow else played.assignor,
+            time_limit=0.0 if played.shadow else _SECONDS,
+            service=__version__,
+            plugin=__version__,
+            rebalance=f"{played.name}-{place}",
+            reported=played.shadow or has_fallen_back,
+            why=played.why if has_fallen_back else "",
+            beside=beside,
+            seconds=None if played.shadow else round(model_seconds(len(state.tasks), len(state.clients)), 4),
+            summary=summarise(state, answer),
+            overview=make_overview(state, answer),
+        )
+        content = encode_recording(
+            head,
+            answer.model_dump_json().encode(),
+            state.model_dump_json().encode(),
+            None if beside_answer is None else beside_answer.model_dump_json().encode(),
+        )
+        yield make_relative_path(played.name, at, 0), content

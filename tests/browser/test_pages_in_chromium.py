@@ -1,0 +1,186 @@
+"""Every page and every control in a real browser: in light and dark, wide and narrow, with scripts and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import OPERATOR, list_pages, record_hostile
+from playwright.sync_api import Browser, Page, expect
+from serving import Service, run_service
+
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+_SECONDS = 90_000
+"""Milliseconds for what solves or simulates."""
+
+
+@pytest.fixture(scope="module")
+def service(day: Path) -> Iterator[Service]:
+    with run_service("--recordings", str(day)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Hostile names, and a token."""
+    folder = tmp_path_factory.mktemp("hostile")
+    record_hostile(folder)
+    tokens = tmp_path_factory.mktemp("tokens") / "tokens"
+    tokens.write_text(OPERATOR + "\n", encoding="ascii")
+    with run_service("--recordings", str(folder), "--token-file", str(tokens)) as started:
+        yield started
+
+
+@contextmanager
+def open_page(browser: Browser, service: Service, **options: Any) -> Iterator[Page]:
+    """A page of a browser that nobody has used. Whatever it complains of fails the test."""
+    complaints: list[str] = []
+    context = browser.new_context(base_url=str(service.client.base_url), **options)
+    page = context.new_page()
+    page.set_default_timeout(_SECONDS)
+    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if not is_own(request.url, service) else None)
+    try:
+        yield page
+    finally:
+        context.close()
+    assert complaints == []
+
+
+def is_own(url: str, service: Service) -> bool:
+    return url.startswith((str(service.client.base_url), "data:", "blob:", "about:"))
+
+
+def find_serious(page: Page, axe: str) -> list[str]:
+    """What axe-core calls serious or critical."""
+    page.evaluate(axe)  # in the page's own world the policy forbids a script of ours
+    found = page.evaluate("axe.run()")
+    return [
+        f"{violation['id']}: {node['target']} {node.get('failureSummary', '')[:200]}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"][:3]
+    ]
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_every_page(browser: Browser, service: Service, axe: str, colours: str, size: dict[str, int]) -> None:
+    paths = [*list_pages(service.client), "/applications/payments/what-if?standbys=3", "/login", "/applications/nobody"]
+    with open_page(browser, service, color_scheme=colours, viewport=size) as page:
+        for path in paths:
+            if path == "/applications/nobody":
+                continue  # the console tells of its status; looked at in tests/pages
+            page.goto(path)
+            if "?standbys" in path:
+                page.locator("#timeline").wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than the screen"
+            assert find_serious(page, axe) == [], path
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_every_page_without_scripts(browser: Browser, service: Service, size: dict[str, int]) -> None:
+    with open_page(browser, service, java_script_enabled=False, viewport=size) as page:
+        for path in list_pages(service.client):
+            page.goto(path)
+            expect(page.locator("h1")).to_be_visible()
+        page.goto("/applications/orders")
+        assert page.locator("svg.steps").count() == 4
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
+def test_from_the_first_page_to_why(browser: Browser, service: Service, scripts: bool) -> None:
+    with open_page(browser, service, java_script_enabled=scripts) as page:
+        page.goto("/")
+        page.get_by_role("link", name="orders", exact=True).click()
+        expect(page.get_by_role("heading", name="What it is waiting for")).to_be_visible()
+        page.get_by_role("link", name="Older rebalances").click()
+        page.locator("tbody th a").first.click()
+        page.get_by_role("textbox", name="Task such as").fill("0_1")
+        page.get_by_role("button", name="Explain").click()
+        expect(page.locator("pre").first).to_contain_text("task 0_1 (logged)")
+        page.locator("table th a").first.click()
+        expect(page.locator("pre").first).to_contain_text("client ")
+        page.get_by_role("link", name="The one before").click()
+        page.get_by_role("link", name="Ask them now").click()
+        expect(page.get_by_role("table", name="The same snapshot under each")).to_contain_text("high-availability")
+        assert ("/compare" in page.url) == (not scripts)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
+def test_trying_a_change(browser: Browser, service: Service, scripts: bool) -> None:
+    with open_page(browser, service, java_script_enabled=scripts) as page:
+        page.goto("/applications/payments")
+        page.get_by_role("link", name="What if").click()
+        page.get_by_label("Standbys of each task").fill("3")
+        page.get_by_label("Clients added").fill("1")
+        page.get_by_role("button", name="Try it").click()
+        expect(page.get_by_role("heading", name="num.standby.replicas = 3, 1 client added")).to_be_visible()
+        if not scripts:
+            page.get_by_role("link", name="Simulate it").click()
+        expect(page.locator("#timeline")).to_contain_text("The last rebalance or restoration ends after")
+        if scripts:
+            expect(page.locator("#timeline .uplot").first).to_be_visible()
+        page.goto("/applications/payments/what-if?standbys=many")
+        expect(page.get_by_role("alert")).to_contain_text("an integer from 0 to 20")
+        assert page.get_by_label("Standbys of each task").input_value() == "many"
+        page.goto("/applications/orders/what-if")
+        page.get_by_label("A zone lost").select_option("zone=b")
+        page.get_by_role("button", name="Try it").click()
+        expect(page.get_by_role("heading", name="all clients with zone=b lost")).to_be_visible()
+
+
+def test_taking_snapshots_away(browser: Browser, service: Service) -> None:
+    with open_page(browser, service) as page:
+        page.goto("/applications/payments")
+        page.locator("tbody th a").first.click()
+        for name in ("The snapshot", "the snapshot without its names"):
+            with page.expect_download() as download:
+                page.get_by_role("link", name=name, exact=True).click()
+            assert b'"tasks"' in Path(download.value.path()).read_bytes()
+
+
+def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Service) -> None:
+    with open_page(browser, service) as page:
+        page.goto("/")
+        page.locator("#a-2").focus()
+        with page.expect_response(lambda response: response.request.headers.get("hx-request") == "true"):
+            pass  # it comes by itself, after ten seconds
+        page.wait_for_function("document.activeElement.id === 'a-2'")
+
+
+def test_by_keyboard(browser: Browser, service: Service) -> None:
+    with open_page(browser, service) as page:
+        page.goto("/")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        page.keyboard.press("Enter")
+        for _ in range(3):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.id") == "a-1":
+                break
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("payments")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
+def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Service, axe: str, scripts: bool) -> None:
+    guarded.client.headers["Authorization"] = f"Bearer {OPERATOR}"
+    with open_page(browser, guarded, java_script_enabled=scripts, viewport=NARROW) as page:
+        page.goto("/")
+        page.get_by_label("Token").fill(OPERATOR)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Applications")
+        for path in list_pages(guarded.client):
+            page.goto(path)
+            expect(page.locator("h1")).to_be_visible()
+            if scripts:
+                assert page.evaluate("window.hacked") is None
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+                assert find_serious(page, axe) == [], path
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")

@@ -1,0 +1,69 @@
+"""The alert rules do what they say, and they and the dashboard speak of metrics that there are."""
+
+import json
+import re
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pages import write_recording
+from serving import make_state
+
+from optassign.recordings.recording import read_recording
+from optassign.service.metrics import Metrics
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
+pytestmark = pytest.mark.source
+
+
+def list_metrics(tmp_path: Path) -> set[str]:
+    """The names that a service with one application shows; those of the service's own gauges as its code has them."""
+    metrics = Metrics("test", 2)
+    recording = read_recording(write_recording(tmp_path, make_state("measured"), datetime.now(UTC)))
+    metrics.show_applied(recording)
+    metrics.show_last_answer("measured", recording.summary)
+    return set(re.findall(r"^(\w+?)(?:_created)?(?:\{| )", metrics.render().decode(), re.MULTILINE)) | {
+        "optassign_request_seconds_bucket",
+        "optassign_rebalances_total",
+        "optassign_reports_total",
+    }
+
+
+def list_expressions() -> list[str]:
+    dashboard = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
+    found = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    found += [variable["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
+    rules = (FOLDER / "alerts.yml").read_text(encoding="utf-8")
+    return [*found, *re.findall(r"expr: (.*(?:\n\s+(?!for:).*)*)", rules)]
+
+
+def test_every_metric_exists(tmp_path: Path) -> None:
+    known = list_metrics(tmp_path)
+    used = {name for text in list_expressions() for name in re.findall(r"\boptassign_\w+", text)}
+    assert len(used) > 15
+    assert used <= known
+
+
+def test_rules() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is missing: apt-get install prometheus")
+    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts-test.yml"]):
+        done = subprocess.run([promtool, *command], cwd=FOLDER, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_dashboard_can_be_parsed() -> None:
+    """By Prometheus's own parser, once Grafana's variables have values."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is missing: apt-get install prometheus")
+    dashboard = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            expression = target["expr"].replace("$__rate_interval", "5m").replace("$application", ".*")
+            rules = json.dumps({"groups": [{"name": "g", "rules": [{"record": "r", "expr": expression}]}]})
+            done = subprocess.run([promtool, "check", "rules"], input=rules, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr

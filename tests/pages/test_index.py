@@ -1,0 +1,60 @@
+"""Many recordings, found again without reading them all."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from pages import write_recording
+from serving import make_state
+
+from optassign.service.views.index import RecordingIndex
+
+
+def fill(folder: Path, days: int, of_each: int) -> list[str]:
+    """Recordings of one application; their ids, the newest first."""
+    begin = datetime(2026, 3, 1, tzinfo=UTC)
+    content = write_recording(folder, make_state("many"), begin - timedelta(days=1)).read_bytes()
+    ids = ["many/2026-02-28/000000.000-0"]
+    for day in range(days):
+        for number in range(of_each):
+            at = begin + timedelta(days=day, minutes=number)
+            path = folder / "many" / f"{at:%Y-%m-%d}" / f"{at:%H%M%S}.000-0.json.gz"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+            ids.append(f"many/{at:%Y-%m-%d}/{at:%H%M%S}.000-0")
+    return ids[::-1]
+
+
+def test_newest_first_and_pages(tmp_path: Path) -> None:
+    ids = fill(tmp_path, 4, 30)
+    index = RecordingIndex(tmp_path)
+    assert [entry.id for entry in index.list_entries("many")] == ids
+    before = ids[40].partition("/")[2]
+    assert [entry.id for entry in index.list_entries("many", before=before)] == ids[41:]
+    entry = index.find_entry("many", *ids[40].split("/")[1:])
+    assert entry is not None
+    earlier, later = index.find_neighbours(entry)
+    assert earlier is not None
+    assert later is not None
+    assert (earlier.id, later.id) == (ids[41], ids[39])
+
+
+def test_heads_are_read_when_they_are_shown(tmp_path: Path) -> None:
+    """Of ten thousand recordings the first page reads fifty."""
+    fill(tmp_path, 2, 100)
+    for path in sorted(tmp_path.rglob("*.gz"))[:100]:
+        path.write_bytes(b"would be refused if it were read")
+    index = RecordingIndex(tmp_path)
+    assert len(index.read_heads(index.list_entries("many"), 50)) == 50
+
+
+def test_what_comes_later_is_seen(tmp_path: Path) -> None:
+    fill(tmp_path, 4, 2)
+    index = RecordingIndex(tmp_path)
+    assert len(list(index.list_entries("many"))) == 9
+    late = tmp_path / "many" / "2026-03-01" / "235959.000-0.json.gz"
+    late.write_bytes(b"")
+    assert len(list(index.list_entries("many", everywhere=True))) == 10
+    new = tmp_path / "many" / "2026-03-05" / "000000.000-0.json.gz"
+    new.parent.mkdir()
+    new.write_bytes(b"")
+    assert next(index.list_entries("many")).id == "many/2026-03-05/000000.000-0"

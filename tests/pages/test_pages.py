@@ -1,0 +1,280 @@
+"""What the pages say, for people and for machines, of a day of rebalances."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jsonschema
+import pytest
+from pages import list_pages, write_recording
+from serving import Service, list_files, make_state, run_service, wait_until
+
+from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import read_recording
+
+HTML = {"Accept": "text/html"}
+
+
+def test_applications_by_status(service: Service) -> None:
+    rows = service.client.get("/v1/history").json()["applications"]
+    assert [(row["application"], row["status"]["word"]) for row in rows] == [
+        ("payments", "fallback"),
+        ("clicks", "warming up"),
+        ("orders", "warming up"),
+    ]
+    orders = rows[2]
+    assert orders["waiting"] > 2
+    assert orders["next_followup"] < orders["expected_end"]
+    assert (orders["standbys_caught_up"], orders["standbys_wanted"]) == (108, 108)
+    assert "no connection" in rows[0]["status"]["about"]
+    page = service.client.get("/", headers=HTML).text
+    assert all(word in page for word in ("orders", "warming up", "waits for", "108 of 108", "no connection"))
+
+
+def test_status_since(service: Service) -> None:
+    """Orders has been warming up since the last three clients joined, and rested before."""
+    (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
+    listed = service.client.get("/v1/history/orders").json()["rebalances"]
+    joined = next(row for row in listed if row["joined"])
+    assert joined["joined"] == 3
+    assert orders["status"]["since"] == joined["at"]
+    assert not orders["status"]["since_at_least"]
+
+
+def test_what_is_waited_for(service: Service) -> None:
+    view = service.client.get("/v1/history/orders").json()
+    restoring = [copy for copy in view["copies"] if copy["restoring"]]
+    assert 0 < len(restoring) <= 2 < len(view["copies"])
+    assert all(copy["rate"] > 0 and copy["expected_end"] and 0 <= copy["progress"] <= 1 for copy in restoring)
+    waiting = [copy for copy in view["copies"] if not copy["restoring"]]
+    assert {copy["why"] for copy in waiting} == {"waits for a slot: max.warmup.replicas = 2, all taken"}
+    assert max(copy["rebalances"] for copy in waiting) > 5
+    rates = [rate["offsets_per_s"] for rate in view["rates"]]
+    assert rates == sorted(rates)
+    page = service.client.get("/applications/orders", headers=HTML).text
+    assert "waits for a slot" in page
+    assert restoring[0]["client"].partition(" ")[0] in page
+
+
+def test_older_rebalances(service: Service) -> None:
+    first = service.client.get("/v1/history/orders").json()
+    then = service.client.get("/v1/history/orders", params={"before": first["older"]}).json()
+    listed = [row["at"] for row in (*first["rebalances"], *then["rebalances"])]
+    assert len(first["rebalances"]) == 50
+    assert len(listed) == len(set(listed)) == len(first["timeline"]["at"])
+    assert listed == sorted(listed, reverse=True)
+
+
+def find_join(service: Service) -> str:
+    listed = service.client.get("/v1/history/orders").json()["rebalances"]
+    found: str = next(row for row in listed if row["joined"])["id"]
+    return found.replace("/", "/rebalances/", 1)
+
+
+def test_which_rebalance_moved_a_task(service: Service) -> None:
+    task = service.client.get(f"/v1/history/{find_join(service)}").json()["moves"][0]["task"]
+    view = service.client.get("/v1/history/orders", params={"task": task}).json()["task"]
+    assert view["looked_at"] > 50
+    assert len(view["moves"]) > 1
+    for newer, older in zip(view["moves"], view["moves"][1:], strict=False):
+        place = newer["id"].replace("/", "/rebalances/", 1)
+        about = service.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
+        assert newer["client"] in about[1]
+        assert newer["client"] != older["client"]
+    page = service.client.get(f"/applications/orders?task={task}", headers=HTML).text
+    assert f"{view['moves'][0]['id'].split('/')[-1]}?task={task}#why" in page
+    assert 'role="alert"' in service.client.get("/applications/orders?task=9_9", headers=HTML).text
+
+
+def test_a_rebalance_and_why(service: Service) -> None:
+    place = find_join(service)
+    view = service.client.get(f"/v1/history/{place}", params={"task": "0_3"}).json()
+    assert len(view["moves"]) == view["row"]["moved_active"] == sum(number for _, number in view["reasons"])
+    assert view["about"][0] == "task 0_3 (logged)"
+    heat = view["heat"]
+    for phase in ("before", "after", "planned"):
+        assert sum(sum(row[phase]) for row in heat["rows"]) == view["row"]["tasks"]
+    assert all(row["low"] <= row["planned"] <= row["high"] for row in view["counts"])
+    assert {goal["name"] for goal in view["goals"]} >= {"restore_work", "active_moves"}
+    client = view["counts"][0]["process_id"]
+    about = service.client.get(f"/v1/history/{place}", params={"client": client}).json()["about"]
+    assert about[0].startswith(f"client {client} ")
+    assert service.client.get(f"/v1/history/{place}", params={"task": "9_9"}).json()["not_found"] == "task 9_9"
+    page = service.client.get(f"/applications/{place}?task=0_3", headers=HTML).text
+    assert "task 0_3 (logged)" in page
+    assert page.count('<svg class="heat"') == 3
+
+
+def test_other_assignors_beside_it(service: Service) -> None:
+    place = find_join(service)
+    found = service.client.get(f"/v1/history/{place}/compare").json()["assignors"]
+    assert {"previous", "recorded", "cp-sat", "high-availability"} <= set(found)
+    page = service.client.get(f"/applications/{place}/compare", headers=HTML).text
+    assert all(name in page for name in found)
+
+
+@pytest.mark.parametrize("query", ["", "?anonymised=1"])
+def test_the_snapshot_to_take_away(service: Service, day: Path, query: str) -> None:
+    place = find_join(service)
+    response = service.client.get(f"/applications/{place}/snapshot{query}")
+    assert response.headers["content-disposition"].startswith("attachment; ")
+    state = ApplicationState.model_validate_json(response.content)
+    known = read_recording(day / f"{place.replace('/rebalances', '')}.json.gz").snapshot
+    assert len(state.tasks) == len(known.tasks)
+    assert (state == known) == (not query)
+    assert ("orders" in response.text) == (not query)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"standbys": "2"}, {"standbys_wanted": 216}),
+        ({"warmups": "20"}, {"clients": 15}),
+        ({"threads": "4", "weights": "0:2.5,1_3:4"}, {"clients": 15}),
+        ({"add": "3"}, {"clients": 18}),
+        ({"drain": "orders-a1"}, {"clients": 15}),
+        ({"lose": "orders-a1, orders-b2"}, {"clients": 13}),
+        ({"zone": "zone=b"}, {"clients": 11}),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_what_if(service: Service, day: Path, query: dict[str, str], expected: dict[str, int]) -> None:
+    before = {path: path.read_bytes() for path in list_files(day)}
+    view = service.client.get("/v1/history/orders/what-if", params=query).json()
+    assert expected.items() <= view["changed"].items()
+    assert view["as_it_is"]["clients"] == 15
+    assert len(view["changes"]) == len(query) + (query.get("lose", "").count(","))
+    assert {path: path.read_bytes() for path in list_files(day)} == before
+    if "standbys" in query:
+        assert view["changed"]["restore_work"] > view["as_it_is"]["restore_work"]
+    if "drain" in query:
+        (row,) = [row for row in view["counts"] if row["process_id"] == "orders-a1"]
+        assert row["draining"]
+        assert row["planned"] == 0
+    page = service.client.get("/applications/orders/what-if", params=query, headers=HTML)
+    assert page.status_code == 200
+    assert f"{view['changed']['restore_work']:,}" in page.text
+
+
+def test_the_way_there(service: Service) -> None:
+    way = service.client.get("/v1/history/payments/what-if/timeline", params={"standbys": "3"}).json()
+    assert way["at_s"] == sorted(way["at_s"])
+    assert way["standbys_missing"][0] == 24
+    assert way["standbys_missing"][-1] == 0
+    assert way["settled_s"] > 0
+    drained = service.client.get("/v1/history/payments/what-if/timeline", params={"drain": "payments-1"}).json()
+    assert drained["moves"] > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ({"standbys": "many"}, "standbys"),
+        ({"standbys": "-1"}, "standbys"),
+        ({"warmups": "0"}, "warmups"),
+        ({"weights": "99:2"}, "weights"),
+        ({"weights": "0:0"}, "weights"),
+        ({"drain": "nobody"}, "drain"),
+        ({"lose": "orders-"}, "lose"),
+        ({"zone": "zone=z"}, "zone"),
+        ({"add": "1000000"}, "add"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be(service: Service, query: dict[str, str], where: str) -> None:
+    refused = service.client.get("/v1/history/orders/what-if", params=query)
+    assert (refused.status_code, refused.json()["where"]) == (400, where)
+    assert {"found", "allowed"} <= set(refused.json())
+    page = service.client.get("/applications/orders/what-if", params=query, headers=HTML).text
+    assert 'role="alert"' in page
+    assert f'name="{where}"' in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/applications/nobody",
+        "/applications/..%2F..%2Fetc",
+        "/applications/.clock",
+        "/applications/orders/rebalances/2026-01-01/000000.000-0",
+        "/applications/orders/rebalances/../x",
+        "/static/../views.py",
+        "/static/nothing.js",
+    ],
+)
+def test_what_there_is_not(service: Service, path: str) -> None:
+    response = service.client.get(path, headers=HTML)
+    assert response.status_code == 404
+    assert response.headers["content-type"].startswith("text/html")
+
+
+def test_json_is_as_described(service: Service) -> None:
+    description = service.client.get("/openapi.json").json()
+    place = find_join(service)
+    asked = {
+        "/v1/history": "",
+        "/v1/history/{application}": "/orders",
+        "/v1/history/{application}/rebalances/{day}/{time}": f"/{place}",
+        "/v1/history/{application}/what-if": "/orders/what-if?add=1",
+        "/v1/history/{application}/what-if/timeline": "/payments/what-if/timeline?add=1",
+    }
+    for path, suffix in asked.items():
+        schema = description["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        value = service.client.get(f"/v1/history{suffix}").json()
+        jsonschema.Draft202012Validator({**schema, "components": description["components"]}).validate(value)
+
+
+def test_pages_are_strict(service: Service) -> None:
+    for path in list_pages(service.client):
+        response = service.client.get(path, headers=HTML)
+        assert response.status_code == 200, path
+        policy = response.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert not re.search(
+            r"<script(?![^>]* src=\"/static/)|\sstyle=|\son\w+=|\b(?:src|href|action)=\"(?![/#])", response.text
+        ), path
+
+
+def test_a_rebalance_appears_and_disappears(tmp_path: Path) -> None:
+    with run_service("--recordings", str(tmp_path)) as service:
+        assert "No rebalance has been recorded yet" in service.client.get("/", headers=HTML).text
+        service.assign(make_state("new one"))
+        wait_until(lambda: service.client.get("/v1/history").json()["applications"])
+        (row,) = service.client.get("/v1/history").json()["applications"]
+        assert row["application"] == "new one"
+        assert row["last"]["seconds"] > 0
+        assert row["load_most"] >= row["load_least"]
+        for path in list_files(tmp_path):
+            path.unlink()
+        assert service.client.get("/v1/history").json()["applications"] == []
+
+
+def test_a_damaged_recording_is_passed_by(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    path = write_recording(tmp_path, make_state("odd"), now)
+    (path.parent / "000000.000-0.json.gz").write_bytes(b"no gzip")
+    with run_service("--recordings", str(tmp_path)) as service:
+        (row,) = service.client.get("/v1/history").json()["applications"]
+        assert row["last"]["at"] == now.isoformat(timespec="milliseconds")
+        place = f"/applications/odd/rebalances/{path.parent.name}/000000.000-0"
+        assert service.client.get(place, headers=HTML).status_code == 404
+
+
+def test_without_recordings_the_page_says_so() -> None:
+    with run_service() as service:
+        assert "optassign serve --recordings DIR" in service.client.get("/", headers=HTML).text
+        assert json.loads(service.client.get("/v1/history").content)["recording"] is False
+
+
+def test_gauges_of_an_application(service: Service) -> None:
+    """The service knows them again after a restart, from its recordings."""
+    shown = service.client.get("/v1/history").json()["applications"]
+    (orders,) = [row for row in shown if row["application"] == "orders"]
+    assert service.metric("optassign_application_status", application="orders", status="warming up") == 1
+    assert service.metric("optassign_application_status", application="orders", status="at rest") == 0
+    assert service.metric("optassign_application_standbys_wanted", application="orders") == 108
+    end = service.metric("optassign_application_expected_end_timestamp_seconds", application="orders")
+    assert end == pytest.approx(datetime.fromisoformat(orders["expected_end"]).timestamp())

@@ -1,0 +1,71 @@
+"""What tests of the pages share: hostile names, tokens, and which pages there are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+
+from optassign import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.recordings.files import make_relative_path
+from optassign.recordings.overview import make_overview
+from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+
+OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
+SCRIPT = "<script>window.hacked=1</script>"
+TURNED = "\u202egnp.exe\u2066"
+ATTRIBUTE = '" onmouseover="window.hacked=1" x=\''
+LONGEST = "<b>" + "w" * 252
+HOSTILE = (SCRIPT, TURNED, ATTRIBUTE, LONGEST, "{{ 7 * 7 }}", "../../etc/passwd", "a b%2Fc?d#e")
+"""Names of applications, clients, tags and whatever else comes from outside."""
+
+
+def record_hostile(folder: Path) -> None:
+    """Recordings in which every name is hostile, one application for each, and one called `harmless`."""
+    for place, name in enumerate((*HOSTILE, "harmless")):
+        state = generate("scale-out", 24, 4, 1, seed=place + 1)
+        names = {client.process_id: f"{HOSTILE[n % len(HOSTILE)][:240]}{n}" for n, client in enumerate(state.clients)}
+        data = state.model_dump(mode="json")
+        data["application"] = name
+        data["remembered"] = None
+        for client in data["clients"]:
+            client["tags"] = {SCRIPT: TURNED, "zone": ATTRIBUTE}
+            client["host"] = f"{SCRIPT}:{len(client['process_id'])}"
+            client["process_id"] = names[client["process_id"]]
+        write_recording(folder, ApplicationState.model_validate(data), datetime.now(UTC) - timedelta(minutes=5), why=SCRIPT)
+
+
+def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
+    """One recording, as the service writes it."""
+    answer = assign(state, assignor, 5.0)
+    head = RecordingHead(
+        format=1,
+        application=state.application,
+        recorded_at=at.isoformat(timespec="milliseconds"),
+        answered_at=round(at.timestamp() * 1000),
+        assignor=assignor,
+        time_limit=5.0,
+        reported=bool(why),
+        why=why,
+        summary=summarise(state, answer),
+        overview=make_overview(state, answer),
+    )
+    path = folder / make_relative_path(state.application, at, 0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encode_recording(head, answer.model_dump_json().encode(), state.model_dump_json().encode()))
+    return path
+
+
+def list_pages(client: httpx.Client) -> list[str]:
+    """A page of every kind, of every application."""
+    pages = ["/"]
+    for row in client.get("/v1/history").json()["applications"]:
+        here = f"/applications/{quote(row['folder'], safe='')}"
+        listed = client.get(f"/v1/history/{quote(row['folder'], safe='')}").json()["rebalances"]
+        _, day, time = listed[0]["id"].split("/")
+        pages += [here, f"{here}/what-if", f"{here}/rebalances/{day}/{time}", f"{here}/rebalances/{day}/{time}?task=0_1"]
+    return pages
