@@ -25,7 +25,6 @@ _ABOUT = {
     "load_most": "Greatest load of a client per thread and capacity; NaN: nothing is recorded",
     "standbys_wanted": "Standbys of all logged tasks; NaN: nothing is recorded",
     "standbys_caught_up": "Of those, in the last answer, that are caught up; NaN: nothing is recorded",
-    "draining_clients": "Clients that are about to leave and have active tasks; NaN: nothing is recorded",
     "rebalance_seconds": "From the arrival of the last request to its answer; NaN: another answered",
 }
 
@@ -80,6 +79,5 @@ class ApplicationGauges:
             "load_most": None if overview is None else overview.load_most,
             "standbys_wanted": None if overview is None else overview.standbys_wanted,
             "standbys_caught_up": None if overview is None else overview.standbys_caught_up,
-            "draining_clients": None if overview is None else overview.draining,
             "rebalance_seconds": head.seconds,
         }
