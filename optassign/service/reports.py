@@ -12,7 +12,6 @@ from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.holding.held import HoldingOutcome
-from optassign.service.holding.holds import Holds
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead

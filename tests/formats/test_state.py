@@ -89,12 +89,9 @@ class TestDefaults:
             "preset": "ordered",
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
-<<<<<<< HEAD
             "relief": {"stateless": 60, "logged": 300},
-=======
             "load_tolerance": 0.05,
             "min_gain": 0.05,
->>>>>>> x_load
             "followup": "estimate",
         }
 
