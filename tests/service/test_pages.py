@@ -115,7 +115,8 @@ def test_compare_refuses(service: Service, query: str, body: bytes, where: str) 
 
 def test_the_description_is_right(service: Service) -> None:
     description = service.client.get("/openapi.json").json()
-    assert set(description["paths"]) == PAGES - {"/openapi.json"}
+    by_page = {"/v1/applications/" if path.startswith("/v1/applications") else path for path in description["paths"]}
+    assert by_page == PAGES - {"/openapi.json"}
     assert description["info"]["version"] == __version__
     names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(description)))
     assert names <= set(description["components"]["schemas"])
