@@ -18,6 +18,8 @@ from optassign.models.placed import Placed
 from optassign.models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
     from optassign.models.cp_sat.variables import Expression, Variables
 
 NAME = "tag_spread"
@@ -83,7 +85,7 @@ def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
     tags = p.data_of(NAME, Tags)
     values = tags.values if tags is not None else ()
-    reached: list[Expression] = []
+    reached: list[cp_model.IntVar] = []
     costs: list[int] = []
     for weight, of_tag in zip(weigh_tags(int(p.logged.sum()) * (p.standbys + 1), len(values)), values, strict=True):
         for task in np.flatnonzero(p.logged).tolist():

@@ -94,8 +94,9 @@ class ConfiguredMethod(FlowMethod):
         """All that is asked for where the problem is too large."""
         if is_small(problem):
             return {}
-        return super().find_unserved(problem) | {
-            goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)
+        return {
+            **super().find_unserved(problem),
+            **{goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)},
         }
 
     def write_notes(self, problem: Problem) -> list[str]:

@@ -5,40 +5,42 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from plugin_cases import write_cases
 
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import ClientAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import Placement
+from optassign.models.problem import IntArray, Placement
+from optassign.models.results import FoundBy
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.pace import choose_delay
-from optassign.solving.solution import Solution
+from optassign.solving.solution import Reason, Solution
 
 
-def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
+def to_solution(arrays: Arrays, answer: TaskAssignment, plan: Sequence[ClientAssignment]) -> Solution:
     """The fallback's answer, with what its follow-up waits for."""
     C = arrays.problem.C
     task = {name: t for t, name in enumerate(arrays.tasks)}
 
-    def keys(role: str, clients: object) -> np.ndarray:
+    def keys(role: str, clients: Sequence[ClientAssignment]) -> IntArray:
         found = [task[name] * C + c for c, client in enumerate(clients) for name in getattr(client, role)]
         return np.array(sorted(found), dtype=np.int64)
 
-    def placement(clients: object) -> Placement:
+    def placement(clients: Sequence[ClientAssignment]) -> Placement:
         active, standby = keys("active", clients), keys("standby", clients)
         return Placement(active % C, standby // C, standby % C)
 
-    now, plan = placement(answer.clients), placement(answer.plan)
+    now, planned = placement(answer.clients), placement(plan)
     warmups = keys("warmup", answer.clients)
-    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (plan, now))
+    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (planned, now))
     queue = np.setdiff1d(wanted, held)
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
     return Solution(
-        now, plan, "feasible", "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
+        now, planned, Reason.FEASIBLE, FoundBy.GREEDY, warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
     )
 
 
@@ -56,7 +58,7 @@ def test_the_fallback_asks_when_the_service_would() -> None:
             asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
             if asked is None or answer.plan is None:
                 continue
-            delay = choose_delay(state, arrays.problem, arrays.pace, to_solution(arrays, answer))
+            delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer, answer.plan))
             assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
             compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared

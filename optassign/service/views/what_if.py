@@ -207,7 +207,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     subtopologies = [
         Subtopologies(
             partitions=len(tasks),
-            kind=state.all_tasks[tasks[0]].kind,
+            kind=cast('Literal["logged", "unlogged", "stateless"]', state.all_tasks[tasks[0]].kind),
             state=round(sum(state.full_lags.get(task, 0) for task in tasks) / len(tasks)),
         )
         for tasks in groups.values()

@@ -12,7 +12,7 @@ from optassign.models.load.leading import choose_least_loaded, find_leading_acti
 from optassign.models.load.placing import place_actives
 from optassign.models.load.prices import add_pauses, price_restoring
 from optassign.models.load.standbys import place_standbys
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import BoolArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.windows import Windows
@@ -76,7 +76,7 @@ class LoadMethod(Method):
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_standbys(case.problem, case.target, placed, now=now)
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool) -> Rebalanced:
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open go where the load is least. What that says of counts is no bound."""
         assert isinstance(case, LoadCase)
         return Rebalanced(

@@ -16,6 +16,7 @@ public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, lon
      * What a client has restored; what is long ago counts less.
      *
      * @param ms in so many milliseconds
+     * @param isLeast whether all was done whenever anybody looked, so that it is a guess from a lower bound
      */
-    public record Restored(long offsets, long ms) {}
+    public record Restored(long offsets, long ms, boolean isLeast) {}
 }

@@ -168,6 +168,7 @@ public final class AnswerReader {
         String processId = null;
         long offsets = 0;
         long ms = 0;
+        boolean isLeast = false;
         expectObject(where);
         while (json.nextToken() != JsonToken.END_OBJECT) {
             String name = json.currentName();
@@ -177,12 +178,13 @@ public final class AnswerReader {
                 case "process_id" -> processId = readText(place);
                 case "offsets" -> offsets = readNumber(place);
                 case "ms" -> ms = readNumber(place);
+                case "is_least" -> isLeast = json.currentToken() == JsonToken.VALUE_TRUE;
                 default -> json.skipChildren();
             }
         }
         Integer c = snapshot.clientIndex(require(where + ".process_id", processId));
         if (c != null && offsets >= 0 && ms > 0) {
-            clients.put(snapshot.clientName(c), new Pace.Restored(offsets, ms));
+            clients.put(snapshot.clientName(c), new Pace.Restored(offsets, ms, isLeast));
         }
     }
 

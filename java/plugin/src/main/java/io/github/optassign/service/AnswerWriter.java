@@ -107,6 +107,7 @@ public final class AnswerWriter {
             json.writeStringField("process_id", client.getKey());
             json.writeNumberField("offsets", client.getValue().offsets());
             json.writeNumberField("ms", client.getValue().ms());
+            json.writeBooleanField("is_least", client.getValue().isLeast());
             json.writeEndObject();
         }
         json.writeEndArray();

@@ -25,10 +25,12 @@ public final class FollowupTime {
     private static final double PASS_MS = 1_000;
     /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
     private static final double IDLE_SHARE = 0.2;
+    /** Half of the planned actives are moved first if they are done within this share of what all of them take. */
+    private static final double HALF_SOONER = 0.7;
     /** On top of an estimate: to look a moment too early costs another follow-up. */
     private static final double MARGIN = 1.05;
 
-    private static final double MARGIN_MS = 300;
+    private static final double MARGIN_MS = 100;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -78,6 +80,14 @@ public final class FollowupTime {
         double[] times = estimate(copies, perSecond);
         double[] due = select(times, copies.stream().map(Copy::isAwaited).toList());
         double wait = due[due.length - 1];
+        double[] actives = select(
+                times,
+                copies.stream()
+                        .map(copy -> copy.isAwaited && plan.active()[copy.task] == copy.client)
+                        .toList());
+        if (actives.length > 1 && actives[(actives.length - 1) / 2] < HALF_SOONER * actives[actives.length - 1]) {
+            wait = actives[(actives.length - 1) / 2];
+        }
         if (isQueueLeft) {
             wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due);
         }

@@ -22,8 +22,10 @@ public final class Rates {
     private static final long STARTS_MS = 200;
     /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
     private static final double BELIEVED = 2.0;
-    /** Times what was known. */
+    /** Times what was known, where that was no more than such a lower bound. */
     private static final double BELIEVED_MORE = 1.1;
+    /** Times what was once measured. */
+    private static final double BELIEVED_YET = 1.01;
     /**
      * R11 counts an answer without progress so long after the one before at the soonest, however often anybody looks.
      */
@@ -33,6 +35,7 @@ public final class Rates {
     private final long takenAtMs;
     private final long[] offsets;
     private final long[] ms;
+    private final boolean[] isLeast;
     private int looks;
     private boolean countsIdle = true;
     private long countedAtMs;
@@ -49,6 +52,7 @@ public final class Rates {
         this.takenAtMs = takenAtMs;
         offsets = new long[snapshot.clientCount()];
         ms = new long[snapshot.clientCount()];
+        isLeast = new boolean[snapshot.clientCount()];
         countedAtMs = takenAtMs;
     }
 
@@ -78,6 +82,7 @@ public final class Rates {
             if (c != null) {
                 rates.offsets[c] = restored.offsets();
                 rates.ms[c] = restored.ms();
+                rates.isLeast[c] = restored.isLeast();
             }
         });
         rates.looks = followed ? before.looks() : 0;
@@ -112,14 +117,22 @@ public final class Rates {
             if (!isTried[c]) {
                 continue;
             }
-            if (!isDone[c]) {
+            if (isDone[c]) {
+                boolean isFirst = offsets[c] == 0;
+                isLeast[c] |= isFirst;
+                if (isFirst || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
+                    offsets[c] = (long) (fell[c] * (isFirst ? BELIEVED : BELIEVED_MORE));
+                    ms[c] = busyMs;
+                } else {
+                    offsets[c] = (long) (offsets[c] * (isLeast[c] ? BELIEVED_MORE : BELIEVED_YET));
+                }
+            } else if (isLeast[c]) {
+                offsets[c] = fell[c];
+                ms[c] = busyMs;
+                isLeast[c] = false;
+            } else {
                 offsets[c] = add(offsets[c] / 2, fell[c]);
                 ms[c] = add(ms[c] / 2, busyMs);
-            } else if (offsets[c] == 0 || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
-                offsets[c] = (long) (fell[c] * (offsets[c] == 0 ? BELIEVED : BELIEVED_MORE));
-                ms[c] = busyMs;
-            } else {
-                offsets[c] = (long) (offsets[c] * BELIEVED_MORE);
             }
         }
         return any;
@@ -179,7 +192,7 @@ public final class Rates {
         Map<String, Pace.Restored> clients = new HashMap<>();
         for (int c = 0; c < offsets.length; c++) {
             if (ms[c] > 0) {
-                clients.put(snapshot.clientName(c), new Pace.Restored(offsets[c], ms[c]));
+                clients.put(snapshot.clientName(c), new Pace.Restored(offsets[c], ms[c], isLeast[c]));
             }
         }
         return new Pace(takenAtMs, Map.copyOf(clients), looks, countedAtMs);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-MODULE = Path(__file__).parents[2] / "java" / "plugin"
+MODULE = Path(__file__).parents[3] / "java" / "plugin"
 
 
 def write_cases(test: str, name: str) -> Path:
