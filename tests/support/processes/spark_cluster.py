@@ -93,7 +93,7 @@ class Cluster:
 
     def _count_workers(self) -> int | None:
         """How many workers the master has; None while it does not answer."""
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self._web}/json/", timeout=10) as answer:
+        with suppress(OSError, ValueError), urllib.request.urlopen(f"http://127.0.0.1:{self._web}/json/", timeout=10) as answer:
             return int(json.load(answer)["aliveworkers"])
         return None
 
