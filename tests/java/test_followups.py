@@ -5,17 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from plugin_cases import write_cases
 
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import Placement
+from optassign.models.problem import IntArray, Placement
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.pace import choose_delay
-from optassign.solving.solution import Solution
+from optassign.solving.solution import Reason, Solution
+
+Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 
 
 def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
@@ -23,14 +26,15 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     C = arrays.problem.C
     task = {name: t for t, name in enumerate(arrays.tasks)}
 
-    def keys(role: str, clients: object) -> np.ndarray:
+    def keys(role: str, clients: Given) -> IntArray:
         found = [task[name] * C + c for c, client in enumerate(clients) for name in getattr(client, role)]
         return np.array(sorted(found), dtype=np.int64)
 
-    def placement(clients: object) -> Placement:
+    def placement(clients: Given) -> Placement:
         active, standby = keys("active", clients), keys("standby", clients)
         return Placement(active % C, standby // C, standby % C)
 
+    assert answer.plan is not None
     now, plan = placement(answer.clients), placement(answer.plan)
     warmups = keys("warmup", answer.clients)
     wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (plan, now))
@@ -38,7 +42,7 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
     return Solution(
-        now, plan, "feasible", "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
+        now, plan, Reason.FALLBACK, "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
     )
 
 
