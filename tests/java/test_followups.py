@@ -11,36 +11,38 @@ import numpy as np
 import pytest
 from plugin_cases import write_cases
 
-from optassign.formats.assignment import ClientAssignment, TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, Placement
-from optassign.models.results import FoundBy
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Reason, Solution
 
+Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 
-def to_solution(arrays: Arrays, answer: TaskAssignment, plan: Sequence[ClientAssignment]) -> Solution:
+
+def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     """The fallback's answer, with what its follow-up waits for."""
     C = arrays.problem.C
     task = {name: t for t, name in enumerate(arrays.tasks)}
 
-    def keys(role: str, clients: Sequence[ClientAssignment]) -> IntArray:
+    def keys(role: str, clients: Given) -> IntArray:
         found = [task[name] * C + c for c, client in enumerate(clients) for name in getattr(client, role)]
         return np.array(sorted(found), dtype=np.int64)
 
-    def placement(clients: Sequence[ClientAssignment]) -> Placement:
+    def placement(clients: Given) -> Placement:
         active, standby = keys("active", clients), keys("standby", clients)
         return Placement(active % C, standby // C, standby % C)
 
-    now, planned = placement(answer.clients), placement(plan)
+    assert answer.plan is not None
+    now, plan = placement(answer.clients), placement(answer.plan)
     warmups = keys("warmup", answer.clients)
-    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (planned, now))
+    wanted, held = (each.copy_keys(C, arrays.problem.logged) for each in (plan, now))
     queue = np.setdiff1d(wanted, held)
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
     return Solution(
-        now, planned, Reason.FEASIBLE, FoundBy.GREEDY, warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
+        now, plan, Reason.FALLBACK, "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
     )
 
 
@@ -58,7 +60,7 @@ def test_the_fallback_asks_when_the_service_would() -> None:
             asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
             if asked is None or answer.plan is None:
                 continue
-            delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer, answer.plan))
+            delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer))
             assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
             compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from statistics import median
+from typing import Literal, cast
 
 from optassign.assignor import assign
 from optassign.formats.base import Frozen
