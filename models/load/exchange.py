@@ -1,24 +1,32 @@
-"""The most loaded client trades at most two tasks for at most two of another, until nothing is won.
+"""The most loaded client trades at most two tasks (of few: three) for as many of another, until nothing is won.
 
-Of two clients the transfer that would make their loads equal is known; among the sums of at most two tasks of each side the
-pair that comes nearest to it is found by sorting. Partners are the least loaded, then some at random, by a fixed seed.
+Of two clients the transfer that would make their loads equal is known; among the sums of so many tasks of each side the pair
+that comes nearest to it is found by sorting. Partners are the least loaded, then some at random, by a fixed seed.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
-from optassign.models.load.loads import ROUNDING, FloatArray, Loads
+from optassign.models.load.loads import FloatArray, Loads
 from optassign.models.problem import BoolArray, IntArray
 
 _PARTNERS = 12
-"""Least loaded clients, and as many at random, that the most loaded one looks at; all, before it is given up."""
+"""Least loaded clients, and as many at random, that the most loaded one looks at."""
+_MANY = 100
+"""Clients that it looks at before it is given up."""
+_LEAST_GAIN = 1e-4
+"""Of a load: a trade that lowers it by less is not made."""
 _MOST_TASKS = 40
 """Of a client, for pairs of tasks: of more, so many are taken, from the heaviest to the lightest."""
+_FEW, _MOST_FOR_THREE = 12, 300
+"""With so many tasks or fewer on a client, three of them may go together, in groups of up to so many clients."""
 _SEED = 4969
 
 
-def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 50_000) -> IntArray:
+def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
     """(T,) the actives after trades of movable tasks (T,); the greatest load never rises.
 
     Args:
@@ -56,27 +64,53 @@ class _Exchange:
             return self._active
         load = np.full(loads.C, -np.inf)
         load[open_] = self._sums[open_] / self._size[open_]
+        best, least = self._active.copy(), float(load.max())
+        left = np.zeros(loads.C, dtype=np.bool_)
+        left[open_] = True
         for _ in range(most_steps):
             giver = int(np.argmax(load))
             if load[giver] <= stop_at:
                 break
-            partner = self._trade(giver, self._choose_partners(load, giver))
+            others = np.flatnonzero(left)
+            partner = self._trade(giver, self._choose_partners(load, others[others != giver]))
             if partner < 0:
-                partner = self._trade(giver, open_[open_ != giver])
+                partner = self._trade(giver, self._choose_many(others[others != giver]))
+            if partner < 0:
+                if load[giver] < least:
+                    best, least = self._active.copy(), float(load[giver])
+                partner = self._hand_over(giver, load, left)
             if partner < 0:
                 break
             for client in (giver, partner):
                 load[client] = self._sums[client] / self._size[client]
-        return self._active
+        return self._active if load.max() < least else best
 
-    def _choose_partners(self, load: FloatArray, giver: int) -> IntArray:
-        open_ = self._loads.open
-        if len(open_) <= 2 * _PARTNERS:
-            return open_[open_ != giver]
-        least = open_[np.argpartition(load[open_], _PARTNERS)[:_PARTNERS]]
-        some = self._random.choice(open_, _PARTNERS, replace=False)
-        both = np.union1d(least, some)
-        return both[both != giver]
+    def _choose_partners(self, load: FloatArray, others: IntArray) -> IntArray:
+        if len(others) <= 2 * _PARTNERS:
+            return others
+        least = others[np.argpartition(load[others], _PARTNERS)[:_PARTNERS]]
+        return np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+
+    def _choose_many(self, others: IntArray) -> IntArray:
+        return others if len(others) <= _MANY else np.sort(self._random.choice(others, _MANY, replace=False))
+
+    def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
+        """The giver's lightest task goes to the least loaded client, which trades on with others; the giver takes part no more.
+
+        So what is too much for any single partner is spread over many. Returns the partner, or −1 where there is none.
+        """
+        loads = self._loads
+        if not left[giver] or not self._tasks[giver] or self._number[giver] <= loads.least_number[giver]:
+            return -1
+        task = min(self._tasks[giver], key=lambda t: (loads.weight[t], t))
+        left[giver] = False
+        able = np.flatnonzero(left & (loads.weight[task] <= load[giver] * loads.capacity))
+        able = able[[len(self._tasks[client]) > 2 for client in able.tolist()]]
+        if not len(able):
+            return -1
+        partner = int(able[np.argmin(load[able])])
+        self._swap(giver, np.array([task]), partner, np.zeros(0, dtype=np.int64))
+        return partner
 
     def _trade(self, giver: int, partners: IntArray) -> int:
         """Make the trade after which the more loaded of the two has least; the partner, or −1 where none helps."""
@@ -93,7 +127,7 @@ class _Exchange:
         ideal = (a * size_b - b * size_a) / (size_a + size_b)
         wanted = their_sums + np.repeat(ideal, lengths)
         above = np.searchsorted(sums, wanted)
-        best, trade = a / size_a * (1 - ROUNDING), (-1, -1)
+        best, trade = a / size_a * (1 - _LEAST_GAIN), (-1, -1)
         mine, their_number = _count(pairs), _count(their_pairs)
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
@@ -120,12 +154,12 @@ class _Exchange:
     def _fit_threads(self, pairs: IntArray, client: IntArray, level: float) -> BoolArray:
         """Whether single threads of the clients bear each of the two tasks."""
         weight = np.append(self._loads.weight, 0.0)  # −1 is no task
-        heavier = np.maximum(weight[pairs[:, 0]], weight[pairs[:, 1]])
+        heavier = weight[pairs].max(axis=1)
         fits: BoolArray = heavier <= level * self._loads.capacity[client]
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Sums of none, one or two of the client's movable tasks, ascending, and which these are (−1: none)."""
+        """Sums of up to two (of few: three) of the client's movable tasks, ascending, and which these are (−1: none)."""
         found = self._subsets.get(client)
         if found is None:
             tasks = np.array(self._tasks[client], dtype=np.int64)
@@ -135,8 +169,11 @@ class _Exchange:
             slots = np.concatenate([tasks, [-1]])
             first, second = np.triu_indices(len(slots), k=1)
             pairs = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
+            pairs = np.concatenate([pairs, np.full((len(pairs), 1), -1)], axis=1)
+            if 3 <= len(tasks) <= _FEW and self._loads.C <= _MOST_FOR_THREE:
+                pairs = np.concatenate([pairs, np.array(list(combinations(tasks.tolist(), 3)), dtype=np.int64)])
             weight = np.append(self._loads.weight, 0.0)
-            sums = weight[pairs[:, 0]] + weight[pairs[:, 1]]
+            sums = weight[pairs].sum(axis=1)
             order = np.argsort(sums, kind="stable")
             found = self._subsets[client] = (sums[order], pairs[order])
         return found

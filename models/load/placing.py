@@ -19,6 +19,8 @@ from optassign.models.load.prices import NOT_ALLOWED, Prices
 from optassign.models.problem import BoolArray, IntArray
 
 _ROUNDS = 8
+_EVEN = 1.0003
+"""Even spreads: a greatest load that is even enough."""
 _TOLLS = 14
 """Tolls on weight that is shed that are tried."""
 _MOST_ITEMS = 60
@@ -86,7 +88,7 @@ def place_actives(
         search.begin(even_out(loads, search.active, np.ones(loads.T, dtype=np.bool_), level))
         search.return_home()
         search.fill_idle()
-    return even_out(loads, search.active, search.is_free(), 0.0)
+    return even_out(loads, search.active, search.is_free(), _EVEN)
 
 
 class _Search:
