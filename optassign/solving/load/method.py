@@ -84,12 +84,12 @@ class LoadMethod(Method):
         )
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
-        """Whether the plan's greatest load is less than `min_gain` below that of what was assigned."""
+        """Whether what would come instead has a greatest load less than `min_gain` below that of what was assigned."""
         assert isinstance(case, LoadCase)
         if case.loads.count_idle(previous.active) > case.idle:
             return False
-        gain = case.loads.greatest(previous.active) - case.loads.greatest(self.find_least_excess(case).active)
-        return gain < self._min_gain
+        instead = self.find_balanced_now(case).placement or self.find_least_excess(case)
+        return case.loads.greatest(previous.active) - case.loads.greatest(instead.active) < self._min_gain
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What is asked for beside load and the default order."""
