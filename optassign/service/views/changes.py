@@ -170,7 +170,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
 
 def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tuple[str, ...]:
     """Clients by any of their names, one a line or separated by commas."""
-    found = {}
+    found: dict[str, None] = {}
     for text in filter(None, (part.strip() for part in re.split(r"[,\r\n]+", given.get(name, "")))):
         try:
             found[names.find(text)] = None

@@ -207,7 +207,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     subtopologies = [
         Subtopologies(
             partitions=len(tasks),
-            kind=state.all_tasks[tasks[0]].kind,
+            kind=state.all_tasks[tasks[0]].kind,  # type: ignore[arg-type] # one of the three
             state=round(sum(state.full_lags.get(task, 0) for task in tasks) / len(tasks)),
         )
         for tasks in groups.values()
