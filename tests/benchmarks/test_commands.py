@@ -19,8 +19,8 @@ SOURCE = pytest.mark.source
 
 @SOURCE
 def test_every_study_is_a_module_and_has_its_place_in_the_document() -> None:
-    files = {path.stem for path in (ROOT / "benchmarks" / "studies").glob("*.py")} - {"__init__"}
-    assert sorted(STUDIES.values()) == sorted(files)
+    files = [path for path in (ROOT / "benchmarks" / "studies").glob("*/*.py") if path.stem != "__init__"]
+    assert sorted(STUDIES.values()) == sorted(f"{path.parent.name}.{path.stem}" for path in files)
     document = (ROOT / DOCUMENT).read_text(encoding="utf-8")
     for name in STUDIES:
         assert document.count(f"<!-- {name} -->\n") == document.count(f"<!-- /{name} -->") == 1, name
@@ -29,7 +29,7 @@ def test_every_study_is_a_module_and_has_its_place_in_the_document() -> None:
 def test_listing_the_studies_imports_none() -> None:
     code = "import sys; import optassign.benchmarks.__main__; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not [name for name in loaded if name.startswith("optassign.benchmarks.studies.")]
+    assert not [name for name in loaded if name.startswith("optassign.benchmarks.studies")]
     assert not {"pyspark", "confluent_kafka", "fastapi", "ortools"}.intersection(loaded)
     assert all(find_spec(f"optassign.benchmarks.studies.{module}") for module in STUDIES.values())
 

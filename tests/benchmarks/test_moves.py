@@ -7,8 +7,8 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.studies import moves
-from optassign.benchmarks.studies.moves import Job, Outcome, play
+from optassign.benchmarks.studies.episodes import moves
+from optassign.benchmarks.studies.episodes.moves import Job, Outcome, play
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from optassign.benchmarks.disk_limit import Copy, find_limit, schedule_restoring
-from optassign.benchmarks.studies import time_to_balance as study
-from optassign.benchmarks.studies.time_to_balance import Job, Outcome
+from optassign.benchmarks.studies.episodes import time_to_balance as study
+from optassign.benchmarks.studies.episodes.time_to_balance import Job, Outcome
 from optassign.simulation.timed.simulator import simulate
 
 RATES = {"a": 100.0, "b": 50.0}

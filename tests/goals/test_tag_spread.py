@@ -11,7 +11,7 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.benchmarks.studies.tags import find_most, make_snapshots, reached_by
+from optassign.benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate

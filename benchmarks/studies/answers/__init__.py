@@ -1,0 +1,1 @@
+"""What single answers are, and what they take."""

@@ -1,0 +1,1 @@
+"""The service, its pages, a real broker and Spark, as processes."""
