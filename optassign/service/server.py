@@ -156,7 +156,7 @@ class _Service:
             PageMaker(solver, seconds=_PAGE_SECONDS, most_waiting=64),
             PageMaker(solver, seconds=_TRIAL_SECONDS, most_waiting=4),
         )
-        add_pages(app, settings, sessions, *self._page_makers)
+        add_pages(app, settings, sessions, self._holds, *self._page_makers)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._add_gauges()

@@ -17,7 +17,7 @@ from optassign.service.http.request_body import read_body
 from optassign.service.http.request_headers import check_protocol
 from optassign.service.http.tokens import Access
 
-__all__ = ["ROOT", "add_holding_pages"]
+__all__ = ["ROOT", "add_holding_pages", "check_length", "name_operator"]
 
 ROOT = "/v1/applications"
 _MOST_BYTES, _LONGEST_NAME, _LONGEST_BY = 4096, 255, 100
@@ -42,7 +42,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     @app.post(ROOT + "/{application}/drains/{client:path}", **openapi.DRAIN)
     async def drain(request: Request, application: str, client: str) -> Response:
         by = await _read_operator(request, application, bodies)
-        _check_length("client", client)
+        check_length("client", client)
         await holds.add_drain(application, client, by)
         return _respond(holds.describe(application))
 
@@ -80,10 +80,16 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies)
     access = _get_access(request)
     access.check_application(application)
     access.check_operating()
-    _check_length("application", application)
+    check_length("application", application)
     with bodies.hold() as held:
         body = await read_body(request, "identity", _MOST_BYTES, asyncio.get_running_loop().time() + _SECONDS, held)
-    said = _read_by(body)
+    return name_operator(request, access, _read_by(body))
+
+
+def name_operator(request: Request, access: Access, said: str | None) -> str:
+    """Who asks, for log and lists: what was said, and the name of the token or the address."""
+    if said is not None and (not said.isprintable() or len(said) > _LONGEST_BY):
+        raise make_refusal(400, "the request cannot be read", "by", json.dumps(said)[:100], f"1 to {_LONGEST_BY} characters")
     if access.name is not None:
         return access.name if said is None else f"{said} (token {access.name})"
     peer = request.client.host if request.client is not None else "unknown"
@@ -106,7 +112,8 @@ def _read_by(body: bytes) -> str | None:
     return by
 
 
-def _check_length(where: str, name: str) -> None:
+def check_length(where: str, name: str) -> None:
+    """RequestRefusedError for what can be no name."""
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_NAME} printable characters")
 

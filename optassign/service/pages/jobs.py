@@ -22,6 +22,7 @@ from optassign.service.workers.messages import Answer
 __all__ = ["PageJob", "PageName"]
 
 PageName = Literal["applications", "application", "rebalance", "compare", "snapshot", "what-if", "timeline"]
+_NOTHING: Mapping[str, Any] = dict.fromkeys(("paused", "quiet", "forget_plan")) | {"drains": (), "kept": True}
 _INDEXES: dict[Path, RecordingIndex] = {}
 """Of this process."""
 
@@ -47,6 +48,8 @@ class PageJob:
     """That is asked what it would do."""
     seconds: float = 5.0
     """Of solving, each time an assignor is asked."""
+    holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What operators have asked for, by application, as `Holds.describe` has it."""
     frame: Mapping[str, Any] = field(default_factory=dict)
     """What every template needs."""
 
@@ -62,15 +65,16 @@ class PageJob:
     def _make(self) -> bytes:
         index = self._open_index()
         if self.page == "applications":
-            return self._write(view_applications(index, self.now, self.allowed), "applications.html")
+            return self._write(view_applications(index, self.now, self.allowed, self.holds), "applications.html")
         folder = self._find_folder(index)
         assert index is not None
         if self.page == "application":
             before, task = self.query.get("before", ""), self.query.get("task", "").strip()
-            application = view_application(index, folder, self.now, before, task)
+            application = view_application(index, folder, self.now, before, task, self.holds)
             if application is None:
                 raise make_refusal(404, "nothing of this application can be read", "application", self.application[:300])
-            return self._write(application, "application.html", before=before)
+            held = self.holds.get(application.row.application or "", _NOTHING)
+            return self._write(application, "application.html", before=before, held=held)
         if self.page in ("what-if", "timeline"):
             return self._make_what_if(index, folder)
         entry = index.find_entry(folder, self.day, self.time)

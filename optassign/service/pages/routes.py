@@ -2,16 +2,18 @@
 
 import logging
 import time
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.holding.holds import Holds
+from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.tokens import Access
 from optassign.service.logs import log_event
+from optassign.service.pages.controls import add_controls, describe_holds
+from optassign.service.pages.forms import read_form
 from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.makers import PageMaker
 from optassign.service.pages.rendering import render
@@ -41,12 +43,11 @@ _STATIC = {
     "icon.svg": "image/svg+xml",
 }
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
-_LONGEST_FORM = 4096
 _REBALANCE = "/applications/{application}/rebalances/{day}/{time}"
 _SLOW: frozenset[PageName] = frozenset({"compare", "what-if", "timeline"})
 
 
-def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageMaker, slow: PageMaker) -> None:
+def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, holds: Holds, quick: PageMaker, slow: PageMaker) -> None:
     """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
     contents = {name: (files("optassign.service.pages") / "static" / name).read_bytes() for name in _STATIC}
 
@@ -61,7 +62,8 @@ def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageM
             query=dict(request.query_params),
             query_text=request.url.query,
             assignor=settings.assignor,
-            frame=_make_frame(request, settings),
+            frame={**_make_frame(request, settings), "may_operate": access.may_operate},
+            holds=describe_holds(holds, access),
             **request.path_params,
         )
         is_slow = page in _SLOW and not (page == "what-if" and not request.url.query)
@@ -92,6 +94,8 @@ def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageM
     add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
     add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedWay)
 
+    add_controls(app, holds, sessions, _HEADERS)
+
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:
         if name not in _STATIC:
@@ -106,7 +110,7 @@ def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, quick: PageM
     @app.post("/login", include_in_schema=False)
     async def log_in(request: Request) -> Response:
         sessions.check_origin(request.headers)
-        form = await _read_form(request)
+        form = await read_form(request)
         target, cookie = _find_target(form.get("next", "/")), sessions.log_in(form.get("token", ""))
         if cookie is None:
             client = request.client
@@ -154,19 +158,6 @@ def _find_target(text: str) -> str:
 def _set_cookie(response: Response, settings: Settings, value: str, seconds: int | None) -> None:
     secure = settings.tls_cert is not None or settings.behind_proxy
     response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="strict")
-
-
-async def _read_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form. RequestRefusedError with status 413 or 415 for anything else."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LONGEST_FORM:
-            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_LONGEST_FORM} bytes"))
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}
 
 
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """All applications, and one: its rebalances, what is being restored, how fast, and what waits for long."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
+from typing import Any
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
@@ -28,6 +29,7 @@ from optassign.service.views.types import (
 
 __all__ = ["view_application", "view_applications"]
 
+Holds = Mapping[str, Mapping[str, Any]]
 _MOST_APPLICATIONS = 256
 _ON_A_PAGE = 50
 """Rebalances."""
@@ -42,15 +44,20 @@ _MOST_BYTES, _MOST_BYTES_OF_TASK = 1_000_000, 2_500_000
 """Of them, as they are on the disk: large ones take long to read."""
 
 
-def view_applications(index: RecordingIndex | None, now: float, allowed: frozenset[str] | None) -> ApplicationsView:
-    """Every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970."""
+def view_applications(
+    index: RecordingIndex | None, now: float, allowed: frozenset[str] | None, holds: Holds
+) -> ApplicationsView:
+    """Every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970.
+
+    `holds`: what operators have asked for, by application.
+    """
     if index is None:
         return ApplicationsView(recording=False, now=format_utc(now), applications=(), more=0)
     folders = index.list_folders()
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
-    rows = (make_application_row(index, folder, now) for folder in folders[:_MOST_APPLICATIONS])
+    rows = (make_application_row(index, folder, now, holds) for folder in folders[:_MOST_APPLICATIONS])
     return ApplicationsView(
         recording=True,
         now=format_utc(now),
@@ -60,13 +67,14 @@ def view_applications(index: RecordingIndex | None, now: float, allowed: frozens
 
 
 def view_application(
-    index: RecordingIndex, folder: str, now: float, before: str = "", task: str = ""
+    index: RecordingIndex, folder: str, now: float, before: str = "", task: str = "", holds: Holds | None = None
 ) -> ApplicationView | None:
     """One application; None if nothing of it can be read.
 
     `before`: its rebalances older than this `day/time`; `task`: what else to look for in these.
+    `holds`: what operators have asked for, by application.
     """
-    row = make_application_row(index, folder, now)
+    row = make_application_row(index, folder, now, holds or {})
     if row is None:
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), _ON_A_PAGE + 1)

@@ -1,7 +1,8 @@
 """Rebalances and applications in lists, from the heads of recordings alone: status words, follow-ups, loads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import RecordingHead
@@ -40,7 +41,9 @@ def find_status(head: RecordingHead) -> Status:
     return "waiting" if summary.followup_ms is not None else "at rest"
 
 
-def make_application_row(index: RecordingIndex, folder: str, now: float) -> ApplicationRow | None:
+def make_application_row(
+    index: RecordingIndex, folder: str, now: float, holds: Mapping[str, Mapping[str, Any]]
+) -> ApplicationRow | None:
     """An application as its last recordings show it at `now`, seconds since 1970; None if none can be read."""
     entries = index.list_entries(folder)
     first = index.read_heads(entries, 1)
@@ -60,10 +63,15 @@ def make_application_row(index: RecordingIndex, folder: str, now: float) -> Appl
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
     overdue = due is not None and datetime.fromtimestamp(now, UTC) > due + _OVERDUE
     about = _why_fallback(head) if word == "fallback" else _ABOUT[word]
+    status = StatusView(word=word, about=about, since=since, since_at_least=at_least)
+    paused = holds.get(head.application or "", {}).get("paused")
+    if paused is not None and word != "fallback":
+        about = f"by {paused['by']}: nothing moves that need not"
+        status = StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
     return ApplicationRow(
         folder=folder,
         application=head.application,
-        status=StatusView(word=word, about=about, since=since, since_at_least=at_least),
+        status=status,
         tasks=summary.tasks,
         clients=summary.clients,
         next_followup=None if due is None else format_utc(due.timestamp()),

@@ -1,0 +1,92 @@
+"""Pausing, draining and forgetting on the page of an application: by whom, and what the page says then."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from pages import OPERATOR
+from serving import Service, run_service
+
+OWNER = "a-token-that-may-operate-0123456789"
+FORM = "Pause, drain, forget the plan"
+
+
+@pytest.fixture(scope="module")
+def service(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    tokens = tmp_path_factory.mktemp("operators") / "tokens"
+    tokens.write_text(f"{OPERATOR}\n{OWNER} may=operate name=Ada\n", encoding="ascii")
+    with run_service("--recordings", str(day), "--token-file", str(tokens)) as started:
+        yield started
+
+
+@contextmanager
+def log_in(service: Service, token: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.client.base_url, headers={"Accept": "text/html"}, timeout=60) as browser:
+        assert browser.post("/login", data={"token": token}).status_code == 303
+        yield browser
+
+
+def find_application(browser: httpx.Client) -> str:
+    rows = browser.get("/v1/history").json()["applications"]
+    return str(sorted(row["application"] for row in rows)[0])
+
+
+def find_status(browser: httpx.Client, application: str) -> str:
+    rows = browser.get("/v1/history").json()["applications"]
+    return next(str(row["status"]["word"]) for row in rows if row["application"] == application)
+
+
+def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
+    with log_in(service, OWNER) as browser:
+        application = find_application(browser)
+        page = f"/applications/{application}"
+        before = find_status(browser, application)
+        assert before != "paused"
+        assert FORM in browser.get(page).text
+
+        def ask(deed: str, **more: str) -> str:
+            answer = browser.post(f"{page}/holds", data={"application": application, "do": deed, "by": "Grace", **more})
+            assert (answer.status_code, answer.headers["location"]) == (303, page)
+            return browser.get(page).text
+
+        text = ask("pause")
+        assert "<strong>Paused</strong> by <bdi>Grace (token Ada)</bdi>" in text
+        assert find_status(browser, application) == "paused"
+        assert "The plan is forgotten" in ask("forget")
+        assert "<bdi>box-1</bdi>, asked for by" in ask("drain", client="box-1")
+        held = service.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
+        assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", ["box-1"])
+
+        ask("undrain", client="box-1")
+        ask("keep")
+        assert "<strong>Paused</strong>" not in ask("resume")
+        assert find_status(browser, application) == before
+
+
+def test_who_may_not_operate_sees_no_form_and_is_refused(service: Service) -> None:
+    with log_in(service, OPERATOR) as browser:
+        application = find_application(browser)
+        assert FORM not in browser.get(f"/applications/{application}").text
+        answer = browser.post(f"/applications/{application}/holds", data={"application": application, "do": "pause"})
+        assert answer.status_code == 403
+        assert find_status(browser, application) != "paused"
+
+
+@pytest.mark.parametrize(
+    ("form", "headers", "status"),
+    [
+        ({"do": "pause"}, {"Origin": "https://evil.example"}, 403),
+        ({"do": "pause"}, {"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"do": "destroy"}, {}, 400),
+        ({"do": "drain", "client": ""}, {}, 400),
+        ({"do": "pause", "by": "a\u202eb"}, {}, 400),
+    ],
+)
+def test_what_is_refused(service: Service, form: dict[str, str], headers: dict[str, str], status: int) -> None:
+    with log_in(service, OWNER) as browser:
+        application = find_application(browser)
+        answer = browser.post(f"/applications/{application}/holds", data={"application": application, **form}, headers=headers)
+        assert answer.status_code == status
+        assert find_status(browser, application) != "paused"
