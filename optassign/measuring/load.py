@@ -100,14 +100,15 @@ class Loads:
 
     @cached_property
     def least_possible(self) -> float:
-        """What the greatest load is at least: the mean, or the heaviest task that is no giant on the fastest thread."""
+        """What the greatest load is at least: the mean, or the heaviest task on the fastest thread, giants as they count."""
         if not self.state.tasks:
             return 0.0
         giant_size, staying = self._apart[2], _staying(self.state)
         light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.giants]
+        heaviest = max([*light, *([giant_size] if self.giants else [])], default=0.0)
         mean = (sum(light) + giant_size * len(self.giants)) / sum(client.threads * client.capacity for client in staying)
         fastest = max(client.capacity for client in staying)
-        return max(mean, max(light, default=0.0) / fastest)
+        return max(mean, heaviest / fastest)
 
     def count_idle_threads(self, placement: Placement) -> int:
         """Threads without a task while other threads have two; those of draining clients do not count."""

@@ -12,7 +12,7 @@ from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
-from optassign.models.windows import Windows, compute_windows
+from optassign.models.windows import Windows, compute_excess, compute_windows
 from optassign.solving.case import Case
 
 _LITTLE = 50
@@ -59,6 +59,11 @@ class Method(ABC):
     @abstractmethod
     def find_least_excess(self, case: Case) -> Placement:
         """Where no plan keeps the target: one of least excess."""
+
+    def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
+        """R11 where nothing is balanced: whether a remembered plan has no more excess than what was found."""
+        problem, windows = case.problem, case.windows
+        return compute_excess(problem, windows, own) <= compute_excess(problem, windows, found)
 
     @abstractmethod
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:

@@ -58,6 +58,9 @@ def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clo
     """The stages from `now` on where no assignment keeps the windows: they are widened by the least excess."""
     with clock.stage("plan"):
         rough = method.find_least_excess(case)
+    own = case.problem.remembered_plan
+    if own is not None and method.has_no_more_excess(case, own, rough):
+        rough = own  # else plans of equal excess would take turns, each outside of what the other has widened
     case = case.widen_target_to(rough)
     with clock.stage("now"):
         solution = answer_at_once(case, method)

@@ -93,6 +93,11 @@ class TestDefaults:
             "load_tolerance": 0.05,
             "min_gain": 0.05,
             "followup": "estimate",
+            "limits": (),
+            "hold": "none",
+            "hold_ends_ms": None,
+            "drain": (),
+            "forget_plan": False,
         }
 
     def test_only_what_has_no_default_is_required(self) -> None:

@@ -13,6 +13,7 @@ from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import previous_assignment, validate
 from optassign.measuring.balance import excess, shares
+from optassign.measuring.load import balances_load
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.measuring.ranks import Ranks
 
@@ -30,6 +31,8 @@ def test_violations(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         found = Counter((v.rule, v.task) for v in validate(state, given) if v.rule != "format")
         found = Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
+        if balances_load(state):  # rest is then a matter of load, which the dense judge does not know: tests/goals/test_load.py
+            found = Counter({key: times for key, times in found.items() if key[0] != "R7"})
         assert found == dense.count_violations(state, given), f"seed {seed}"
 
 

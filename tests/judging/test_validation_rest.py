@@ -209,10 +209,12 @@ def test_what_does_not_rest_may_be_altered(state: ApplicationState) -> None:
 
 
 def test_unequal_weights_may_be_evened_out() -> None:
-    clients = {"a": {"active": "1_0"}, "b": {"active": "1_1"}}
-    swapped = answer({"a": "1_1", "b": "1_0"})
+    # Two heavy ones on one client, which could be apart; with equal weights that is balanced, by count.
+    clients = {"a": {"active": "1_0 1_1"}, "b": {"active": "1_2 1_3"}}
+    swapped = answer({"a": "1_0 1_2", "b": "1_1 1_3"})
     for weight, expected in ((1.0, ["R7", "R7"]), (2.0, [])):
-        tasks = {"1_0": "stateless", "1_1": {"stateful": False, "weight": weight}}
+        heavy = {"stateful": False, "weight": weight}
+        tasks = {"1_0": heavy, "1_1": heavy, "1_2": "stateless", "1_3": "stateless"}
         assert [rule for rule, _, _ in broken(snapshot(tasks, clients), swapped)] == expected
 
 

@@ -22,6 +22,7 @@ from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.goals.registry import measure_goals
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.load import balances_load
 from optassign.measuring.placement import planned_placement
 from optassign.models.values import FLOW_ORDER
 
@@ -158,7 +159,9 @@ def judged(state: ApplicationState, assignor: str) -> TaskAssignment:
     assert [str(violation) for violation in validate(state, answer)] == []
     assert answer.report.termination.reason != "fallback", answer.report.termination
     assert TaskAssignment.model_validate_json(answer.model_dump_json()) == answer
-    assert answer.report.balanced == measure(state, answer).balanced
+    balanced = measure(state, answer).balanced
+    # Of a load the measure knows a weaker bound than the solver, and nothing of what cannot be balanced.
+    assert answer.report.balanced or not balanced if balances_load(state) else answer.report.balanced == balanced
     return answer
 
 
@@ -192,6 +195,8 @@ def check_goals(state: ApplicationState, answer: TaskAssignment) -> None:
             beyond = goal.value - goal.bound if goal.name in GREATEST else goal.bound - goal.value
             assert beyond <= spare, f"the bound is beyond the value: {goal}"
             assert goal.gap == pytest.approx(abs(goal.value - goal.bound) / max(1, abs(goal.value)))
+            if goal.name == "load" and balances_load(state):  # met where it is within its tolerance
+                spare += goal.bound * state.options.load_tolerance
             assert not goal.proven or abs(goal.value - goal.bound) <= spare, goal
         assert not goal.proven or proven.get(goal.stage, True), f"proven, though a goal before it is not: {goal}"
         proven[goal.stage] = goal.proven

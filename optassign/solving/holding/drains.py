@@ -42,7 +42,7 @@ def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple
         if row.may_stop:
             notes.append(f"client {row.process_id} drains: it has nothing any more, and may stop")
         elif row.stays:
-            notes.append(f"client {row.process_id} drains: the others have no room, it keeps {has}")
+            notes.append(f"client {row.process_id} drains: in the plan, too, it keeps {has}")
         else:
             waits = "" if state.options.hold == "none" else ", and nothing moves now"
             notes.append(f"client {row.process_id} drains: it has {has}{waits}")

@@ -69,6 +69,12 @@ class LimitedMethod(Method):
         """Of the placements that keep the limits, one of little excess."""
         return mend(case.problem, case.target, self.kept, self._inner.find_least_excess(case))
 
+    def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
+        """As the other method, for a plan that keeps the limits where the new one does."""
+        if len(list_broken(self.kept, own)) > len(list_broken(self.kept, found)):
+            return False
+        return self._inner.has_no_more_excess(case, own, found)
+
     def solve_plan(self, case: Case, start: Placement | None) -> Found:
         """The best plan that keeps the limits; nothing where there is no solver. `start`: one that keeps them, if known."""
         return Found(None)

@@ -9,6 +9,7 @@ from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.load.leading import choose_least_loaded, find_leading_actives
+from optassign.models.load.loads import ROUNDING
 from optassign.models.load.placing import place_actives
 from optassign.models.load.prices import add_pauses, price_restoring
 from optassign.models.load.standbys import place_standbys
@@ -75,6 +76,12 @@ class LoadMethod(Method):
 
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_standbys(case.problem, case.target, placed, now=now)
+
+    def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
+        """Whether its greatest load, and its idle threads, are no more."""
+        assert isinstance(case, LoadCase)
+        mine, theirs = ((case.loads.greatest(each.active), case.loads.count_idle(each.active)) for each in (own, found))
+        return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open go where the load is least. What that says of counts is no bound."""

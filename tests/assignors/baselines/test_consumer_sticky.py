@@ -154,4 +154,7 @@ def test_more_standbys_than_clients_are_on_all_the_others() -> None:
 def test_clients_that_drain_are_not_spared_and_the_answer_says_so() -> None:
     state = snapshot(make_topics(2), {"a": {}, "b": {"draining": True}})
     assert ask(state) == {"a": "0_0", "b": "0_1"}
-    assert assign(state, "consumer-sticky").report.notes == ("clients that drain are dealt tasks like any other",)
+    assert assign(state, "consumer-sticky").report.notes == (
+        "clients that drain are dealt tasks like any other",
+        "client b drains: in the plan, too, it keeps 1 active tasks and 0 standbys",
+    )

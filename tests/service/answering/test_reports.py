@@ -150,6 +150,7 @@ def test_what_is_told_twice_is_recorded_once(service: Service, recordings: Path)
 def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service, recordings: Path) -> None:
     state = make_state("shadow-report")
     applied = apply_other(state).model_copy(update={"assignor": "kafka-high-availability"})
+    before = service.metric("optassign_reports_total", mode="shadow") or 0  # of other tests
     response = service.report(make_report(state, applied, "shadow"), "r-1", read_milliseconds(), optassign_mode="shadow")
     assert response.json()["beside"]["assignor"] == "cp-sat"
     recording = await_report(recordings, "shadow-report")
@@ -158,7 +159,7 @@ def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service,
     assert not [found for found in find_newest_answers(recordings, 999) if found.application == "shadow-report"]
     service.assign(state)
     assert service.wait_for("rebalance", application="shadow-report")["memory"] == "none"
-    assert service.metric("optassign_reports_total", mode="shadow") == 1
+    assert service.metric("optassign_reports_total", mode="shadow") == before + 1
 
 
 def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import trustme
 from attacking import read_address
 from certificates import Files, trust, write_certificate
-from serving import MOST_SECONDS, Service, make_state, read_answer, run_service, wait_until
+from serving import MOST_SECONDS, Service, make_headers, make_state, read_answer, run_service, wait_until
 
 
 @pytest.fixture
@@ -58,12 +58,15 @@ def test_half_a_handshake_ends_by_itself(service: Service, bytes_sent: int | Non
 
 
 def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service) -> None:
-    """They hold their places until they end; a client that is connected is served all the while."""
+    """They hold the places of their peer until they end; another peer is served all the while."""
     held = [socket.create_connection(read_address(service)) for _ in range(12)]
     for connection in held[:7]:
         connection.sendall(write_hello()[:50])
     service.wait_for("connection_refused", limit="peer")
-    assert read_answer(service.assign(make_state("beside-many"))).clients
+    other = httpx.HTTPTransport(verify=service.verify, local_address="127.0.0.2")
+    with httpx.Client(base_url=service.client.base_url, transport=other, timeout=60) as client:
+        content = make_state("beside-many").model_dump_json()
+        assert client.post("/v1/assign", content=content, headers=make_headers({})).status_code == 200
     for connection in held:
         await_end(connection)
         connection.close()

@@ -109,7 +109,7 @@ def test_who_has_nowhere_to_go_keeps_its_tasks_and_says_so(assignor: str) -> Non
     (row,) = answer.report.drains
     assert row.stays
     assert not row.may_stop
-    assert any("the others have no room" in note for note in answer.report.notes)
+    assert any("in the plan, too, it keeps" in note for note in answer.report.notes)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
