@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pages import record_more_than_a_page
 from playwright.sync_api import Browser, sync_playwright
-
-from optassign.service.demo.recording_day import record_day
 
 AXE = "axe-core@4.14.1"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Of one file, not of the session: while Playwright is open its event loop runs, and no other test could start one."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
@@ -44,9 +44,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recordings of the demonstration, as if the day had just ended."""
-    from datetime import UTC, datetime
-
+    """The recordings of the demonstration, as if the day had just ended, and older ones for a second page."""
     folder = tmp_path_factory.mktemp("day")
-    record_day(folder, datetime.now(UTC))
+    record_more_than_a_page(folder)
     return folder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import OPERATOR, list_pages, record_hostile
+from pages import CONTROLS, OPERATOR, OWNER, list_pages, record_hostile
 from playwright.sync_api import Browser, Page, expect
 from serving import Service, run_service
 
@@ -25,11 +25,11 @@ def service(day: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Hostile names, and a token."""
+    """Hostile names, and two tokens, one of which may operate."""
     folder = tmp_path_factory.mktemp("hostile")
     record_hostile(folder)
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
-    tokens.write_text(OPERATOR + "\n", encoding="ascii")
+    tokens.write_text(f"{OPERATOR}\n{OWNER} may=operate name=Ada\n", encoding="ascii")
     with run_service("--recordings", str(folder), "--token-file", str(tokens)) as started:
         yield started
 
@@ -184,3 +184,38 @@ def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Serv
                 assert find_serious(page, axe) == [], path
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
+def test_pausing_draining_and_forgetting(browser: Browser, guarded: Service, axe: str, scripts: bool) -> None:
+    with open_page(browser, guarded, java_script_enabled=scripts, viewport=NARROW) as page:
+        page.goto("/")
+        page.get_by_label("Token").fill(OWNER)
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="harmless", exact=True).click()
+        held = page.locator("ul.holds li")
+        expect(held).to_have_count(0)
+        client = page.locator("#drainable option").first.get_attribute("value") or ""
+        assert "window.hacked" in client
+
+        def ask(button: str, client: str = "") -> None:
+            page.get_by_text(CONTROLS).click()
+            page.get_by_label("Who asks").fill("Grace")
+            page.get_by_label("Client to drain").fill(client)
+            if scripts:
+                assert find_serious(page, axe) == [], f"before {button}"
+            page.get_by_role("button", name=button, exact=True).click()
+            page.locator("details.controls:not([open])").wait_for()  # the page has come anew
+
+        ask("Pause")
+        expect(held).to_contain_text(["Paused by Grace (token Ada)"])
+        ask("Forget the plan")
+        ask("Drain the client", client)
+        expect(held).to_contain_text(["Paused by", "The plan is forgotten", f"Drain of {client}, asked for by Grace"])
+        if scripts:
+            assert page.evaluate("window.hacked") is None
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ask("Drain it no more", client)
+        ask("Keep the plan after all")
+        ask("Resume")
+        expect(held).to_have_count(0)

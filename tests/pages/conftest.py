@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pages import OPERATOR, READER, record_hostile
+from pages import OPERATOR, READER, record_hostile, record_more_than_a_page
 from serving import Service, run_service
 
 from optassign.service.demo.recording_day import record_day
@@ -23,6 +23,15 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(day: Path) -> Iterator[Service]:
     """A service that has recorded the day; it has no token."""
     with run_service("--recordings", str(day)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def two_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service whose application `orders` has more rebalances than a page lists; it has no token."""
+    folder = tmp_path_factory.mktemp("two_pages")
+    record_more_than_a_page(folder)
+    with run_service("--recordings", str(folder)) as started:
         yield started
 
 

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pages import OPERATOR
+from pages import CONTROLS, OPERATOR, OWNER
 from serving import Service, run_service
-
-OWNER = "a-token-that-may-operate-0123456789"
-FORM = "Pause, drain, forget the plan"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,7 @@ def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
         page = f"/applications/{application}"
         before = find_status(browser, application)
         assert before != "paused"
-        assert FORM in browser.get(page).text
+        assert CONTROLS in browser.get(page).text
 
         def ask(deed: str, **more: str) -> str:
             answer = browser.post(f"{page}/holds", data={"application": application, "do": deed, "by": "Grace", **more})
@@ -68,7 +65,7 @@ def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
 def test_who_may_not_operate_sees_no_form_and_is_refused(service: Service) -> None:
     with log_in(service, OPERATOR) as browser:
         application = find_application(browser)
-        assert FORM not in browser.get(f"/applications/{application}").text
+        assert CONTROLS not in browser.get(f"/applications/{application}").text
         answer = browser.post(f"/applications/{application}/holds", data={"application": application, "do": "pause"})
         assert answer.status_code == 403
         assert find_status(browser, application) != "paused"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from pages import list_pages, write_recording
+from pages import REBALANCES_ON_A_PAGE, list_pages, write_recording
 from serving import Service, list_files, make_state, run_service, wait_until
 
 from optassign.formats.state import ApplicationState
@@ -57,11 +57,11 @@ def test_what_is_waited_for(service: Service) -> None:
     assert restoring[0]["client"].partition(" ")[0] in page
 
 
-def test_older_rebalances(service: Service) -> None:
-    first = service.client.get("/v1/history/orders").json()
-    then = service.client.get("/v1/history/orders", params={"before": first["older"]}).json()
+def test_older_rebalances(two_pages: Service) -> None:
+    first = two_pages.client.get("/v1/history/orders").json()
+    then = two_pages.client.get("/v1/history/orders", params={"before": first["older"]}).json()
     listed = [row["at"] for row in (*first["rebalances"], *then["rebalances"])]
-    assert len(first["rebalances"]) == 50
+    assert len(first["rebalances"]) == REBALANCES_ON_A_PAGE
     assert len(listed) == len(set(listed)) == len(first["timeline"]["at"])
     assert listed == sorted(listed, reverse=True)
 
@@ -72,19 +72,19 @@ def find_join(service: Service) -> str:
     return found.replace("/", "/rebalances/", 1)
 
 
-def test_which_rebalance_moved_a_task(service: Service) -> None:
-    task = service.client.get(f"/v1/history/{find_join(service)}").json()["moves"][0]["task"]
-    view = service.client.get("/v1/history/orders", params={"task": task}).json()["task"]
-    assert view["looked_at"] > 50
+def test_which_rebalance_moved_a_task(two_pages: Service) -> None:
+    task = two_pages.client.get(f"/v1/history/{find_join(two_pages)}").json()["moves"][0]["task"]
+    view = two_pages.client.get("/v1/history/orders", params={"task": task}).json()["task"]
+    assert view["looked_at"] > REBALANCES_ON_A_PAGE
     assert len(view["moves"]) > 1
     for newer, older in zip(view["moves"], view["moves"][1:], strict=False):
         place = newer["id"].replace("/", "/rebalances/", 1)
-        about = service.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
+        about = two_pages.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
         assert newer["client"] in about[1]
         assert newer["client"] != older["client"]
-    page = service.client.get(f"/applications/orders?task={task}", headers=HTML).text
+    page = two_pages.client.get(f"/applications/orders?task={task}", headers=HTML).text
     assert f"{view['moves'][0]['id'].split('/')[-1]}?task={task}#why" in page
-    assert 'role="alert"' in service.client.get("/applications/orders?task=9_9", headers=HTML).text
+    assert 'role="alert"' in two_pages.client.get("/applications/orders?task=9_9", headers=HTML).text
 
 
 def test_a_rebalance_and_why(service: Service) -> None:

@@ -14,8 +14,14 @@ from optassign.generate import generate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise
+from optassign.service.demo.recording_day import record_day
 
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
+OWNER = "a-token-that-may-operate-0123456789"
+"""To be followed by `may=operate` in a file of tokens."""
+CONTROLS = "Pause, drain, forget the plan"
+"""What opens the form that only such a token shows."""
+REBALANCES_ON_A_PAGE = 50
 SCRIPT = "<script>window.hacked=1</script>"
 TURNED = "\u202egnp.exe\u2066"
 ATTRIBUTE = '" onmouseover="window.hacked=1" x=\''
@@ -37,6 +43,14 @@ def record_hostile(folder: Path) -> None:
             client["host"] = f"{SCRIPT}:{len(client['process_id'])}"
             client["process_id"] = names[client["process_id"]]
         write_recording(folder, ApplicationState.model_validate(data), datetime.now(UTC) - timedelta(minutes=5), why=SCRIPT)
+
+
+def record_more_than_a_page(folder: Path) -> None:
+    """The demonstration's day, and before it the same day as often as `orders` needs for a second page of rebalances."""
+    end = datetime.now(UTC)
+    while len(list((folder / "orders").rglob("*.json.gz"))) <= REBALANCES_ON_A_PAGE:
+        record_day(folder, end)
+        end -= timedelta(days=1)
 
 
 def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
