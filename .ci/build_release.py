@@ -1,8 +1,8 @@
 """`make release`: wheel, sdist, jars, what they are made of (SBOMs) and checksums, the same to the byte in every build.
 
 Times of files, their owners and rights, and the order in which a file system lists them do not matter: the sdist is packed
-anew, and the wheel is built from what is in it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml,
-and so does all else.
+anew, and the wheel is built from what is in it; the jar of sources is packed anew, since Maven keeps the rights of folders in
+it. Jars take their dates from `project.build.outputTimestamp` in java/pom.xml, and so does all else.
 """
 
 import calendar
@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,6 +53,19 @@ def pack_anew(sdist: Path, date: int) -> None:
     sdist.write_bytes(gzip.compress(packed.getvalue(), mtime=date))
 
 
+def pack_sources_anew(jar: Path) -> None:
+    """Write a jar of sources again: its members as they are, but readable for all."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(jar) as old, zipfile.ZipFile(packed, mode="w", compression=zipfile.ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            written = zipfile.ZipInfo(member.filename, member.date_time)
+            written.create_system = 3  # Unix, wherever this is built: else the rights are not read
+            written.external_attr = (0o40755 if member.is_dir() else 0o100644) << 16
+            written.compress_type = zipfile.ZIP_STORED if member.is_dir() else zipfile.ZIP_DEFLATED
+            new.writestr(written, old.read(member))
+    jar.write_bytes(packed.getvalue())
+
+
 def build_python(release: Path, scratch: Path, date: int) -> Path:
     """Sdist and wheel; returns the wheel."""
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", release)
@@ -73,6 +87,7 @@ def build_jars(release: Path) -> None:
     for jar in target.glob("optassign-streams-*.jar"):
         shutil.copyfile(jar, release / jar.name)
     (sources,) = release.glob("*-sources.jar")
+    pack_sources_anew(sources)
     shutil.copyfile(target / "optassign-streams.pom", release / sources.name.replace("-sources.jar", ".pom"))
     only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
     run(*maven, CYCLONEDX_MAVEN, "-DoutputName=sbom", "-DoutputFormat=json", "-Dcyclonedx.skipAttach=true", *only_ours)

@@ -178,7 +178,7 @@ public final class AnswerReader {
                 case "process_id" -> processId = readText(place);
                 case "offsets" -> offsets = readNumber(place);
                 case "ms" -> ms = readNumber(place);
-                case "is_least" -> isLeast = json.currentToken() == JsonToken.VALUE_TRUE;
+                case "is_least" -> isLeast = readBoolean(place);
                 default -> json.skipChildren();
             }
         }
@@ -277,6 +277,13 @@ public final class AnswerReader {
             throw typeFailure(where, "an integer of 64 bits");
         }
         return json.getLongValue();
+    }
+
+    private boolean readBoolean(String where) throws IOException, WrongAnswer {
+        if (json.currentToken() != JsonToken.VALUE_TRUE && json.currentToken() != JsonToken.VALUE_FALSE) {
+            throw typeFailure(where, "true or false");
+        }
+        return json.getBooleanValue();
     }
 
     private boolean isNull() {

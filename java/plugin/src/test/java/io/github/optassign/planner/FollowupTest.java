@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Pace;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.TestGroup;
@@ -53,7 +54,7 @@ class FollowupTest {
     void firstLookIsSoonAndTheSecondWhenItIsDone() {
         assertEquals(2_000, answer(0));
         restoreBut(END - 20_000);
-        assertEquals((END - 20_000) / 10 * 1.05 + 300, answer(2_200), 2);
+        assertEquals((END - 20_000) / 10 * 1.05 + 100, answer(2_200), 2);
     }
 
     @Test
@@ -102,7 +103,7 @@ class FollowupTest {
         Answer told = applied.answer();
         applied = group.remembered(new Answer("cp-sat", told.clients(), told.plan(), told.progress(), told.pace(), ""));
         restoreBut(END - 20_000);
-        assertEquals((END - 20_000) / 10 * 1.05 + 300, answer(2_200), 2);
+        assertEquals((END - 20_000) / 10 * 1.05 + 100, answer(2_200), 2);
     }
 
     @Test
@@ -113,6 +114,72 @@ class FollowupTest {
         String name = group.client(2).name();
         assertEquals(2 * END, last.pace().clients().get(name).offsets());
         assertEquals(2_000, last.pace().clients().get(name).ms());
+        assertTrue(last.pace().clients().get(name).isLeast());
+    }
+
+    /** A guess is raised by ten percent where all was done again when anybody looked, what was measured by one. */
+    @Test
+    void rateThatWasMeasuredIsHardlyDoubtedAndAGuessIs() {
+        answer(0);
+        restoreBut(END - 20_000);
+        answer(2_200);
+        String name = group.client(2).name();
+        assertEquals(
+                new Pace.Restored(20_000, 2_000, false), last.pace().clients().get(name));
+        Answer measured = applied.answer();
+        String task = measured.clients().get(2).warmup().get(0);
+        long begin = now;
+        for (boolean isLeast : new boolean[] {false, true}) {
+            now = begin;
+            applied = group.remembered(withRate(measured, name, new Pace.Restored(20_000, 2_000, isLeast)));
+            group.holds(2, task, 0);
+            answer(1_000_000);
+            assertEquals(
+                    new Pace.Restored(isLeast ? 22_000 : 20_200, 2_000, isLeast),
+                    last.pace().clients().get(name));
+        }
+    }
+
+    @Test
+    void guessIsForgottenOnceARateIsMeasured() {
+        answer(0);
+        restoreBut(END - 20_000);
+        answer(2_200);
+        String name = group.client(2).name();
+        Pace.Restored guess = new Pace.Restored(900_000, 2_000, true);
+        applied = group.remembered(withRate(applied.answer(), name, guess));
+        restoreBut(END - 50_000);
+        answer(3_200);
+        assertEquals(
+                new Pace.Restored(30_000, 3_000, false), last.pace().clients().get(name));
+    }
+
+    private static Answer withRate(Answer answer, String client, Pace.Restored rate) {
+        Pace pace = answer.pace();
+        Pace changed = new Pace(pace.takenAtMs(), Map.of(client, rate), pace.looks(), pace.countedAtMs());
+        return new Answer(answer.assignor(), answer.clients(), answer.plan(), answer.progress(), changed, "");
+    }
+
+    @Test
+    void halfOfThePlannedActivesAreMovedFirstWhereTheyAreThereMuchSooner() {
+        assertEquals((40_000 * 2) / 30.5 * 1.05 + 100, delayOfTwo(40_000, 99_000), 2);
+    }
+
+    @Test
+    void allPlannedActivesAreAwaitedWhereHalfOfThemAreThereHardlySooner() {
+        assertEquals((80_000 * 2 + 19_000) / 10.5 * 1.05 + 100, delayOfTwo(80_000, 99_000), 2);
+    }
+
+    /** The delay where two tasks go to a new client, which after two seconds of restoring is this far behind. */
+    private long delayOfTwo(long one, long other) {
+        group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, END);
+        group.runs(0, "0_0", "0_1", "0_2", "0_3");
+        group.acceptableLag = 100;
+        answer(0);
+        List<String> tasks = applied.answer().clients().get(1).warmup();
+        assertEquals(2, tasks.size());
+        group.holds(1, tasks.get(0), one).holds(1, tasks.get(1), other);
+        return answer(2_200);
     }
 
     @Test

@@ -135,7 +135,7 @@ class SnapshotWriterTest {
         assertEquals(json("""
             {'acceptable_recovery_lag': 10000, 'max_warmup_replicas': 2, 'num_standby_replicas': 0,
              'probing_rebalance_interval_ms': 600000, 'rack_aware_assignment_strategy': 'none',
-             'rack_aware_assignment_tags': ['cluster', 'zone']}"""), snapshot.get("configs"));
+             'rack_aware_assignment_tags': ['zone', 'cluster']}"""), snapshot.get("configs"));
         String client = """
             {"process_id": "00000000-0000-0000-0000-000000000001", "threads": 3,
              "previous_active": [], "previous_standby": [], "lags": {},
