@@ -12,8 +12,8 @@ from optassign.assignor import names, names_without_jdk, traits, variants
 from optassign.benchmarks.grid import HistorySpec, Spec
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.formats.base import Count, Frozen, NotEmpty
-from optassign.formats.input_errors import InputError, show_value
-from optassign.formats.toml_file import read_toml
+from optassign.formats.parsing.input_errors import InputError, show_value
+from optassign.formats.parsing.toml_file import read_toml
 from optassign.generate import SHAPES, Shape
 
 __all__ = ["HISTORIES", "PRESETS", "HistorySweep", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]

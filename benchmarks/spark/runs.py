@@ -22,7 +22,7 @@ import optassign
 from optassign.benchmarks.spark.presets import HistorySweep, Sweep
 from optassign.benchmarks.spark.solving.jobs import Limits
 from optassign.benchmarks.spark.storage import Storage
-from optassign.formats.input_errors import InputError
+from optassign.formats.parsing.input_errors import InputError
 
 __all__ = ["Run", "find_run", "list_runs"]
 

@@ -17,15 +17,15 @@ from optassign.measuring.load import balances_load
 from optassign.models.deadline import Deadline
 from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.configured_method import ConfiguredMethod
-from optassign.solving.flow_method import FlowMethod, carries_tags
 from optassign.solving.holding.solved_limits import SolvedLimits
 from optassign.solving.load.program_method import LoadProgramMethod
-from optassign.solving.method import Method
+from optassign.solving.methods.configured_method import ConfiguredMethod
+from optassign.solving.methods.flow_method import FlowMethod, carries_tags
+from optassign.solving.methods.method import Method
+from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
-from optassign.solving.weighted_method import WeightedMethod
 from optassign.utilities import AssignmentError
 
 _log = logging.getLogger(__name__)

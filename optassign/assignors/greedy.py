@@ -11,10 +11,10 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.greedy_method import GreedyMethod
 from optassign.solving.holding.limited_method import LimitedMethod
 from optassign.solving.load.method import LoadMethod
-from optassign.solving.method import Method
+from optassign.solving.methods.greedy_method import GreedyMethod
+from optassign.solving.methods.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from optassign.formats.input_errors import InputError
+from optassign.formats.parsing.input_errors import InputError
 from optassign.printable import escape_unprintable
 
 if TYPE_CHECKING:

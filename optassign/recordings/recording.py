@@ -14,8 +14,8 @@ from pydantic import Field
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, Termination, restore_work_bound
 from optassign.formats.base import Count, Format, Frozen, NotEmpty
-from optassign.formats.input_errors import InputError
-from optassign.formats.reading import Source, read_json, to_model
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.parsing.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
 from optassign.measuring.balance import is_balanced

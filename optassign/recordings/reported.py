@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from optassign.formats.reading import read_json, to_model
+from optassign.formats.parsing.reading import read_json, to_model
 from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording
 
 __all__ = ["join_report"]

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from optassign.formats.input_errors import InputError
+from optassign.formats.parsing.input_errors import InputError
 from optassign.recordings.files import (
     RecordingFile,
     find_recordings,

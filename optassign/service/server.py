@@ -20,7 +20,12 @@ from fastapi.routing import APIRoute
 from optassign import __version__
 from optassign.assignor import traits
 from optassign.recordings.files import find_newest_answers
-from optassign.service.comparisons import Comparisons
+from optassign.service.answering.comparisons import Comparisons
+from optassign.service.answering.memory import Memory, Remembered
+from optassign.service.answering.rebalances import Rebalances
+from optassign.service.answering.reports import Reports
+from optassign.service.answering.shared import Shared
+from optassign.service.answering.turns import Turns
 from optassign.service.demo.recording_day import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.holds import Holds
@@ -31,17 +36,12 @@ from optassign.service.http.held_bodies import HeldBodies
 from optassign.service.http.tokens import Tokens
 from optassign.service.listening import open_listener
 from optassign.service.logs import log_event, set_up_logging
-from optassign.service.memory import Memory, Remembered
 from optassign.service.metrics import Metrics
 from optassign.service.pages.makers import PageMaker
 from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
-from optassign.service.rebalances import Rebalances
 from optassign.service.recorder import Recorder
-from optassign.service.reports import Reports
 from optassign.service.settings import Settings, SettingsError, check_tls
-from optassign.service.shared import Shared
-from optassign.service.turns import Turns
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import WorkerSpec

@@ -9,7 +9,7 @@ from optassign.models.relief import RELIEF, Price, find_relief_options, swap_rol
 from optassign.models.warmups import PATIENCE, Progress, queue_warmups
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 from optassign.solving.pace import estimate_to_balance
 from optassign.solving.solution import Solution
 

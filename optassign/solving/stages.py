@@ -18,7 +18,7 @@ from optassign.solving.case import Case
 from optassign.solving.clock import Clock
 from optassign.solving.followup import relieve, warm_up
 from optassign.solving.holding.paused import hold_still
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
 from optassign.solving.standing import confirm_second_pass, keep_at_rest
 

@@ -9,7 +9,7 @@ from optassign.models.results import FoundBy
 from optassign.models.windows import count_copies
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
 
 

@@ -15,7 +15,7 @@ import pytest
 from command_line import run_here, run_in_terminal, run_process
 
 from optassign.cli.show.progress import Progress
-from optassign.formats.reading import read_assignment
+from optassign.formats.parsing.reading import read_assignment
 from optassign.generate import generate
 
 

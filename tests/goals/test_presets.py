@@ -14,8 +14,8 @@ from tiny import tiny_state
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
-from optassign.formats.input_errors import InputError
-from optassign.formats.options_file import read_options
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.parsing.options_file import read_options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order

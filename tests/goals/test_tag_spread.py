@@ -20,7 +20,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
 from optassign.models.flows import decomposition
 from optassign.simulation.convergence import converge
-from optassign.solving import flow_method
+from optassign.solving.methods import flow_method
 
 
 def by_flows_alone(monkeypatch: pytest.MonkeyPatch) -> None:

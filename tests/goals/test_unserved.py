@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import UNSERVED, WEIGHTED_COST
 from optassign.goals.registry import find_plan_goals
-from optassign.solving import flow_method
+from optassign.solving.methods import flow_method
 
 GOALS = tuple(find_plan_goals())
 DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)

@@ -14,9 +14,9 @@ from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
 from optassign.models.cp_sat.plan import Planned
 from optassign.models.deadline import Deadline
-from optassign.solving import weighted_method
 from optassign.solving.arrays import to_arrays
-from optassign.solving.weighted_method import WeightedMethod
+from optassign.solving.methods import weighted_method
+from optassign.solving.methods.weighted_method import WeightedMethod
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from command_line import run_here
 
 from optassign.formats.configs import Options
-from optassign.formats.options_file import read_options
-from optassign.formats.reading import read_state
+from optassign.formats.parsing.options_file import read_options
+from optassign.formats.parsing.reading import read_state
 from optassign.schema import add_tables, json_schema, tables
 
 pytestmark = pytest.mark.source

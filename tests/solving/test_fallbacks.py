@@ -21,7 +21,7 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.network import FlowError, Network
 from optassign.models.results import Actives, Found
 from optassign.simulation.convergence import converge
-from optassign.solving import flow_method, greedy_method
+from optassign.solving.methods import flow_method, greedy_method
 
 LOGGER = "optassign.assignors.cp_sat"
 

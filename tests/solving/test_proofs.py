@@ -31,11 +31,11 @@ from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import compute_windows
 from optassign.simulation.successors import make_second_pass_snapshot
-from optassign.solving import flow_method
 from optassign.solving.arrays import to_arrays
-from optassign.solving.configured_method import ConfiguredMethod
-from optassign.solving.flow_method import FlowMethod
-from optassign.solving.greedy_method import GreedyMethod
+from optassign.solving.methods import flow_method
+from optassign.solving.methods.configured_method import ConfiguredMethod
+from optassign.solving.methods.flow_method import FlowMethod
+from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.solution import Note
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)

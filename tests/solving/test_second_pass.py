@@ -9,7 +9,7 @@ from judging import answer, snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_state
+from optassign.formats.parsing.reading import read_state
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.registry import measure_goals

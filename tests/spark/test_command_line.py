@@ -113,7 +113,7 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
     from optassign.benchmarks.spark.runs import Run, find_run
     from optassign.benchmarks.spark.storage import Storage
     from optassign.benchmarks.spark.sweep import run_sweep
-    from optassign.formats.input_errors import InputError
+    from optassign.formats.parsing.input_errors import InputError
 
     storage = Storage(spark, str(tmp_path))
     with pytest.raises(InputError, match="found no run"):

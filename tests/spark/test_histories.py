@@ -79,7 +79,7 @@ def test_the_tables_fit_the_page(played: Path) -> None:
 
 def test_a_grid_names_a_suite_and_its_seeds(tmp_path: Path) -> None:
     from optassign.benchmarks.spark.presets import HistorySweep, read_sweep
-    from optassign.formats.input_errors import InputError
+    from optassign.formats.parsing.input_errors import InputError
 
     path = tmp_path / "grid.toml"
     path.write_text('name = "mine"\nhistories = "large"\nseed = 7\ncount = 2\n')

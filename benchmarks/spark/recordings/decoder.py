@@ -9,8 +9,8 @@ from typing import Any
 
 from optassign.benchmarks.spark.recordings.scale import scale_assignment, scale_state
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_value, to_model
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.parsing.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import Recording
 

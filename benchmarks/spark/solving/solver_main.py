@@ -25,7 +25,7 @@ from optassign.benchmarks.grid import HistorySpec, Spec
 from optassign.benchmarks.spark.recordings.decoder import RECORDED, decode_recording
 from optassign.benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns, history_columns
 from optassign.benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
-from optassign.formats.input_errors import InputError
+from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge

@@ -14,7 +14,7 @@ from optassign.assignor import assign
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.reading import read_assignment, read_state
+from optassign.formats.parsing.reading import read_assignment, read_state
 from optassign.generate import Shape
 from optassign.judging.validation import validate
 

@@ -51,7 +51,7 @@ from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.case import Case
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError

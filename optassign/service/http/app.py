@@ -9,7 +9,9 @@ from starlette.exceptions import HTTPException
 
 from optassign import __version__
 from optassign.assignor import names_without_jdk
-from optassign.service.comparisons import Comparisons
+from optassign.service.answering.comparisons import Comparisons
+from optassign.service.answering.rebalances import Rebalances
+from optassign.service.answering.reports import Reports
 from optassign.service.holding.holds import Holds
 from optassign.service.http import openapi
 from optassign.service.http.held_bodies import HeldBodies
@@ -25,8 +27,6 @@ from optassign.service.http.request_headers import (
 from optassign.service.http.tokens import Access
 from optassign.service.metrics import Metrics
 from optassign.service.pages.routes import make_error_page, wants_html
-from optassign.service.rebalances import Rebalances
-from optassign.service.reports import Reports
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import CompareJob
 

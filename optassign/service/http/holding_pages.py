@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from optassign.formats.input_errors import InputError
-from optassign.formats.reading import read_value
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.parsing.reading import read_value
 from optassign.service.holding.holds import Holds, Once
 from optassign.service.http import holding_openapi as openapi
 from optassign.service.http.held_bodies import HeldBodies

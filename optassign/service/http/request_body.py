@@ -6,7 +6,7 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from optassign.formats.json_head import read_members
+from optassign.formats.parsing.json_head import read_members
 from optassign.service.http.held_bodies import HeldBody
 from optassign.service.http.refusals import RequestRefusedError, make_refusal
 

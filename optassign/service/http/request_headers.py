@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from optassign.formats.base import INT64_MAX
-from optassign.formats.input_errors import shorten
+from optassign.formats.parsing.input_errors import shorten
 from optassign.service.http.refusals import make_refusal
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
-from optassign.formats.input_errors import InputError
+from optassign.formats.parsing.input_errors import InputError
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording

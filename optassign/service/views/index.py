@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from optassign.formats.base import parse_time
-from optassign.formats.input_errors import InputError
-from optassign.formats.json_head import read_members
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.parsing.json_head import read_members
 from optassign.recordings.files import SUFFIX, name_folder, read_recording_head
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
 

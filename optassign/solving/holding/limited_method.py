@@ -21,7 +21,7 @@ from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
 from optassign.solving.holding.limits import Limits
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 
 
 class LimitedMethod(Method):

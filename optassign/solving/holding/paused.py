@@ -9,7 +9,7 @@ from optassign.models.problem import IntArray, Placement, Problem, make_placemen
 from optassign.models.results import FoundBy
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 from optassign.solving.solution import Reason, Solution
 from optassign.solving.standing import keep_at_rest
 

@@ -15,10 +15,10 @@ from optassign.models.problem import Placement
 from optassign.models.results import Found, FoundBy
 from optassign.models.windows import compute_excess
 from optassign.solving.case import Case
-from optassign.solving.flow_method import WORK, is_small
 from optassign.solving.holding.limited_method import LimitedMethod
 from optassign.solving.holding.limits import Limits
-from optassign.solving.method import Method
+from optassign.solving.methods.flow_method import WORK, is_small
+from optassign.solving.methods.method import Method
 
 
 class SolvedLimits(LimitedMethod):

@@ -19,7 +19,7 @@ from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 
 
 class LoadMethod(Method):

@@ -17,9 +17,9 @@ from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate, plan_values
 from optassign.solving.case import Case
-from optassign.solving.flow_method import WORK, is_small
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
+from optassign.solving.methods.flow_method import WORK, is_small
 
 
 class LoadProgramMethod(LoadMethod):

@@ -16,8 +16,8 @@ import pytest
 from serving import HEADERS, Service, freeze, run_service, wait_until, write_request_head
 
 from optassign.generate import generate
-from optassign.service import comparisons
-from optassign.service.comparisons import Comparisons
+from optassign.service.answering import comparisons
+from optassign.service.answering.comparisons import Comparisons
 from optassign.service.http.refusals import Refusal, RequestRefusedError
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import CompareJob

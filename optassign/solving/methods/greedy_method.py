@@ -15,7 +15,7 @@ from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import evaluate
 from optassign.solving.case import Case
-from optassign.solving.method import Method
+from optassign.solving.methods.method import Method
 
 
 class GreedyMethod(Method):

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from optassign.service.answering.memory import Memory
+from optassign.service.answering.turns import Turns
 from optassign.service.holding.holds import Holds
-from optassign.service.memory import Memory
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
-from optassign.service.turns import Turns
 from optassign.service.workers.fallback import AnswerFinder
 
 __all__ = ["Shared"]

@@ -14,9 +14,9 @@ from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
-from optassign.solving.configured_method import TOO_LARGE
-from optassign.solving.flow_method import WORK, FlowMethod, is_small
-from optassign.solving.method import is_within_a_little
+from optassign.solving.methods.configured_method import TOO_LARGE
+from optassign.solving.methods.flow_method import WORK, FlowMethod, is_small
+from optassign.solving.methods.method import is_within_a_little
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from optassign.formats.base import Frozen
 from optassign.formats.configs import Options
-from optassign.formats.input_errors import InputError, from_validation, show_value
-from optassign.formats.toml_file import read_toml
+from optassign.formats.parsing.input_errors import InputError, from_validation, show_value
+from optassign.formats.parsing.toml_file import read_toml
 
 __all__ = ["read_options"]
 

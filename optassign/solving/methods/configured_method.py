@@ -14,8 +14,8 @@ from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate
 from optassign.solving.case import Case
-from optassign.solving.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
-from optassign.solving.method import is_within_a_little
+from optassign.solving.methods.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
+from optassign.solving.methods.method import is_within_a_little
 
 TOO_LARGE = f"more than {MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
 

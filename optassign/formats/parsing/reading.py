@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.input_errors import InputError, find_path, from_validation, shorten, show_value
+from optassign.formats.parsing.input_errors import InputError, find_path, from_validation, shorten, show_value
+from optassign.formats.parsing.unknown_fields import drop_unknown_fields, is_unknown_field
 from optassign.formats.state import ApplicationState
-from optassign.formats.unknown_fields import drop_unknown_fields, is_unknown_field
 
 __all__ = ["InputError", "Source", "read_assignment", "read_json", "read_state", "read_value", "to_model"]
 

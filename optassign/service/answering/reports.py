@@ -10,16 +10,16 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
+from optassign.service.answering.memory import Remembered
+from optassign.service.answering.rebalances import Rebalances
+from optassign.service.answering.shared import Shared
 from optassign.service.clock import format_utc, read_milliseconds
 from optassign.service.holding.held import HoldingOutcome
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import ReportHead
 from optassign.service.logs import log_event
-from optassign.service.memory import Remembered
-from optassign.service.rebalances import Rebalances
 from optassign.service.settings import Settings
-from optassign.service.shared import Shared
 from optassign.service.workers.deadlines import make_schedule
 from optassign.service.workers.fallback import FoundAnswer
 from optassign.service.workers.messages import Applied, AssignJob, Details

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.input_errors import InputError, shorten, show_value
+from optassign.formats.parsing.input_errors import InputError, shorten, show_value
 
 __all__ = ["read_toml"]
 

@@ -26,8 +26,8 @@ from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import compute_excess
 from optassign.solving.case import Case
-from optassign.solving.greedy_method import GreedyMethod
-from optassign.solving.method import Method
+from optassign.solving.methods.greedy_method import GreedyMethod
+from optassign.solving.methods.method import Method
 
 _COLD_ACTIVES = cold_actives.GOAL.name
 MOST_PAIRS = 20_000
