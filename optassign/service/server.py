@@ -42,6 +42,7 @@ from optassign.service.pages.routes import add_pages
 from optassign.service.pages.sessions import Sessions
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings, SettingsError, check_tls
+from optassign.service.watched_files import WatchedFiles
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
 from optassign.service.workers.worker import WorkerSpec
@@ -242,7 +243,7 @@ class _Service:
 
     async def _watch_files(self, config: uvicorn.Config) -> None:
         """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
-        certificate = self._look_at_certificate()
+        certificate = WatchedFiles(self._settings.tls_cert, self._settings.tls_key)
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
@@ -250,20 +251,13 @@ class _Service:
                     log_event("tokens_read")
                 if await asyncio.to_thread(self._applications.reload):
                     log_event("applications_read")
-                now = await asyncio.to_thread(self._look_at_certificate)
-                if now != certificate and config.ssl is not None:
-                    certificate = now
+                if await asyncio.to_thread(certificate.have_changed) and config.ssl is not None:
                     check_tls(self._settings)
                     assert self._settings.tls_cert is not None
                     config.ssl.load_cert_chain(self._settings.tls_cert, self._settings.tls_key)
                     log_event("certificate_read")
             except (SettingsError, OSError) as error:
                 log_event("settings_kept", logging.ERROR, why=str(error))
-
-    def _look_at_certificate(self) -> tuple[int, ...]:
-        """What changes when the files of certificate and key do."""
-        paths = [path for path in (self._settings.tls_cert, self._settings.tls_key) if path is not None]
-        return tuple(path.stat().st_mtime_ns for path in paths if path.exists())
 
     def _add_gauges(self) -> None:
         add = self._metrics.add_gauge

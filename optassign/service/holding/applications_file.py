@@ -1,7 +1,6 @@
 """`--applications`: quiet hours and limits of each application, from a TOML file that is read anew when it changes."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from optassign.formats.parsing.input_errors import InputError, from_validation
 from optassign.formats.parsing.toml_file import read_toml
 from optassign.service.holding.quiet_hours import QuietHours, parse_hours
 from optassign.service.settings import SettingsError
+from optassign.service.watched_files import WatchedFiles
 
 __all__ = ["ApplicationSettings", "ApplicationsFile"]
 
@@ -45,8 +45,7 @@ class ApplicationsFile:
 
     def __init__(self, path: Path | None) -> None:
         """SettingsError, in one line, for a file that cannot be used."""
-        self._path = path
-        self._seen = self._look()
+        self._path, self._files = path, WatchedFiles(path)
         self._found = {} if path is None else _read(path)
 
     def get(self, application: str) -> ApplicationSettings:
@@ -59,21 +58,10 @@ class ApplicationsFile:
 
     def reload(self) -> bool:
         """Read the file anew if it has changed, and say whether it had. SettingsError if it cannot be used: the old stays."""
-        seen = self._look()
-        if self._path is None or seen == self._seen:
+        if self._path is None or not self._files.have_changed():
             return False
-        self._seen = seen
         self._found = _read(self._path)
         return True
-
-    def _look(self) -> tuple[int, int, int] | None:
-        if self._path is None:
-            return None
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return (0, 0, 0)
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _read(path: Path) -> dict[str, ApplicationSettings]:

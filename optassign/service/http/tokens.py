@@ -9,6 +9,7 @@ from pathlib import Path
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.http.request_headers import HeaderValues
 from optassign.service.settings import TOKEN_VARIABLE, SettingsError
+from optassign.service.watched_files import WatchedFiles
 
 __all__ = ["EVERYTHING", "Access", "Tokens", "read_tokens"]
 
@@ -59,9 +60,8 @@ class Tokens:
 
     def __init__(self, path: Path | None) -> None:
         """SettingsError if they cannot be read, or are too weak to serve."""
-        self._path = path
+        self._path, self._files = path, WatchedFiles(path)
         self._tokens = read_tokens(path)
-        self._seen = self._look()
 
     def __bool__(self) -> bool:
         return self._tokens is not None
@@ -93,21 +93,10 @@ class Tokens:
 
         SettingsError if it cannot be read: then the old tokens stay.
         """
-        seen = self._look()
-        if self._path is None or seen == self._seen:
+        if self._path is None or not self._files.have_changed():
             return False
-        self._seen = seen
         self._tokens = read_tokens(self._path)
         return True
-
-    def _look(self) -> tuple[int, int, int] | None:
-        if self._path is None:
-            return None
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return (0, 0, 0)
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
