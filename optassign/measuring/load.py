@@ -122,9 +122,14 @@ class Loads:
         return max(0, idle - max(0, threads - len(self.state.tasks)))
 
     def is_balanced(self, placement: Placement) -> bool:
-        """Whether the greatest load is within `load_tolerance` of the least possible, and no thread idle while one has two."""
+        """Whether the greatest load is within `load_tolerance` of the least possible, no thread idle while one has two.
+
+        Nor does a draining client have an active task, unless all drain.
+        """
         allowed = (1 + self.state.options.load_tolerance) * self.least_possible
-        return self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
+        staying = {client.process_id for client in _staying(self.state)}
+        at_home = all(staying.issuperset(clients) for clients in placement.active.values())
+        return at_home and self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
 
 
 def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:

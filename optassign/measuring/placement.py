@@ -142,7 +142,8 @@ def _believe_one(state: ApplicationState, task: str, claimants: Sequence[str], r
     """The client that counts as the owner of a task that several claim; `previous_assignment` has the rule."""
     clients = state.kafka_streams_states
     running = [process_id for process_id in claimants if clients[process_id].lags.get(task) == RUNNING]
-    return min(set(claimants).intersection(remembered) or running or claimants)
+    believed = set(claimants).intersection(sorted(remembered)[:1])  # all there is, in any answer that keeps R1
+    return min(believed or running or claimants)
 
 
 def _previous_standbys(

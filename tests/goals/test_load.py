@@ -260,3 +260,25 @@ def test_no_thread_is_idle_while_another_has_two(assignor: str) -> None:
 def test_when_load_is_what_is_balanced(change: Callable[[ApplicationState], ApplicationState], expected: bool) -> None:
     state = change(make_group("fresh", 12, 3, 0, "lognormal", seed=1))
     assert balances_load(state) is expected
+
+
+@pytest.mark.parametrize("assignor", OURS)
+def test_while_a_draining_client_has_an_active_task_nothing_is_balanced(assignor: str) -> None:
+    """The others are at exactly their share, and yet somebody is still to be freed."""
+    heavy = {"id": "0_3", "stateful": True, "logged": True, "weight": 0.4}
+    caught_up = {"0_0": 0, "0_1": 0, "0_2": 0, "0_3": 300}
+    state = ApplicationState.model_validate(
+        {
+            "format": 1,
+            "configs": {"num_standby_replicas": 0, "max_warmup_replicas": 1, "acceptable_recovery_lag": 10},
+            "tasks": [*({"id": f"0_{i}", "stateful": True, "logged": True} for i in range(3)), heavy],
+            "clients": [
+                {"process_id": "c0", "threads": 1},
+                {"process_id": "c1", "threads": 1, "draining": True, "lags": caught_up},
+            ],
+        }
+    )
+    answer = assign(state, assignor)
+    assert [client.process_id for client in answer.clients if client.active] == ["c1"]
+    assert not measure(state, answer).balanced
+    assert not answer.report.balanced

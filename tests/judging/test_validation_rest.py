@@ -48,6 +48,8 @@ def test_of_several_claimants_memory_then_running_then_the_least_id_decides() ->
     assert known(a=a, b=running).active == {"0_0": "b"}
     assert known(a=running, b=b, remembered=answer({"a": "", "b": "0_0"})).active == {"0_0": "b"}
     assert known(a=a, b=running, c={}, remembered=answer({"c": "0_0"})).active == {"0_0": "b"}
+    broken = answer({"a": "0_0", "c": "0_0"})  # the least id is meant, and that one claims nothing
+    assert known(a={}, b=running, c=b, remembered=broken).active == {"0_0": "b"}
 
 
 def test_a_task_nobody_lists_is_in_transit_to_the_remembered_client_if_that_is_here() -> None:
