@@ -43,7 +43,7 @@ class Planned:
     goals: dict[str, tuple[int, int | None, bool]] = field(default_factory=dict)
 
 
-def _require_nothing(v: Variables) -> None:
+def require_nothing(v: Variables) -> None:
     """No more than the rules."""
 
 
@@ -57,7 +57,7 @@ def solve_plan(
     start: Placement | None = None,
     known: Mapping[str, int] | None = None,
     face: IntArray | None = None,
-    require: Callable[[Variables], None] = _require_nothing,
+    require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
     """The best plan inside the windows, goal after goal.
 
@@ -99,7 +99,7 @@ def solve_least_excess(
     deadline: Deadline,
     work: float,
     start: Placement | None = None,
-    require: Callable[[Variables], None] = _require_nothing,
+    require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
     """Where no balanced assignment exists: the least excess, family after family in their order."""
     v = make_placement_model(problem)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.lexicographic import Objective
-from optassign.models.cp_sat.plan import Planned, make_placement_model, minimise
+from optassign.models.cp_sat.plan import Planned, make_placement_model, minimise, require_nothing
 from optassign.models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
-from optassign.models.cp_sat.variables import total
+from optassign.models.cp_sat.variables import Variables, total
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, restore_work, standby_moves
@@ -28,14 +30,17 @@ def solve_weighted(
     deadline: Deadline,
     work: float,
     start: Placement | None = None,
+    require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
     """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
     subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
 
-    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application.
+    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application. `require`
+    adds what else the placement has to keep.
     """
     problem, forced = express_in_changelogs(problem)
     v = make_placement_model(problem)
+    require(v)
     away = make_excess_objectives(v, windows)
     instance, subtopology, stickiness = weights
     cost = (

@@ -29,33 +29,33 @@ class LimitedMethod(Method):
 
     def __init__(self, inner: Method, limits: Limits) -> None:
         super().__init__(inner.order)
-        self._inner, self._limits = inner, limits
+        self.inner, self._limits = inner, limits
         self.kept: Sequence[PlacementLimit] = limits.placements
         self._given_way: dict[str, str] = {}
         self._any_plan: Placement | None = None
 
     def make_case(self, problem: Problem) -> Case:
         """As the other method has it; what limits can hold together is found out here."""
-        case = self._inner.make_case(problem)
+        case = self.inner.make_case(problem)
         self._settle(case)
         return case
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
         """As the other method does."""
-        return self._inner.write_out_pairs(problem)
+        return self.inner.write_out_pairs(problem)
 
     def demand(self, problem: Problem, windows: Windows) -> Windows:
         """As the other method does."""
-        return self._inner.demand(problem, windows)
+        return self.inner.demand(problem, windows)
 
     def find_balanced_now(self, case: Case) -> Found:
         """What the other method finds, where it keeps the limits; else the plan decides."""
-        found = self._inner.find_balanced_now(case)
+        found = self.inner.find_balanced_now(case)
         return found if found.placement is None or self._keeps(case, found.placement) else Found(None)
 
     def find_plan(self, case: Case) -> Found:
         """The other method's plan, where it keeps the limits: it is then the best that does."""
-        found = self._inner.find_plan(case)
+        found = self.inner.find_plan(case)
         if found.placement is None or not list_broken(self.kept, found.placement):
             return found
         mended = mend(case.problem, case.target, self.kept, found.placement)
@@ -67,13 +67,13 @@ class LimitedMethod(Method):
 
     def find_least_excess(self, case: Case) -> Placement:
         """Of the placements that keep the limits, one of little excess."""
-        return mend(case.problem, case.target, self.kept, self._inner.find_least_excess(case))
+        return mend(case.problem, case.target, self.kept, self.inner.find_least_excess(case))
 
     def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
         """As the other method, for a plan that keeps the limits where the new one does."""
         if len(list_broken(self.kept, own)) > len(list_broken(self.kept, found)):
             return False
-        return self._inner.has_no_more_excess(case, own, found)
+        return self.inner.has_no_more_excess(case, own, found)
 
     def solve_plan(self, case: Case, start: Placement | None) -> Found:
         """The best plan that keeps the limits; nothing where there is no solver. `start`: one that keeps them, if known."""
@@ -82,12 +82,12 @@ class LimitedMethod(Method):
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool:
         """Whether a placement was found that keeps some limits, or may be found later."""
         if self._any_plan is None:
-            self._any_plan = self._inner.find_least_excess(case)
+            self._any_plan = self.inner.find_least_excess(case)
         return not list_broken(limits, mend(case.problem, case.target, limits, self._any_plan))
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """The other method's, of whose moves as many are made as are allowed; those that R3 forces are."""
-        found = self._inner.find_rebalance(case, plan, hold=hold)
+        found = self.inner.find_rebalance(case, plan, hold=hold)
         most = self._limits.most_moves
         if most is None:
             return found
@@ -100,38 +100,38 @@ class LimitedMethod(Method):
         order = tasks[np.lexsort((tasks, plan.active[tasks] != found.answer.active[tasks], leaves))]
         held = np.broadcast_to(hold, case.problem.T).copy()
         held[order[max(0, most - int((moved & ~free).sum())) :]] = True
-        return replace(self._inner.find_rebalance(case, plan, hold=held), bounds={})
+        return replace(self.inner.find_rebalance(case, plan, hold=held), bounds={})
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """As the other method does."""
-        return self._inner.evaluate_plan(case, plan)
+        return self.inner.evaluate_plan(case, plan)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As the other method, for a plan that keeps the limits where the new one does."""
         if len(list_broken(self.kept, own)) > len(list_broken(self.kept, found)):
             return False
-        return self._inner.keeps_remembered(case, own, found)
+        return self.inner.keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether it keeps the limits, and the other method wants no better."""
-        return self._keeps(case, now) and self._inner.is_configured_optimum(case, now)
+        return self._keeps(case, now) and self.inner.is_configured_optimum(case, now)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
         """As the other method, whose bounds limits can only make worse to reach."""
-        return self._inner.bound_configured(case, now)
+        return self.inner.bound_configured(case, now)
 
     def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
         """As the other method, of what keeps the limits."""
-        return self._keeps(case, previous) and self._inner.is_not_worth_moving(case, previous)
+        return self._keeps(case, previous) and self.inner.is_not_worth_moving(case, previous)
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """As the other method."""
-        return self._inner.find_unserved(problem)
+        return self.inner.find_unserved(problem)
 
     def write_notes(self, problem: Problem) -> list[str]:
         """As the other method."""
-        self.limited |= self._inner.limited
-        return self._inner.write_notes(problem)
+        self.limited |= self.inner.limited
+        return self.inner.write_notes(problem)
 
     def find_given_way(self) -> Mapping[str, str]:
         """Limits that cannot hold, and why."""

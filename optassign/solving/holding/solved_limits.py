@@ -35,11 +35,14 @@ class SolvedLimits(LimitedMethod):
         return can_hold(case.problem, limits, self._deadline, WORK) is not False
 
     def solve_plan(self, case: Case, start: Placement | None) -> Found:
-        """All goals in their order, with the limits as constraints."""
+        """What the method minimises itself, else all goals in their order, with the limits as constraints."""
         if not is_small(case.problem):
             return Found(None)
-        problem, forced = prepare(case.problem.with_all_columns())
         require = partial(require_limits, limits=self.kept)
+        own = self.inner.solve_plan_within(case, start, require)
+        if own is not None:
+            return own if own.placement is not None and not list_broken(self.kept, own.placement) else Found(None)
+        problem, forced = prepare(case.problem.with_all_columns())
         goals = find_goals(self.order.names)
         result = solve_plan(problem, forced, case.target, goals, self._deadline, WORK, start, require=require)
         self.limited |= result.limited

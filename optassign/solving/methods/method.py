@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.variables import Variables
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
@@ -110,6 +111,10 @@ class Method(ABC):
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}
+
+    def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found | None:
+        """The best plan by an objective of this method's own that keeps what `require` adds; None: it has goals in order."""
+        return None
 
     def find_given_way(self) -> Mapping[str, str] | None:
         """Limits (`Options.limits`) that cannot hold, and why, by name; None from a method that knows nothing of limits."""

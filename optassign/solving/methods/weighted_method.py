@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.variables import Variables
 from optassign.models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
@@ -69,6 +70,23 @@ class WeightedMethod(FlowMethod):
         if result.placement is None or mine < value:
             return replace(start, weighted=(mine / 1000, least))
         return Found(result.placement, found_by=FoundBy.CP_SAT, limited=result.limited, weighted=(value / 1000, least))
+
+    def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found:
+        """The least weighted sum of what keeps more than the rules."""
+        problem, forced = prepare(case.problem.with_all_columns())
+        if not is_sum_exact(problem, self._weights):
+            return Found(start, found_by=FoundBy.GREEDY)
+        result = solve_weighted(problem, forced, case.windows, self._weights, self.deadline, WORK, start, require)
+        self.limited |= result.limited
+        placement, found_by = result.placement, FoundBy.CP_SAT
+        if placement is None:
+            placement, found_by = start, FoundBy.GREEDY
+        if placement is None:
+            return Found(None, impossible=result.impossible)
+        _, bound, _ = result.goals.get(WEIGHTED_COST, (0, None, False))
+        (cost,) = self.evaluate_plan(case, placement)
+        least = None if bound is None else bound / 1000
+        return Found(placement, found_by=found_by, limited=result.limited, weighted=(cost / 1000, least))
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """The one sum, in thousandths."""

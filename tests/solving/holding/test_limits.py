@@ -66,6 +66,27 @@ def test_a_pin_and_a_forbidden_place_are_reached_without_a_pause_for_restoring(a
     assert all(row.kept for row in last.report.limits)
 
 
+def test_the_weighted_sum_is_minimised_inside_the_limits() -> None:
+    state = with_options(generate("scale-out", 12, 3, 1, seed=1), preset="weighted")
+
+    def minimise(limit: dict[str, Any]) -> tuple[float, Placement]:
+        limited = with_options(state, limits=[limit])
+        answer = assign(limited, "cp-sat")
+        assert not answer.report.limits[0].gave_way
+        (cost,) = (goal for goal in answer.report.goals if goal.name == "weighted_cost")
+        assert cost.proven
+        return cost.value, planned_placement(limited, answer)
+
+    free, plan = minimise({"kind": "most_copies", "most": 24})
+    (owner,) = plan.active["0_1"]
+    elsewhere = [client.process_id for client in state.clients if client.process_id not in plan.copies("0_1")]
+    costs_nothing, _ = minimise({"kind": "forbid", "tasks": ["0_1"], "clients": elsewhere})
+    assert costs_nothing == free
+    dear, moved = minimise({"kind": "forbid", "tasks": ["0_1"], "clients": [owner]})
+    assert owner not in moved.copies("0_1")
+    assert dear > free
+
+
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
     state = generate("steady", 40, 5, 1, seed=4)
