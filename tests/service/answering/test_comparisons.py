@@ -54,6 +54,7 @@ def has_begun(pid: int) -> bool:
 @pytest.mark.parametrize("begun", [False, True], ids=["before it has begun", "in the middle"])
 def test_the_service_stops(begun: bool) -> None:
     with run_service("--workers", "1") as service, ThreadPoolExecutor(1) as thread, ExitStack() as stack:
+        wait_until(lambda: service.worker_pids() and service.worker_pids("reserve"))  # else theirs may be taken for the other
         response = thread.submit(post_comparison, service)
         wait_until(lambda: service.metric("optassign_in_flight") == 1)
         pid = wait_until(lambda: find_comparing_pid(service)) if begun else None
