@@ -8,14 +8,22 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from optassign.formats.base import Count, Format, Frozen, NotEmpty, SortedTaskIds, TaskIdText, Time, cross_check_error, quote
+from optassign.formats.base import (
+    Count,
+    Format,
+    Frozen,
+    NotEmpty,
+    SortedTaskIds,
+    TaskIdText,
+    Time,
+    cross_check_error,
+    is_empty,
+    is_none,
+    quote,
+)
 
 Stage = Literal["now", "plan", "rebalance", "warmups"]
 Role = Literal["active", "standby"]
-
-
-def _is_empty(value: tuple[object, ...]) -> bool:
-    return not value
 
 
 class KafkaStreamsAssignment(Frozen):
@@ -72,6 +80,21 @@ class Pace(Frozen):
     clients: Annotated[tuple[ClientPace, ...], Field(strict=False, fail_fast=True)] = ()
     looks: Count = Field(default=0, description="answers in a row at which no copy had come nearer")
     counted_at: Time | None = Field(default=None, description="when answers without progress were counted last")
+
+
+class SourceRate(Frozen):
+    """How fast the source partitions of one task grow."""
+
+    task: TaskIdText
+    end_offset: Count = Field(description="of its source partitions, summed")
+    per_second: Annotated[float, Field(ge=0)] | None = Field(default=None, description="records; null: not known yet")
+
+
+class SourceRates(Frozen):
+    """What the times between snapshots have taught of the input, where weights are measured (`options.weigh_by`)."""
+
+    taken_at: Time = Field(description="when the snapshot was taken that the offsets are from, ISO 8601")
+    tasks: Annotated[tuple[SourceRate, ...], Field(strict=False, fail_fast=True)] = ()
 
 
 class Waiting(Frozen):
@@ -133,6 +156,9 @@ class Report(Frozen):
     waiting: Annotated[tuple[Waiting, ...], Field(strict=False, fail_fast=True)] = ()
     warmup_progress: Annotated[tuple[WarmupProgress, ...], Field(strict=False, fail_fast=True)] = ()
     pace: Pace | None = Field(default=None, description="how fast clients restore; null: no times are known")
+    rates: SourceRates | None = Field(
+        default=None, exclude_if=is_none, description="of the input; left out unless options.weigh_by is rates"
+    )
     to_balance_ms: Count | None = Field(
         default=None,
         description="until the plan is likely to be reached, by which relief is judged; null: nothing is waited for",
@@ -142,10 +168,10 @@ class Report(Frozen):
     dropped: Dropped = Dropped()
     notes: Annotated[tuple[str, ...], Field(strict=False, fail_fast=True)] = ()
     drains: Annotated[tuple[DrainReport, ...], Field(strict=False, fail_fast=True)] = Field(
-        default=(), exclude_if=_is_empty, description="the draining clients; left out where none drains"
+        default=(), exclude_if=is_empty, description="the draining clients; left out where none drains"
     )
     limits: Annotated[tuple[LimitReport, ...], Field(strict=False, fail_fast=True)] = Field(
-        default=(), exclude_if=_is_empty, description="the limits of the options, in their order; left out without any"
+        default=(), exclude_if=is_empty, description="the limits of the options, in their order; left out without any"
     )
 
     def without_times(self) -> Self:

@@ -115,6 +115,7 @@ def _sort_ids(ids: tuple[str, ...]) -> tuple[str, ...]:
 
 NotEmpty = Annotated[str, Field(min_length=1)]
 Format = Annotated[int, Field(ge=1, le=1, description="version of this format", json_schema_extra={"const": 1})]
+Weight = Annotated[float, Field(gt=0, le=1e9)]
 Count = Annotated[int, Field(ge=0, le=INT64_MAX)]
 Int32 = Annotated[int, Field(ge=0, le=INT32_MAX)]
 _id_schema = Field(description=TASK_ID_ALLOWED, json_schema_extra={"pattern": TASK_ID_PATTERN})
@@ -122,6 +123,16 @@ TaskIdText = Annotated[str, AfterValidator(check_task_id), _id_schema]
 TaskIds = Annotated[tuple[Annotated[str, _id_schema], ...], Field(strict=False, fail_fast=True)]
 """Task ids that are not checked here: the object that has them checks all of its ids at once."""
 SortedTaskIds = Annotated[TaskIds, AfterValidator(_sort_ids)]
+
+
+def is_empty(value: object) -> bool:
+    """Whether there is nothing in a field: those that few need are left out then (`exclude_if`)."""
+    return not value
+
+
+def is_none(value: object) -> bool:
+    """The same of a field in which 0 says something."""
+    return value is None
 
 
 def parse_time(text: str) -> datetime:

@@ -4,7 +4,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from optassign.formats.base import INT64_MAX, Count, Frozen, Int32, NotEmpty, TaskIdText, cross_check_error, quote
+from optassign.formats.base import (
+    INT64_MAX,
+    Count,
+    Frozen,
+    Int32,
+    NotEmpty,
+    TaskIdText,
+    Weight,
+    cross_check_error,
+    is_empty,
+    quote,
+)
 from optassign.formats.goal_names import GoalName
 from optassign.formats.task_id import INT32_MAX
 
@@ -113,6 +124,13 @@ class Options(Frozen):
     )
     weights: Weights = Field(default=Weights(), description="of preset weighted; the other has none")
     relief: Relief = Field(default=Relief(), description="of overloaded clients, on the way to balance; 1000000000: none")
+    weigh_by: Literal["given", "changelog", "rates"] = Field(
+        default="given",
+        description="where weights of tasks come from: the snapshot; the size of their changelogs; how fast their input grows",
+    )
+    task_weights: Annotated[dict[str, Weight], Field(fail_fast=True)] = Field(
+        default={}, exclude_if=is_empty, description="weight of a task, or of each task of a subtopology, before all others"
+    )
     load_tolerance: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.05,
         description="where weights differ: how far the greatest load may be above the least possible, as a share",

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from optassign.formats.assignment import Dropped, TaskAssignment
+from optassign.formats.assignment import Dropped, SourceRates, TaskAssignment
 from optassign.formats.base import INT64_MAX, cross_check_error, quote
 from optassign.formats.clients import KafkaStreamsState
+from optassign.formats.configs import Options
 from optassign.formats.task_id import TASK_ID_ALLOWED, TaskId
 from optassign.formats.tasks import TaskInfo
+from optassign.formats.weighing import measure_rates, weigh_tasks
 
 _MOST_EXAMPLES = 5
 """Of entries that were left out, those that are named."""
@@ -38,7 +40,9 @@ class Normalised:
         dropped: Dropped,
         left_out: tuple[LeftOut, ...],
         acceptable_recovery_lag: int,
+        rates: SourceRates | None,
     ) -> None:
+        self.rates = rates
         self.tasks = tasks
         self.clients = clients
         self.remembered = remembered
@@ -66,12 +70,15 @@ def normalise(
     given_clients: tuple[KafkaStreamsState, ...],
     given_memory: TaskAssignment | None,
     acceptable_recovery_lag: int,
+    options: Options,
+    taken_at: str | None,
 ) -> Normalised:
-    """Check the parts of a snapshot against each other and put them in order.
+    """Check the parts of a snapshot against each other, put them in order, and weigh the tasks as the options ask.
 
     PydanticCustomError, with the place, if parts contradict.
     """
-    tasks = _tasks(given_tasks)
+    rates = measure_rates(given_tasks, options, taken_at, None if given_memory is None else given_memory.report.rates)
+    tasks = weigh_tasks(_tasks(given_tasks), options, rates)
     _one_kind_per_subtopology(given_tasks)
     index = {task.id: i for i, task in enumerate(tasks)}
     logged = {task.id: i for i, task in enumerate(tasks) if task.logged}
@@ -92,7 +99,9 @@ def normalise(
         clients.append(_client(client, f"clients[{i}]", index, logged, counts, left_out))
     clients.sort(key=lambda client: client.process_id)
     remembered = given_memory and _remembered(given_memory, index, counts)
-    normalised = Normalised(tasks, tuple(clients), remembered, Dropped(**counts), tuple(left_out), acceptable_recovery_lag)
+    normalised = Normalised(
+        tasks, tuple(clients), remembered, Dropped(**counts), tuple(left_out), acceptable_recovery_lag, rates
+    )
     for client in clients:
         client.__dict__["_normalised"] = normalised
     return normalised

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from optassign.formats.assignment import Dropped, TaskAssignment
+from optassign.formats.assignment import Dropped, SourceRates, TaskAssignment
 from optassign.formats.base import Format, Frozen, Time
 from optassign.formats.clients import LAG_ALLOWED, RUNNING, UNKNOWN_LAG, KafkaStreamsState, tell_to_drain
 from optassign.formats.configs import AssignmentConfigs, Options, Weights
@@ -50,7 +50,8 @@ class ApplicationState(Frozen):
     def _normalise(self) -> Self:
         if "_normalised" not in self.__dict__:  # an instance handed in as a field of another comes by a second time
             clients = tell_to_drain(self.clients, self.options.drain)
-            normalised = normalise(self.tasks, clients, self.remembered, self.configs.acceptable_recovery_lag)
+            lag, options = self.configs.acceptable_recovery_lag, self.options
+            normalised = normalise(self.tasks, clients, self.remembered, lag, options, self.taken_at)
             self.__dict__.update(
                 tasks=normalised.tasks,
                 clients=normalised.clients,
@@ -92,6 +93,11 @@ class ApplicationState(Frozen):
         (acceptable_recovery_lag + 1), within int64.
         """
         return self._known.full_lags
+
+    @property
+    def rates(self) -> SourceRates | None:
+        """How fast the input of tasks grows, where the options weigh by that (`options.weigh_by`); None elsewhere."""
+        return self._known.rates
 
     @property
     def _known(self) -> Normalised:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from optassign.formats.base import Count, Frozen, Int32, NotEmpty, TaskIdText, cross_check_error
+from optassign.formats.base import Count, Frozen, Int32, NotEmpty, TaskIdText, Weight, cross_check_error, is_none
 from optassign.formats.task_id import TaskId
 
 
@@ -38,7 +38,10 @@ class TaskInfo(Frozen):
         description="a store keeps a changelog, so the task has lags, standbys, warm-ups; default: = stateful",
     )
     changelog_end_offset: Count | None = Field(default=None, description="offsets in the task's changelogs, summed")
-    weight: Annotated[float, Field(gt=0, le=1e9, description="relative load of the active copy")] = 1.0
+    source_end_offset: Count | None = Field(
+        default=None, exclude_if=is_none, description="end offsets of the task's source partitions, summed; for weigh_by rates"
+    )
+    weight: Weight = Field(default=1.0, description="relative load of the active copy")
     partitions: Annotated[
         tuple[TaskTopicPartition, ...], Field(strict=False, fail_fast=True), AfterValidator(_sorted_partitions)
     ] = Field(default=(), description="needed by goal rack_traffic alone")

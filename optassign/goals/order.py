@@ -69,6 +69,24 @@ def note_unused_weights(options: Options) -> tuple[str, ...]:
     return (f"weights not used: preset {options.preset} has none, preset weighted has",)
 
 
+def note_weighing(state: ApplicationState) -> tuple[str, ...]:
+    """Notes that weights are asked for which the snapshot does not tell, and that names in `task_weights` are nobody's."""
+    options, notes = state.options, []
+    known = {task.id for task in state.tasks}.union(task.id.rpartition("_")[0] for task in state.tasks)
+    unknown = sorted(options.task_weights.keys() - known)
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        notes.append(f"weights not used: no task or subtopology {', '.join(unknown[:3])}{more}")
+    if options.weigh_by == "changelog" and all(task.changelog_end_offset is None for task in state.tasks):
+        notes.append("weights are as given: no task has a changelog_end_offset to be weighed by")
+    if options.weigh_by == "rates" and (state.rates is None or not state.rates.tasks):
+        lacks = "taken_at" if state.taken_at is None else "source_end_offset of any task"
+        notes.append(f"weights are as given: rates cannot be measured without {lacks}")
+    elif state.rates is not None and all(row.per_second is None for row in state.rates.tasks):
+        notes.append("weights are as given: rates are known from the next rebalance on")
+    return tuple(notes)
+
+
 def find_unservable(state: ApplicationState, names: Iterable[str]) -> dict[str, str]:
     """Goals that nobody can serve on this snapshot, or not in full, and what it lacks."""
     known = find_plan_goals()

@@ -17,7 +17,7 @@ from optassign.formats.assignment import (
 )
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
-from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights
+from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, note_unserved, note_unused_weights, note_weighing
 from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
@@ -83,6 +83,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),
         pace=remembered.pace if remembered is not None else arrays.pace.report(arrays.clients),
+        rates=state.rates,
         to_balance_ms=answer.report.to_balance_ms,
         stalled=remembered.stalled and solution.probing if remembered is not None else solution.stalled,
         balanced=solution.balanced,
@@ -91,6 +92,7 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
             *map(str, solution.notes),
             *note_unserved(_find_unserved(state, arrays.order, solution)),
             *note_unused_weights(state.options),
+            *note_weighing(state),
             *note_drains(state, drains),
             *((_HOLD_NOT_SERVED,) if solution.reason is Reason.HEURISTIC and state.options.hold != "none" else ()),
             *(note_limits(state, limits) if solution.given_way is not None else note_unserved_limits(state, answer.assignor)),

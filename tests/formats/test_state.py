@@ -90,6 +90,7 @@ class TestDefaults:
             "goals": None,
             "weights": {"instance": 1000, "subtopology": 100, "stickiness": 1},
             "relief": {"stateless": 60, "logged": 300},
+            "weigh_by": "given",
             "load_tolerance": 0.05,
             "min_gain": 0.05,
             "followup": "estimate",

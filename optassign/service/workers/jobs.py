@@ -190,7 +190,19 @@ def _insert_memory(data: Any, job: AssignJob) -> MemorySource:
     if job.remembered is not None and (job.remembered_newer or not has_own):
         data["remembered"] = read_value(job.remembered)
         return "service"
+    if job.remembered is not None and has_own:
+        _add_rates(data["remembered"], job.remembered)
     return "plug-in" if has_own else "none"
+
+
+def _add_rates(own: Any, ours: bytes) -> None:
+    """Give the plug-in's memory the rates of the service's last answer: a plug-in keeps of a report what it needs itself."""
+    report = own.get("report") if isinstance(own, dict) else None
+    if b'"rates"' not in ours or not isinstance(report, dict) or report.get("rates") is not None:
+        return
+    rates = read_value(ours)["report"].get("rates")
+    if rates is not None:
+        report["rates"] = rates
 
 
 def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:

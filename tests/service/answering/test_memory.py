@@ -59,6 +59,23 @@ def test_the_plug_ins_memory_is_used_where_it_is_the_services_own_answer(service
     assert is_same(read_answer(again), assign(with_memory))
 
 
+def test_rates_of_the_input_survive_a_plug_in_that_does_not_keep_them(service: Service) -> None:
+    def weighed(ends: int, at: str) -> ApplicationState:
+        state = generate("cold", 4, 2, 0, seed=1)
+        tasks = [task.model_copy(update={"source_end_offset": ends * place}) for place, task in enumerate(state.tasks)]
+        options = state.options.model_copy(update={"weigh_by": "rates"})
+        return state.model_copy(update={"application": "weighed", "taken_at": at, "tasks": tasks, "options": options})
+
+    response = service.assign(weighed(0, "2026-11-20T12:00:00Z"))
+    given = read_answer(response)
+    kept = given.model_copy(update={"report": given.report.model_copy(update={"rates": None})})
+    again = weighed(60, "2026-11-20T12:01:00Z").model_copy(update={"remembered": kept})
+    answer = read_answer(service.assign(again, optassign_remembered_at=response.headers["optassign-answered-at"]))
+    assert await_memory(service, "weighed", 2) == "plug-in"
+    assert answer.report.rates is not None
+    assert [row.per_second for row in answer.report.rates.tasks] == [0.0, 1.0, 2.0, 3.0]
+
+
 @pytest.mark.parametrize(("later", "used"), [(-1, "service"), (1, "plug-in")])
 def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> None:
     name = f"newer-is-{used}"

@@ -1,0 +1,90 @@
+"""Where the weights of tasks come from: the snapshot, changelogs, or rates measured from one snapshot to the next."""
+
+from collections.abc import Mapping
+
+from optassign.formats.assignment import SourceRate, SourceRates
+from optassign.formats.base import to_ms
+from optassign.formats.configs import Options
+from optassign.formats.tasks import TaskInfo
+
+__all__ = ["measure_rates", "weigh_tasks"]
+
+_HALF_LIFE_MS = 6 * 3_600_000
+"""What was measured so long ago counts half: a day's curve moves weights a little, an hour's peak hardly."""
+_LEAST_MS = 1_000
+"""Two snapshots closer together, as of two passes, tell no rate."""
+_LEAST_SHARE = 0.05
+"""Of the mean weight: what a task weighs at least, as a thread has to poll for it at least."""
+_MOST_WEIGHT = 1e9
+
+
+def measure_rates(
+    tasks: tuple[TaskInfo, ...], options: Options, taken_at: str | None, before: SourceRates | None
+) -> SourceRates | None:
+    """Records per second of the source partitions of each task, by what they grew since the remembered snapshot.
+
+    None where rates are not asked for, or the snapshot has no time. A rate decays with a half-life of six hours. A task whose
+    offsets have fallen (its topics were made anew) begins again; a clock that went back teaches nothing.
+    """
+    if options.weigh_by != "rates" or taken_at is None:
+        return None
+    known = {} if before is None else {row.task: row for row in before.tasks}
+    elapsed = 0 if before is None else to_ms(taken_at) - to_ms(before.taken_at)
+    if before is not None and 0 <= elapsed < _LEAST_MS:
+        return before
+    share = 1 - 0.5 ** (max(0, elapsed) / _HALF_LIFE_MS)
+    rows = []
+    for task in tasks:
+        end = task.source_end_offset
+        if end is None:
+            continue
+        row = known.get(task.id)
+        rate = None if row is None else row.per_second
+        if row is not None and elapsed >= _LEAST_MS and end >= row.end_offset:
+            now = (end - row.end_offset) * 1_000 / elapsed
+            rate = now if rate is None else rate + (now - rate) * share
+        rows.append(SourceRate(task=task.id, end_offset=end, per_second=None if rate is None else _round(rate)))
+    return SourceRates(taken_at=taken_at, tasks=tuple(rows))
+
+
+def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> tuple[TaskInfo, ...]:
+    """The tasks with the weights that the options ask for; `task_weights` go before all others.
+
+    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it; tasks of which nothing is known
+    weigh 1, the mean.
+    """
+    known = _list_known(tasks, options, rates)
+    mean = sum(known.values()) / len(known) if known else 0.0
+    named = options.task_weights
+    if not named and mean <= 0:
+        return tasks
+
+    def weigh(task: TaskInfo) -> float:
+        fixed = named.get(task.id, named.get(task.id.rpartition("_")[0]))
+        if fixed is not None or mean <= 0:
+            return task.weight if fixed is None else fixed
+        return _round(min(_MOST_WEIGHT, max(_LEAST_SHARE, known.get(task.id, mean) / mean)))
+
+    return tuple(_with_weight(task, weigh(task)) for task in tasks)
+
+
+def _list_known(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> Mapping[str, float]:
+    if options.weigh_by == "changelog":
+        return {task.id: float(task.changelog_end_offset) for task in tasks if task.changelog_end_offset is not None}
+    if rates is None:
+        return {}
+    here = {task.id for task in tasks}
+    return {row.task: row.per_second for row in rates.tasks if row.per_second is not None and row.task in here}
+
+
+def _round(value: float) -> float:
+    """Three digits: growth of all changelogs alike changes no weight, and reports stay readable."""
+    return float(f"{value:.3g}")
+
+
+def _with_weight(task: TaskInfo, weight: float) -> TaskInfo:
+    if weight == task.weight:
+        return task
+    copy = task.__copy__()  # without all checks again: there are thousands
+    copy.__dict__["weight"] = weight
+    return copy

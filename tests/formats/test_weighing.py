@@ -1,0 +1,134 @@
+"""Where the weights of tasks come from: given, by name, by changelog, or by rates that successive snapshots tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+
+HOUR = 3_600_000
+
+
+def snapshot(
+    options: Mapping[str, Any],
+    ends: Mapping[str, int] | None = None,
+    *,
+    at: str | None = "2026-11-20T12:00:00Z",
+    remembered: TaskAssignment | None = None,
+    changelogs: Mapping[str, int] | None = None,
+) -> ApplicationState:
+    """Four tasks of two subtopologies on two clients; `ends`: of their source partitions."""
+    tasks: list[dict[str, Any]] = []
+    for task in ("0_0", "0_1", "0_2", "1_0"):
+        tasks.append({"id": task, "stateful": task[0] == "0"})
+        if ends and task in ends:
+            tasks[-1]["source_end_offset"] = ends[task]
+        if changelogs and task in changelogs:
+            tasks[-1]["changelog_end_offset"] = changelogs[task]
+    clients = [{"process_id": name, "threads": 2} for name in "ab"]
+    return ApplicationState.model_validate(
+        {
+            "format": 1,
+            "taken_at": at,
+            "configs": {},
+            "options": options,
+            "tasks": tasks,
+            "clients": clients,
+            "remembered": remembered,
+        }
+    )
+
+
+def list_weights(state: ApplicationState) -> list[float]:
+    return [task.weight for task in state.tasks]
+
+
+def note_of(state: ApplicationState) -> list[str]:
+    return [note for note in assign(state).report.notes if note.startswith("weights")]
+
+
+def test_names_weigh_a_task_or_all_of_a_subtopology() -> None:
+    state = snapshot({"task_weights": {"0": 2.5, "0_1": 4}})
+    assert list_weights(state) == [2.5, 4.0, 2.5, 1.0]
+    assert not note_of(state)
+    assert note_of(snapshot({"task_weights": {"7": 2, "0_9": 4}})) == ["weights not used: no task or subtopology 0_9, 7"]
+
+
+@pytest.mark.parametrize("weight", [0, -1, 1e10])
+def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match="task_weights"):
+        snapshot({"task_weights": {"0": weight}})
+
+
+def test_changelogs_weigh_by_their_size() -> None:
+    ends = {"0_0": 3_000_000, "0_1": 1_000_000, "0_2": 0}
+    state = snapshot({"weigh_by": "changelog"}, changelogs=ends)
+    assert list_weights(state) == [2.25, 0.75, 0.05, 1.0]
+    grown = snapshot({"weigh_by": "changelog"}, changelogs={task: end + end // 10 for task, end in ends.items()})
+    assert list_weights(grown) == list_weights(state)
+    assert list_weights(snapshot({"weigh_by": "changelog", "task_weights": {"0_0": 7}}, changelogs=ends))[0] == 7
+    assert "no task has a changelog_end_offset" in note_of(snapshot({"weigh_by": "changelog"}))[0]
+
+
+def test_rates_are_learnt_from_one_snapshot_to_the_next() -> None:
+    first = snapshot({"weigh_by": "rates"}, {"0_0": 1_000, "0_1": 5_000, "1_0": 0})
+    assert list_weights(first) == [1.0] * 4
+    answer = assign(first)
+    assert "from the next rebalance on" in note_of(first)[0]
+    later = snapshot(
+        {"weigh_by": "rates"},
+        {"0_0": 1_000 + 60 * 300, "0_1": 5_000 + 60 * 100, "1_0": 60 * 50},
+        at="2026-11-20T12:01:00Z",
+        remembered=answer,
+    )
+    assert later.rates is not None
+    assert {row.task: row.per_second for row in later.rates.tasks} == {"0_0": 300.0, "0_1": 100.0, "1_0": 50.0}
+    assert list_weights(later) == [2.0, 0.667, 1.0, 0.333]
+    assert not note_of(later)
+    # The answer carries what is known to the next snapshot, also where nothing was offset since.
+    again = later.model_copy(update={"remembered": assign(later)})
+    assert list_weights(again) == list_weights(later)
+
+
+def test_a_rate_decays_by_half_in_six_hours() -> None:
+    def next_of(before: ApplicationState, end: int, at: str) -> ApplicationState:
+        return snapshot({"weigh_by": "rates"}, {"0_0": end}, at=at, remembered=assign(before))
+
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
+    state = next_of(state, 100 * 3_600, "2026-11-20T13:00:00Z")
+    state = next_of(state, 100 * 3_600, "2026-11-20T19:00:00Z")
+    assert state.rates is not None
+    assert state.rates.tasks[0].per_second == 50.0
+
+
+@pytest.mark.parametrize(
+    ("ends", "at"),
+    [
+        ({"0_0": 10, "0_1": 90}, "2026-11-20T12:10:00Z"),  # 0_0 was made anew
+        ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T11:00:00Z"),  # the clock went back
+        ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T12:05:00.500Z"),  # the second pass of one rebalance
+    ],
+)
+def test_topics_made_anew_and_clocks_teach_nothing(ends: dict[str, int], at: str) -> None:
+    first = snapshot({"weigh_by": "rates"}, {"0_0": 0, "0_1": 0})
+    known = snapshot({"weigh_by": "rates"}, {"0_0": 3_000, "0_1": 60}, at="2026-11-20T12:05:00Z", remembered=assign(first))
+    strange = snapshot({"weigh_by": "rates"}, ends, at=at, remembered=assign(known))
+    assert known.rates is not None
+    assert strange.rates is not None
+    assert strange.rates.tasks[0].per_second == known.rates.tasks[0].per_second == 10.0
+
+
+@pytest.mark.parametrize(("at", "lacks"), [(None, "taken_at"), ("2026-11-20T12:00:00Z", "source_end_offset")])
+def test_what_rates_need_is_said(at: str | None, lacks: str) -> None:
+    state = snapshot({"weigh_by": "rates"}, at=at)
+    assert list_weights(state) == [1.0] * 4
+    assert lacks in note_of(state)[0]
+
+
+def test_answers_without_measured_weights_do_not_speak_of_rates() -> None:
+    assert "rates" not in assign(snapshot({}, {"0_0": 1})).model_dump_json()
