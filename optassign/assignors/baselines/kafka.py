@@ -27,6 +27,9 @@ from optassign.solving.report import to_assignment
 
 __all__ = ["JavaNotFoundError", "KafkaBrokerSticky", "KafkaHighAvailability", "KafkaSticky", "available"]
 
+_OURS: dict[str, Any] = {"remembered": True, "options": True, "tasks": {"__all__": {"source_end_offset"}}}
+"""What Kafka's classes know nothing of."""
+
 
 class _KafkaAssignor(Baseline):
     """One of Kafka's own assignors. JavaNotFoundError without a JDK; AssignorError if Kafka's class fails on a snapshot."""
@@ -58,7 +61,7 @@ class _KafkaAssignor(Baseline):
     def _ask(self, state: ApplicationState, warmup_calls: int = 0, timed_calls: int = 1) -> dict[str, Any]:
         """The runner's response to a snapshot."""
         # Kafka's classes have no memory and no options of ours.
-        snapshot = state.model_dump_json(exclude={"remembered", "options"}, exclude_defaults=True)
+        snapshot = state.model_dump_json(exclude=_OURS, exclude_defaults=True)
         return jvm.request({"assignor": self.runs, "warmup_calls": warmup_calls, "timed_calls": timed_calls}, snapshot)
 
 

@@ -93,6 +93,8 @@ class Application:
         """(T, C) when a kept copy lost its role."""
         self.backlog = np.zeros(T)
         """(T,) records that wait to be processed."""
+        self.produced = np.zeros(T)
+        """(T,) records that came in since the start: the end of each task's source partitions."""
         self.restored = 0.0
         """Offsets, in all."""
         self.is_paused = False
@@ -166,6 +168,7 @@ class Application:
     def advance(self, seconds: float) -> IntArray:
         """Let time pass, no more than to the next change. Keys task × C + client of the copies that are in sync now."""
         self.end += self._growth * seconds
+        self.produced += self._input * seconds
         self.backlog = np.maximum(0.0, self.backlog + (self._input - self._processed) * seconds)
         self.backlog[self.backlog < _IN_SYNC] = 0.0
         done = np.zeros(0, dtype=np.int64)

@@ -42,6 +42,7 @@ def _describe_task(application: Application, t: int) -> TaskInfo:
         stateful=task.kind != "stateless",
         logged=logged,
         changelog_end_offset=int(application.end[t]) if logged else None,
+        source_end_offset=int(application.produced[t]) if application.scenario.options.weigh_by == "rates" else None,
     )
 
 
