@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.variables import Variables
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
@@ -15,6 +15,9 @@ from optassign.models.results import Found, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, compute_excess, compute_windows
 from optassign.solving.case import Case
+
+if TYPE_CHECKING:
+    from optassign.models.cp_sat.variables import Variables  # which loads the solver
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
