@@ -70,17 +70,22 @@ def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., 
 def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: Service, folder: Path) -> None:
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "restarting-broker"))
-        group = stack.enter_context(Group(broker, "restarting", folder, optassign_url=service.url, optassign_timeout_ms=3_000))
+        # Of a broker that is killed there is an open transaction left, and exactly-once restoring waits for its end for good, or
+        # the processes end with an error; they do so with Kafka's own assignor, too. At least once nothing is waited for.
+        properties = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, "processing_guarantee": "at_least_once"}
+        group = stack.enter_context(Group(broker, "restarting", folder, **properties))
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")
-        assert_sound(group, most_probes=_PROBES)
+        group.settle(_PROBES)
         led = len(group.rebalances)
         group.start("c")
         await_condition("a rebalance begins", lambda: len(group.rebalances) > led, logs=group.logs)
         broker.process.kill()
         broker.start()
-        assert_sound(group, most_probes=_PROBES, assignor="cp-sat")
+        group.settle(_PROBES)
+        group.await_complete().assert_balanced(standbys=1)
+        assert group.rebalances[-1].assignor == "cp-sat"
 
 
 def test_the_leader_is_killed_between_the_two_passes(new_group: Callable[..., Group]) -> None:
