@@ -51,7 +51,7 @@ class Rebalancer:
     def __init__(
         self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, tell: Callable[..., None]
     ) -> None:
-        self._application, self._assignor = application, assignor
+        self._application, self.assignor = application, assignor
         self._agenda, self._felt, self._tell = agenda, felt, tell
         self._group = application.scenario.group
         self._has_targets = self._group.protocol == "streams"
@@ -84,7 +84,7 @@ class Rebalancer:
             self.is_rebalancing = self._application.is_paused = False
             return
         state = make_snapshot(self._application, self.remembered, self._agenda.now)
-        answer = ask(self._assignor, state)
+        answer = ask(self.assignor, state)
         self.remembered = answer = without_warmups(answer) if self._has_targets else answer
         seconds = model_seconds(len(state.tasks), len(state.clients))
         self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from optassign.assignor import TaskAssignor, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.simulation.rebalances import limit_rebalances, play_to_rest
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.beginning import Beginning, place_copies
 from optassign.simulation.timed.events import Agenda
@@ -109,15 +111,22 @@ class _Simulator:
             self._give_start()
             application.sync_all()
         elif scenario.warm_start:
-            # As the group rests: balanced, all copies in sync. The same for every assignor.
-            answer = ask(create("cp-sat"), make_snapshot(application, None))
-            apply_answer(application, answer, 0.0, cooperative=False)
+            apply_answer(application, self._find_start(), 0.0, cooperative=False)
             application.sync_all()
         else:
             self._rebalancer.trigger("start")
         for event in scenario.events:
             self._agenda.plan(event.at, partial(self._let_happen, event))
         self._look()
+
+    def _find_start(self) -> TaskAssignment:
+        """As the group rests: balanced, all copies in sync. The same for every assignor, or as its own answers led there."""
+        state = make_snapshot(self._application, None)
+        if not self._scenario.own_start:
+            return ask(create("cp-sat"), state)
+        *_, last = play_to_rest(self._rebalancer.assignor, state, limit=limit_rebalances(state))
+        self._rebalancer.remembered = last.answer
+        return last.answer
 
     def _give_start(self) -> None:
         number = {task.id: t for t, task in enumerate(self._application.tasks)}
