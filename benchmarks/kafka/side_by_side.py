@@ -1,4 +1,4 @@
-"""A real group under the plug-in and another under Kafka's default assignor, side by side, and both as the simulator has them."""
+"""Two real groups side by side, under the plug-in and under Kafka's default assignor, and both as the simulator has them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def open_groups(prefix: str, *, with_default: bool = True, **configs: object) ->
 def play_all(
     groups: Mapping[str, Group], play: Callable[[str, Group], tuple[object, ...]]
 ) -> tuple[list[tuple[object, ...]], list[str]]:
-    """The rows of all groups, played at the same time; and what is wrong: dead stream threads, records lost or counted twice."""
+    """The rows of all groups, played at the same time; and what is wrong: dead stream threads, records lost or repeated."""
     with ThreadPoolExecutor(len(groups)) as pool:
         rows = list(pool.map(play, groups, groups.values()))
     return rows, [f"{name}: {fault}" for name, group in groups.items() for fault in (*group.deaths, *group.load.faults)]

@@ -69,7 +69,8 @@ def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colour
         parts.append(text(x(hour), BOTTOM + 18, f"{hour} h", colours.faint, anchor="middle"))
     for event in scenario.events:
         at = x(event.at / 3600)
-        parts.append(f'<path d="M{at:.1f} {TOP - 6}V{BOTTOM}" stroke="{colours.faint}" stroke-width="1" stroke-dasharray="2 3"/>')
+        dashed = f'stroke="{colours.faint}" stroke-width="1" stroke-dasharray="2 3"'
+        parts.append(f'<path d="M{at:.1f} {TOP - 6}V{BOTTOM}" {dashed}/>')
         parts.append(text(at, TOP - 10, TOLD[event.do], colours.faint, size=11, anchor="middle"))
     for curve, colour in reversed(list(zip(curves, of_run, strict=True))):
         path, last = [f"{x(curve[0][0]):.1f},{y(curve[0][1]):.1f}"], curve[0][1]
@@ -82,9 +83,7 @@ def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colour
     return parts
 
 
-def _draw_bars(
-    left: int, name: str, values: Sequence[float], of_run: Sequence[str], colours: Colours, form: str
-) -> list[str]:
+def _draw_bars(left: int, name: str, values: Sequence[float], of_run: Sequence[str], colours: Colours, form: str) -> list[str]:
     """A bar for each run, with its figure at the end."""
     parts = [text(left, BOTTOM + 66, name, colours.text, size=13, weight=600)]
     for place, (value, colour) in enumerate(zip(values, of_run, strict=True)):
