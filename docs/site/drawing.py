@@ -1,6 +1,7 @@
 """What the pictures share: colours, texts and frame of an SVG.
 
-Drawn by hand, so that it is small, sharp and the same in every run. Each picture is written twice into docs/pictures, for light and dark pages; texts stay texts.
+Drawn by hand, so that it is small, sharp and the same in every run. Each picture is written
+twice into docs/pictures, for light and dark pages; texts stay texts.
 """
 
 from __future__ import annotations
