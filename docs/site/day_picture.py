@@ -17,8 +17,8 @@ ASSIGNORS = {"cp-sat": "optassign", "kafka-high-availability": "Kafka's default"
 """Name → as it is told."""
 TOLD = {"join": "6 join", "crash": "a crash", "rolling-restart": "12 restart", "zone-fails": "a zone is lost for an hour"}
 """What happens → in words."""
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 880, 470, 58, 862, 106, 246
-STEP = 500
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 880, 448, 58, 862, 106, 246
+STEP = 2_000
 """Between two lines of the grid."""
 
 
