@@ -23,7 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka Streams task assignor (KIP-924) that asks the optassign service for each assignment.
+ * A Kafka Streams task assignor (KIP-924) that answers by itself or, with a second line, asks the optassign service for
+ * each assignment.
  *
  * <pre>
  * task.assignor.class=io.github.optassign.OptassignTaskAssignor
@@ -102,11 +103,21 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.unknown().isEmpty() && RebalanceLog.isNew(application + config.unknown())) {
                 LOG.warn("optassign: application={} {}; left out", application, config.describeUnknown());
             }
+            if (!config.unused().isEmpty() && RebalanceLog.isNew(application + config.unused())) {
+                LOG.warn("optassign: application={} {}; left out", application, config.describeUnused());
+            }
             if (!config.shortened().isEmpty() && RebalanceLog.isNew(application + config.shortened())) {
                 LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
             }
             shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             problem = null;
+            if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
+                LOG.info(
+                        "optassign: application={} no optassign.url: the planner in this JVM answers every rebalance, by rules "
+                                + "R1 to R6; the service would add plans proven optimal, load, memory across leaders, "
+                                + "recordings and the operator's page",
+                        application);
+            }
         } catch (Throwable e) {
             rethrowFatal(e);
             config = null;
@@ -122,7 +133,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         }
     }
 
-    /** Answers one rebalance: by the service, else by the fallback. Every task is active on one client. */
+    /**
+     * Answers one rebalance: by the service, if there is one, else by the planner. Every task is active on one client.
+     */
     @Override
     public TaskAssignment assign(ApplicationState state) {
         pending = null;

@@ -6,7 +6,8 @@ import java.util.List;
  * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
  * clients than those of the snapshot at hand.
  *
- * @param assignor which assignor of the service decided, or {@link #FALLBACK}, or who runs the group in shadow mode
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or who runs the
+ *     group in shadow mode
  * @param clients what each client gets
  * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
  * @param progress the warm-ups and restoring copies that the answer waits for (R11)
@@ -20,8 +21,16 @@ public record Answer(
         this(assignor, clients, plan, progress, null, "");
     }
 
-    /** The name of the assignor where the plug-in answered by itself. */
+    /** The name of the assignor where the planner answered although somebody else should have. */
     public static final String FALLBACK = "fallback";
+
+    /** The name of the assignor where the planner answered and nobody else should have. */
+    public static final String PLANNER = "planner";
+
+    /** Whether the planner decided. */
+    public boolean isPlanners() {
+        return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
+    }
 
     /**
      * What one client gets.

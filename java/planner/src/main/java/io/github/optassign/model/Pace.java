@@ -4,7 +4,7 @@ import java.util.Map;
 
 /**
  * What the times between answers have taught, as an answer's report has it ({@code report.pace}): so the service goes
- * on with what the fallback has learnt, and the other way round.
+ * on with what the planner has learnt, and the other way round.
  *
  * @param takenAtMs when the snapshot was taken that this is from, milliseconds since 1970
  * @param clients process id to how fast that client restores

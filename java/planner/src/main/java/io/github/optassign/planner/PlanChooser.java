@@ -9,11 +9,11 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Decides where the fallback wants every copy in the end. The first of these that there is becomes the plan:
+ * Decides where the planner wants every copy in the end. The first of these that there is becomes the plan:
  *
  * <ol>
  *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is none that a
- *       service makes: it knows goals that the fallback does not;
+ *       service makes: it knows goals that the planner does not;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>the remembered plan while it {@link #stays} (R11);
@@ -61,7 +61,7 @@ final class PlanChooser {
         if (spread.reached(remembered) < spread.reached(fresh)) {
             return false;
         }
-        // Standbys of a plan for the same group may be out of their windows: they were put as well as the fallback can.
+        // Standbys of a plan for the same group may be out of their windows: they were put as well as the planner can.
         boolean mayBeUneven = previous.isSameGroup() && !previous.isPlanBinding();
         if (!mayBeUneven && Balance.excess(snapshot, remembered) > Balance.excess(snapshot, fresh)) {
             return false;

@@ -57,7 +57,7 @@ final class Previous {
                 applied != null && applied.answer().clients().stream().anyMatch(client -> client.followupMs() != null);
         boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
-        planIsBinding = noneIsNew && !Answer.FALLBACK.equals(applied.answer().assignor());
+        planIsBinding = noneIsNew && !applied.answer().isPlanners();
         if (applied != null) {
             rememberProgress(applied.answer());
         }
@@ -182,7 +182,7 @@ final class Previous {
 
     /**
      * Whether the remembered plan is the service's, for this group or for one of which clients have left that had
-     * nothing in it. It knows more than a new plan of the fallback's would: which clients drain, racks, weights.
+     * nothing in it. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
      */
     boolean isPlanBinding() {
         return planIsBinding;

@@ -19,8 +19,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Answers a rebalance inside the JVM where the service cannot: small, deterministic, by the rules R1 to R6, R10 and
- * R11.
+ * Answers a rebalance inside the JVM: small, deterministic, by the rules R1 to R6, R10 and R11.
  *
  * <p>Its passes:
  *
@@ -53,7 +52,7 @@ public final class RebalancePlanner {
     private final long[] load;
 
     /**
-     * The fallback's answer.
+     * The planner's answer.
      *
      * @param placement which client has which copy now
      * @param plan where all copies shall be in the end; null: the placement is the plan
@@ -95,11 +94,11 @@ public final class RebalancePlanner {
      * @param timing by which the follow-up's delay is chosen
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
-        RebalancePlanner fallback = new RebalancePlanner(snapshot, applied, traffic, timing);
-        fallback.assignActives();
-        fallback.assignStandbys();
-        WarmupQueue queue = fallback.assignWarmups();
-        return fallback.chooseFollowup(queue);
+        RebalancePlanner planner = new RebalancePlanner(snapshot, applied, traffic, timing);
+        planner.assignActives();
+        planner.assignStandbys();
+        WarmupQueue queue = planner.assignWarmups();
+        return planner.chooseFollowup(queue);
     }
 
     /**
@@ -290,8 +289,17 @@ public final class RebalancePlanner {
         return new CheckedAnswer(result.placement(), followupMs);
     }
 
-    /** Turns a result into the answer by ids, which is remembered and goes to the service. */
+    /** Turns a result into the answer by ids, where nobody but the planner should have answered. */
     public static Answer toAnswer(Snapshot snapshot, Result result) {
+        return toAnswer(snapshot, result, Answer.PLANNER);
+    }
+
+    /**
+     * Turns a result into the answer by ids, which is remembered and goes to a service.
+     *
+     * @param assignor {@link Answer#PLANNER}, or {@link Answer#FALLBACK} where somebody else should have answered
+     */
+    public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement());
         if (result.followupMs() >= 0) {
             int asker = snapshot.asker();
@@ -302,7 +310,7 @@ public final class RebalancePlanner {
                             first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
         }
         List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan());
-        return new Answer(Answer.FALLBACK, clients, plan, result.progress(), result.pace(), "");
+        return new Answer(assignor, clients, plan, result.progress(), result.pace(), "");
     }
 
     private static List<Answer.Client> listByClient(Snapshot snapshot, Placement placement) {
