@@ -21,6 +21,7 @@ STUDIES = {
     "proofs": "answers.proofs",
     "tags": "answers.tags",
     "histories": "episodes.histories",
+    "jvm-planner": "episodes.planner",
     "baselines": "episodes.baselines",
     "own-arrangement": "episodes.own_arrangement",
     "beside-kafka": "answers.beside_kafka",
