@@ -18,6 +18,7 @@ import java.util.function.IntFunction;
  *       known to be standbys, then other state on a disk, such as that of former actives.
  *   <li>{@link #placeMissing} puts the others where they cost least among clients with room.
  *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its window or no move helps.
+ *   <li>{@link #exchange} has clients exchange standbys where less is restored then, or more stays.
  * </ol>
  */
 final class StandbyPlanner {
@@ -78,6 +79,7 @@ final class StandbyPlanner {
             planner.keepCaughtUp();
             planner.placeMissing();
             planner.evenOut();
+            planner.exchange();
         }
         return planner.plan;
     }
@@ -235,5 +237,35 @@ final class StandbyPlanner {
         addToCounts(task, giver, -1);
         add(task, taker);
         return true;
+    }
+
+    private void exchange() {
+        Exchange.Counts counts = new Exchange.Counts(
+                ofSubtopology, subtopologyCopies, new boolean[ofSubtopology.length], null, null, windows, copies);
+        new Exchange(snapshot, counts) {
+            @Override
+            int[] givers(int t) {
+                return plan.standby()[t];
+            }
+
+            @Override
+            long measureChange(int t, int from, int to) {
+                return weigh(ranks.cost(t, to), previous.hadStandby(t, to))
+                        - weigh(ranks.cost(t, from), previous.hadStandby(t, from));
+            }
+
+            @Override
+            boolean mayTake(int t, int from, int to) {
+                return !plan.hasCopy(t, to)
+                        && (snapshot.isDraining(from) || !snapshot.isDraining(to))
+                        && spread.gain(plan, t, to, from) >= spread.gain(plan, t, from, from);
+            }
+
+            @Override
+            void move(int t, int from, int to) {
+                plan.removeStandby(t, from);
+                plan.addStandby(t, to);
+            }
+        }.run();
     }
 }
