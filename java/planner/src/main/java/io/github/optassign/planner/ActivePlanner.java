@@ -156,6 +156,7 @@ final class ActivePlanner {
                 ofStateful,
                 Windows.of(active.length, 1, snapshot),
                 total);
+        PlanCosts costs = new PlanCosts(snapshot, ranks);
         new Exchange(snapshot, counts) {
             @Override
             int[] givers(int t) {
@@ -164,8 +165,8 @@ final class ActivePlanner {
 
             @Override
             long measureChange(int t, int from, int to) {
-                return weigh(ranks.cost(t, to), previous.owner(t) == to)
-                        - weigh(ranks.cost(t, from), previous.owner(t) == from);
+                return costs.weigh(t, to, previous.owner(t) == to)
+                        - costs.weigh(t, from, previous.owner(t) == from);
             }
 
             @Override

@@ -22,10 +22,6 @@ abstract class Exchange {
     /** Arcs that are looked at; what has been found by then stays. */
     private static final long MOST_LOOKS = 6_000_000;
 
-    /** One offset weighs more than all moves of a circle. */
-    private static final long OFFSET = 1L << 16;
-
-    private static final long MOST_OFFSETS = 1L << 40;
     private static final long NEVER = Long.MAX_VALUE / 4;
 
     private final Snapshot snapshot;
@@ -74,11 +70,6 @@ abstract class Exchange {
         int nodes = isTooLarge ? 0 : (subtopologies + 3) * clients + 1;
         distance = new long[nodes];
         cameFrom = new int[nodes];
-    }
-
-    /** What a copy weighs on a client: offsets to replay before all else, then whether it was there before. */
-    static long weigh(long offsets, boolean wasThere) {
-        return Math.min(offsets, MOST_OFFSETS) * OFFSET + (wasThere ? 0 : 1);
     }
 
     /** The clients that have a copy of the role of a task, which may be given away. */

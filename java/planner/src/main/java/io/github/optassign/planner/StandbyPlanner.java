@@ -242,6 +242,7 @@ final class StandbyPlanner {
     private void exchange() {
         Exchange.Counts counts = new Exchange.Counts(
                 ofSubtopology, subtopologyCopies, new boolean[ofSubtopology.length], null, null, windows, copies);
+        PlanCosts costs = new PlanCosts(snapshot, ranks);
         new Exchange(snapshot, counts) {
             @Override
             int[] givers(int t) {
@@ -250,8 +251,8 @@ final class StandbyPlanner {
 
             @Override
             long measureChange(int t, int from, int to) {
-                return weigh(ranks.cost(t, to), previous.hadStandby(t, to))
-                        - weigh(ranks.cost(t, from), previous.hadStandby(t, from));
+                return costs.weigh(t, to, previous.hadStandby(t, to))
+                        - costs.weigh(t, from, previous.hadStandby(t, from));
             }
 
             @Override
