@@ -142,9 +142,9 @@ def _make_row(name: str, assignor: str, outcomes: list[Outcome]) -> tuple[object
         sum(sum(each.broken.values()) for each in outcomes),
         sum(not each.settled for each in outcomes),
         sum(each.settled and not each.rests for each in outcomes),
-        f"{_find_ninth(restored):.2f}",
+        _format(_find_ninth(restored)),
         f"{sum(found for found, _ in restored) / max(1, sum(least for _, least in restored)):.2f}",
-        f"{_find_ninth(moves):.2f}",
+        _format(_find_ninth(moves)),
         f"{sum(found for found, _ in moves) / max(1, sum(least for _, least in moves)):.2f}",
         sum(each.rebalances for each in outcomes),
         f"{statistics.median(each.seconds for each in outcomes) * 1000:.1f}",
@@ -156,6 +156,10 @@ def _find_ninth(pairs: list[tuple[int, int]]) -> float:
     """The ratio that nine of ten do not exceed; of something to nothing it is infinite."""
     ratios = sorted(1.0 if found == least else found / least if least else math.inf for found, least in pairs)
     return ratios[math.ceil(0.9 * len(ratios)) - 1] if ratios else 1.0
+
+
+def _format(ratio: float) -> str:
+    return "∞" if math.isinf(ratio) else f"{ratio:.2f}"
 
 
 def _find_missed(name: str, outcomes: list[Outcome]) -> Iterator[str]:

@@ -165,8 +165,7 @@ final class ActivePlanner {
 
             @Override
             long measureChange(int t, int from, int to) {
-                return costs.weigh(t, to, previous.owner(t) == to)
-                        - costs.weigh(t, from, previous.owner(t) == from);
+                return costs.weigh(t, to, previous.owner(t) == to) - costs.weigh(t, from, previous.owner(t) == from);
             }
 
             @Override

@@ -242,9 +242,7 @@ abstract class Exchange {
         for (int c : givers(step[0])) {
             has |= c == step[1];
         }
-        return has
-                && mayTake(step[0], step[1], step[2])
-                && measureChange(step[0], step[1], step[2]) == expected;
+        return has && mayTake(step[0], step[1], step[2]) && measureChange(step[0], step[1], step[2]) == expected;
     }
 
     private void count(int g, int c, int more) {

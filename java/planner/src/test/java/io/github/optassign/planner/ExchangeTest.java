@@ -75,7 +75,8 @@ class ExchangeTest {
                     tried.active()[t] = rest % 3;
                 }
                 if (Balance.excess(snapshot, tried) == 0) {
-                    least = Math.min(least, RestoreWork.of(snapshot, ranks, tried).offsets());
+                    least = Math.min(
+                            least, RestoreWork.of(snapshot, ranks, tried).offsets());
                 }
             }
             Placement plan = plan(snapshot);
