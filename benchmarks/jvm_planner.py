@@ -18,7 +18,10 @@ _MAIN = "io.github.optassign.planner.PlannerServer"
 
 
 class JvmPlanner:
-    """KIP-924 TaskAssignor whose answers are those of `java/planner`. Needs a JDK and Maven; its seconds are the planner's alone."""
+    """KIP-924 TaskAssignor whose answers are those of `java/planner`. Needs a JDK and Maven.
+
+    Its seconds are the planner's alone.
+    """
 
     name = "jvm-planner"
 

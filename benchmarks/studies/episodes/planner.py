@@ -1,7 +1,7 @@
 """The planner in the JVM, beside Kafka's default and beside what cp-sat proves of the same groups: whole convergences.
 
-What it is held to: no rule broken, every group settles and rests; in nine of ten groups that were settled before, restored offsets
-and moves stay near the least. The judge is Python's, which shares no code with the planner.
+What it is held to: no rule broken, every group settles and rests; in nine of ten groups that were settled before, restored
+offsets and moves stay near the least. The judge is Python's, which shares no code with the planner.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def run(*, quick: bool = False) -> tuple[str, list[str]]:
-    """The table, and each group in which the planner breaks a rule, does not settle or rest; where too many are far from the least.
+    """The table, and what is missed: groups in which the planner breaks a rule, does not settle or rest, and figures.
 
     quick: a tenth of the random groups, and only the smaller size of the others.
     """
@@ -65,7 +65,8 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
     sets = {"random groups": list(_play(small))}
     for size in SIZES[:1] if quick else SIZES:
         sets[f"{size[0]:,} × {size[1]:,}"] = list(_play(_list_specs(*size)))
-    rows, missed = [], []
+    rows: list[tuple[object, ...]] = []
+    missed: list[str] = []
     for name, outcomes in sets.items():
         for assignor in (JvmPlanner.name, THEIRS):
             chosen = [outcome for outcome in outcomes if outcome.assignor == assignor]
