@@ -45,7 +45,7 @@ def test_classpath() -> str:
     """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()
     folder = JAVA / "plugin"
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "-Dstyle.skip", "package"]
+    command = [*_maven(folder), "-DskipTests", "-Dstyle.skip", "package"]
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
@@ -74,9 +74,9 @@ def _build_if_old(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
     jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
-    folders = [folder / "src" / "main", JAVA / "shared" / "src" / "main"]
+    folders = [JAVA / name / "src" / "main" for name in (module, "planner", "shared")]
     files = [path for each in folders for path in each.rglob("*") if path.is_file()]
-    sources = [JAVA / "pom.xml", folder / "pom.xml", *files]
+    sources = [JAVA / "pom.xml", JAVA / "planner" / "pom.xml", folder / "pom.xml", *files]
     # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
@@ -87,9 +87,12 @@ def _build_if_old(module: str, artifact: str) -> Path:
 
 
 def _build(folder: Path) -> None:
-    """Package one module by itself: the cluster can start although another module does not compile."""
-    pom = str(folder / "pom.xml")
-    _run(["mvn", "--batch-mode", "--quiet", "--file", pom, "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
+    """Package one module with what it uses: the cluster can start although another module does not compile."""
+    _run([*_maven(folder), "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
+
+
+def _maven(folder: Path) -> list[str]:
+    return ["mvn", "--batch-mode", "--quiet", "--file", str(JAVA / "pom.xml"), "--projects", folder.name, "--also-make"]
 
 
 def _run(command: list[str]) -> None:

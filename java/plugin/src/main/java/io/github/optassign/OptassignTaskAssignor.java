@@ -31,10 +31,10 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>Whatever fails on this side, the application keeps running: where the service gives no answer that may be applied,
- * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.Fallback}) and says
- * why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would end
- * the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such as
- * an OutOfMemoryError, are thrown on.
+ * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.RebalancePlanner}) and
+ * says why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would
+ * end the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such
+ * as an OutOfMemoryError, are thrown on.
  *
  * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
  */

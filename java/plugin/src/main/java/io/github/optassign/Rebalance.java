@@ -9,7 +9,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerSize;
@@ -41,7 +41,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * <ol>
  *   <li>{@link #askService} asks the service and checks its answer; in shadow mode {@link #askShadow} has the
  *       {@link ShadowAssignor} run the group, and nobody waits for the service.
- *   <li>{@link #fallBack} answers by the {@link Fallback} if that gave no answer.
+ *   <li>{@link #fallBack} answers by the {@link RebalancePlanner} if that gave no answer.
  *   <li>{@link #putOffFollowups} waits longer where follow-ups bring nothing; not in shadow mode.
  *   <li>{@link RebalanceLog} says in one line what was decided, and why not by whom it should have been.
  *   <li>{@link #makeReport} writes down what the service is to be told, where its answer is not applied.
@@ -282,9 +282,10 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
-        Answer answer = Fallback.toAnswer(snapshot, result);
-        CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
+        RebalancePlanner.Result result =
+                RebalancePlanner.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
+        Answer answer = RebalancePlanner.toAnswer(snapshot, result);
+        CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
         try {
             AnswerCheck.check(snapshot, answer);
             checkWithKafka(toKafka(checked));

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
  * <p>Its passes:
  *
  * <ol>
- *   <li>{@link Planner} makes the plan, where every copy should be in the end, or keeps the remembered one.
+ *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
  *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
  *       is one of them; until then to an owner that is one; else to any. So a task on its way to the plan moves once.
  *       Where this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes where
@@ -41,7 +41,7 @@ import java.util.stream.IntStream;
  * <p>Who leads never costs a copy on a planned client: the most caught up clients all have places, unless there are
  * more of them than places, and where the plan's clients would fill all of these, its active is one of them and leads.
  */
-public final class Fallback {
+public final class RebalancePlanner {
     private final Snapshot snapshot;
     private final Previous previous;
     private final Ranks ranks;
@@ -70,13 +70,13 @@ public final class Fallback {
             boolean stalled,
             Pace pace) {}
 
-    private Fallback(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
+    private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         this.snapshot = snapshot;
         previous = new Previous(snapshot, applied);
         ranks = new Ranks(snapshot);
         this.timing = timing;
         rates = previous.learnRates(ranks, timing);
-        plan = Planner.plan(snapshot, ranks, previous, traffic);
+        plan = PlanChooser.plan(snapshot, ranks, previous, traffic);
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
     }
@@ -95,7 +95,7 @@ public final class Fallback {
      * @param timing by which the follow-up's delay is chosen
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
-        Fallback fallback = new Fallback(snapshot, applied, traffic, timing);
+        RebalancePlanner fallback = new RebalancePlanner(snapshot, applied, traffic, timing);
         fallback.assignActives();
         fallback.assignStandbys();
         WarmupQueue queue = fallback.assignWarmups();

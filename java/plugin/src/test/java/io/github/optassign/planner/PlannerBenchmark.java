@@ -18,10 +18,10 @@ import org.apache.kafka.streams.processor.TaskId;
  * subtopologies, calls (default 10000 1000 100 5). Prints milliseconds of processor time, of the first and of the
  * slowest other call.
  */
-final class FallbackBenchmark {
+final class PlannerBenchmark {
     private static final long NOON = 1_767_268_800_000L;
 
-    private FallbackBenchmark() {}
+    private PlannerBenchmark() {}
 
     /** Runs the benchmark. */
     public static void main(String[] args) {
@@ -49,13 +49,14 @@ final class FallbackBenchmark {
         Snapshot snapshot = group.snapshot(); // takes longer than all calls
         for (int call = 0; call < calls; call++) {
             long start = cpuTime();
-            Fallback.Result result = Fallback.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, false));
+            RebalancePlanner.Result result =
+                    RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, false));
             double ms = (cpuTime() - start) / 1e6;
             first = call == 0 ? ms : first;
             slowest = call == 0 ? 0 : Math.max(slowest, ms);
-            AppliedAnswer applied = AppliedAnswer.of("{}", 1, Fallback.toAnswer(snapshot, result), snapshot);
+            AppliedAnswer applied = AppliedAnswer.of("{}", 1, RebalancePlanner.toAnswer(snapshot, result), snapshot);
             start = cpuTime();
-            Fallback.answer(snapshot, applied, RackTraffic.NONE, new Timing(NOON + 60_000, false));
+            RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, new Timing(NOON + 60_000, false));
             slowestRemembered = Math.max(slowestRemembered, (cpuTime() - start) / 1e6);
         }
         System.out.printf(

@@ -20,8 +20,8 @@ import io.github.optassign.model.Snapshot;
  *   <li>a new plan: actives by {@link ActivePlanner}, then standbys by {@link StandbyPlanner}.
  * </ol>
  */
-final class Planner {
-    private Planner() {}
+final class PlanChooser {
+    private PlanChooser() {}
 
     /** Makes the plan for a snapshot with at least one client. */
     static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {

@@ -15,18 +15,18 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.junit.jupiter.api.Test;
 
 /** The fallback on groups made by hand. */
-class FallbackTest {
-    private static Fallback.Result answer(TestGroup group, AppliedAnswer applied) {
-        return Fallback.answer(group.snapshot(), applied);
+class RebalancePlannerTest {
+    private static RebalancePlanner.Result answer(TestGroup group, AppliedAnswer applied) {
+        return RebalancePlanner.answer(group.snapshot(), applied);
     }
 
-    private static Answer.Client client(TestGroup group, Fallback.Result result, int c) {
-        return Fallback.toAnswer(group.snapshot(), result).clients().get(c);
+    private static Answer.Client client(TestGroup group, RebalancePlanner.Result result, int c) {
+        return RebalancePlanner.toAnswer(group.snapshot(), result).clients().get(c);
     }
 
-    private static List<Integer> activeCounts(TestGroup group, Fallback.Result result) {
+    private static List<Integer> activeCounts(TestGroup group, RebalancePlanner.Result result) {
         List<Integer> counts = new ArrayList<>();
-        Fallback.toAnswer(group.snapshot(), result)
+        RebalancePlanner.toAnswer(group.snapshot(), result)
                 .clients()
                 .forEach(client -> counts.add(client.active().size()));
         return counts;
@@ -38,9 +38,9 @@ class FallbackTest {
                 TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, 0).tasks(1, 4, TestGroup.Kind.STATELESS, 0);
         group.client(2).threads = 2;
         group.standbys = 1;
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         assertEquals(List.of(2, 2, 4), activeCounts(group, result));
-        assertEquals(List.of(), Rules.broken(group, Fallback.toAnswer(group.snapshot(), result)));
+        assertEquals(List.of(), Rules.broken(group, RebalancePlanner.toAnswer(group.snapshot(), result)));
         assertNull(result.plan());
         assertEquals(-1, result.followupMs());
         assertEquals(0, result.placement().warmupCount());
@@ -60,7 +60,7 @@ class FallbackTest {
         group.standbys = 1;
         group.runs(0, "0_0", "0_3").runs(1, "0_1", "0_2");
         group.holds(1, "0_0", 0).holds(1, "0_3", 40).holds(0, "0_1", 0).holds(0, "0_2", 9_000);
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         assertEquals(List.of("0_0", "0_3"), client(group, result, 0).active());
         assertEquals(List.of("0_1", "0_2"), client(group, result, 0).standby());
         assertEquals(-1, result.followupMs());
@@ -76,11 +76,11 @@ class FallbackTest {
         List<Answer.Client> plan = List.of(
                 new Answer.Client(group.client(0).name(), List.of("0_1"), List.of(), List.of(), null),
                 new Answer.Client(group.client(1).name(), List.of("0_0"), List.of(), List.of(), null));
-        Fallback.Result own = answer(group, group.remembered(new Answer("fallback", now, plan, List.of())));
+        RebalancePlanner.Result own = answer(group, group.remembered(new Answer("fallback", now, plan, List.of())));
         assertEquals(List.of("0_0"), client(group, own, 0).active());
         // The service knows goals that the fallback does not, so its plan is carried out.
         Answer fromService = new Answer("cp-sat", now, plan, List.of());
-        Fallback.Result services = answer(group, group.remembered(fromService));
+        RebalancePlanner.Result services = answer(group, group.remembered(fromService));
         assertEquals(List.of("0_1"), client(group, services, 0).active());
     }
 
@@ -90,7 +90,7 @@ class FallbackTest {
         group.standbys = 1;
         group.runs(0, "0_0", "0_1").runs(1, "0_2", "0_3");
         group.holds(0, "0_2", 0).holds(0, "0_3", 0).holds(1, "0_0", 0).holds(1, "0_1", 0);
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         for (int c = 0; c < 2; c++) {
             for (String id : client(group, result, c).standby()) {
                 assertTrue(group.client(c).lists(TestGroup.task(id)), id + " on " + c);
@@ -106,13 +106,13 @@ class FallbackTest {
     void newClientIsWarmedUpWhileOwnersGoOnAndThenTakesOver() {
         TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, 100_000);
         group.runs(0, "0_0", "0_1", "0_2", "0_3");
-        Fallback.Result first = answer(group, null);
+        RebalancePlanner.Result first = answer(group, null);
         assertEquals(List.of(4, 0), activeCounts(group, first));
         assertEquals(List.of("0_2", "0_3"), client(group, first, 1).warmup(), "the greatest ids are given away");
         assertEquals(600_000, first.followupMs());
         assertNotNull(first.plan());
-        group.settle(Fallback.toAnswer(group.snapshot(), first), false);
-        Fallback.Result second = answer(group, group.remembered(first));
+        group.settle(RebalancePlanner.toAnswer(group.snapshot(), first), false);
+        RebalancePlanner.Result second = answer(group, group.remembered(first));
         assertEquals(List.of(2, 2), activeCounts(group, second));
         assertEquals(-1, second.followupMs());
         assertNull(second.plan());
@@ -132,7 +132,7 @@ class FallbackTest {
             group.client(c).lags.put(TestGroup.task("0_0"), -3L);
         }
         group.holds(1, "0_0", -3);
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         assertEquals(List.of(0, 1, 0), activeCounts(group, result));
         assertEquals(600_000, result.followupMs());
     }
@@ -142,7 +142,7 @@ class FallbackTest {
         TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100_000);
         group.acceptableLag = Long.MAX_VALUE;
         group.runs(0, "0_0", "0_1");
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         assertEquals(List.of(1, 1), activeCounts(group, result));
         assertEquals(-1, result.followupMs());
         for (String id : List.of("0_0", "0_1")) {
@@ -156,13 +156,13 @@ class FallbackTest {
     void secondPassConfirmsTheFirst() {
         TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, 100_000);
         group.runs(0, "0_0", "0_1", "0_2", "0_3").holds(1, "0_0", 5_000).holds(1, "0_1", 5_000);
-        Fallback.Result first = answer(group, null);
+        RebalancePlanner.Result first = answer(group, null);
         assertEquals(List.of("0_0", "0_1"), client(group, first, 1).active());
         AppliedAnswer applied = group.remembered(first);
         group.firstPass(applied.answer());
         // Meanwhile the new owner has fallen behind what counts as caught up, but hardly more than the old one.
         group.holds(1, "0_0", 10_001).holds(1, "0_1", 10_000).holds(0, "0_0", 4_000);
-        Fallback.Result second = answer(group, applied);
+        RebalancePlanner.Result second = answer(group, applied);
         assertEquals(List.of("0_0", "0_1"), client(group, second, 1).active());
         group.holds(1, "0_0", 14_001);
         assertEquals(
@@ -191,7 +191,7 @@ class FallbackTest {
         TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0", "0_1", "0_2", "0_3").runs(1, "0_4");
         group.holds(0, "0_5", 0);
-        Fallback.Result result = answer(group, null);
+        RebalancePlanner.Result result = answer(group, null);
         assertTrue(client(group, result, 0).active().containsAll(List.of("0_0", "0_1", "0_2", "0_3")));
         assertEquals(600_000, result.followupMs());
     }
@@ -203,7 +203,7 @@ class FallbackTest {
         group.runs(0, "0_0", "0_1", "0_2", "0_3", "0_4", "0_5", "0_6", "0_7");
         AppliedAnswer applied = null;
         List<List<String>> warmed = new ArrayList<>();
-        Fallback.Result result = null;
+        RebalancePlanner.Result result = null;
         for (int i = 0; i < 40 && (result == null || result.followupMs() >= 0); i++) {
             result = answer(group, applied);
             warmed.add(client(group, result, 1).warmup());
@@ -221,7 +221,7 @@ class FallbackTest {
         TestGroup group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, 100_000);
         group.warmups = 1;
         group.runs(0, "0_0", "0_1", "0_2", "0_3");
-        Fallback.Result first = answer(group, null);
+        RebalancePlanner.Result first = answer(group, null);
         assertEquals(List.of("0_2"), client(group, first, 1).warmup());
         group.holds(1, "0_2", 60_000).holds(1, "0_3", 50_000);
         assertEquals(
@@ -247,7 +247,7 @@ class FallbackTest {
                 copies(group, 1, List.of(), List.of("0_0")),
                 copies(group, 2, List.of("0_0"), List.of()));
         AppliedAnswer applied = group.remembered(new Answer("cp-sat", now, plan, List.of()));
-        Fallback.Result waiting = answer(group, applied);
+        RebalancePlanner.Result waiting = answer(group, applied);
         assertEquals(List.of(1, 0, 0), activeCounts(group, waiting), "not to the planned standby in between");
         assertEquals(List.of("0_0"), client(group, waiting, 2).warmup());
         group.holds(2, "0_0", 10_000);
@@ -267,7 +267,7 @@ class FallbackTest {
                 copies(group, 0, List.of("0_0"), List.of()),
                 copies(group, 1, List.of("1_0"), List.of()),
                 copies(group, 2, List.of("1_1", "0_1"), List.of()));
-        Fallback.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
+        RebalancePlanner.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
         assertEquals(List.of(1, 2, 1), activeCounts(group, result), "not two tasks of one subtopology on one client");
     }
 
@@ -286,7 +286,7 @@ class FallbackTest {
                 copies(group, 1, List.of("0_0"), List.of()),
                 copies(group, 2, List.of(), List.of("0_0")),
                 copies(group, 3, List.of(), List.of()));
-        Fallback.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
+        RebalancePlanner.Result result = answer(group, group.remembered(new Answer("cp-sat", now, plan, List.of())));
         assertEquals(
                 List.of("0_0"), client(group, result, 2).standby(), "before the active, and the standby of before");
     }

@@ -22,14 +22,15 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** The fallback on random groups. A failure names the seed, which makes the same group again. */
-class FallbackPropertyTest {
+class PlannerPropertyTest {
     private static final int GROUPS = 1_500;
 
     @Test
     void keepsTheRules() {
         for (int seed = 0; seed < GROUPS; seed++) {
             TestGroup group = TestGroup.random(new Random(seed));
-            Answer answer = Fallback.toAnswer(group.snapshot(), Fallback.answer(group.snapshot(), null));
+            Answer answer =
+                    RebalancePlanner.toAnswer(group.snapshot(), RebalancePlanner.answer(group.snapshot(), null));
             assertEquals(List.of(), Rules.broken(group, answer), "seed " + seed + "\n" + group);
         }
     }
@@ -42,8 +43,8 @@ class FallbackPropertyTest {
             for (int order = 0; order < 3; order++) {
                 Snapshot snapshot = StreamsGroup.read(group.state(new Random(order)), new ChangelogEnds(), false)
                         .snapshot();
-                Fallback.Result result = Fallback.answer(snapshot, null);
-                answers.add(AnswerWriter.write(Fallback.toAnswer(snapshot, result), result.stalled()));
+                RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+                answers.add(AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled()));
             }
             assertEquals(1, answers.stream().distinct().count(), "seed " + seed + "\n" + group);
         }
@@ -54,7 +55,7 @@ class FallbackPropertyTest {
         for (int seed = 0; seed < GROUPS; seed++) {
             TestGroup group = TestGroup.random(new Random(seed));
             Snapshot snapshot = group.snapshot();
-            Fallback.Result result = Fallback.answer(snapshot, null);
+            RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
             Placement plan = result.plan() == null ? result.placement() : result.plan();
             assertEquals(0, Measures.of(snapshot, plan).activeExcess(), "seed " + seed + "\n" + group);
             for (int g = 0; g < snapshot.subtopologyCount(); g++) {
@@ -138,7 +139,7 @@ class FallbackPropertyTest {
             assertEquals(List.of(), played.broken(), played::toString);
             assertTrue(played.isSettled(), played::toString);
             assertEquals(0, played.movedTwiceTowardsOnePlan(), played::toString);
-            Fallback.Result again = played.answerOnceMore();
+            RebalancePlanner.Result again = played.answerOnceMore();
             // Directories of dropped copies look like standbys: without memory nothing tells which were assigned.
             if (mode.memory() || !mode.keepState()) {
                 assertTrue(again.placement().hasSameCopies(played.last().placement()), played::toString);
@@ -161,11 +162,11 @@ class FallbackPropertyTest {
         int moves = 0;
         for (int seed = 0; seed < 600; seed++) {
             TestGroup group = TestGroup.random(new Random(seed));
-            Fallback.Result first = Fallback.answer(group.snapshot(), null);
+            RebalancePlanner.Result first = RebalancePlanner.answer(group.snapshot(), null);
             AppliedAnswer applied = group.remembered(first);
             moves += Measures.of(group.snapshot(), first.placement()).activeMoved();
             group.firstPass(applied.answer());
-            Fallback.Result second = Fallback.answer(group.snapshot(), applied);
+            RebalancePlanner.Result second = RebalancePlanner.answer(group.snapshot(), applied);
             for (int t = 0; t < group.snapshot().taskCount(); t++) {
                 if (new Previous(group.snapshot(), applied).isInTransit(t)) {
                     boolean hardlyWorse = new Ranks(group.snapshot())
