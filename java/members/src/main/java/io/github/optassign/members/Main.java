@@ -18,6 +18,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.StreamsGroupDescription;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
 
 /**
  * The processes of one simulated group in one JVM.
@@ -46,9 +47,17 @@ public final class Main {
     private final Map<String, SimulatedProcess> processes = new HashMap<>();
     private final Map<String, Map<TaskId, Long>> disks = new HashMap<>();
 
-    private Main(Application application) {
+    private Main(Application application) throws InterruptedException {
         this.application = application;
         admin = Admin.create(Map.of("bootstrap.servers", application.bootstrap()));
+        // To ask who coordinates makes the broker create the topic that it coordinates by; until then nobody can join.
+        try {
+            admin.describeStreamsGroups(List.of(application.group())).all().get();
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof GroupIdNotFoundException)) {
+                throw new IllegalStateException("no coordinator", e);
+            }
+        }
     }
 
     /** Runs until the input ends. */
