@@ -25,6 +25,7 @@ STUDIES = {
     "own-arrangement": "episodes.own_arrangement",
     "beside-kafka": "answers.beside_kafka",
     "plugin-scale-out": "processes.plugin_scale_out",
+    "streams-groups": "processes.streams_groups",
     "round-trip": "processes.round_trip",
     "service-cost": "processes.service_cost",
     "pages": "processes.pages",

@@ -138,8 +138,10 @@ class Observed:
 def play(group: Observed, change: Change, longest: float, first: bool = True) -> Figures:
     """Play a change and measure it, until the group has settled or `longest` seconds have passed."""
     if first:
+        group.members.execute("fill", on=True)
         group.start(change.before)
         await_condition(f"{group.members.group} settled at first", group.is_settled, timeout=longest, found=lambda: _tell(group))
+    group.members.execute("fill", on=False)
     group.members.describe()
     since = group.members.now_ms
     if change.killed:

@@ -57,8 +57,8 @@ record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, Lis
         } catch (NumberFormatException e) {
             // Said below, as of any number that is not allowed.
         }
-        remarks.add(key + ": found " + found + "; allowed: a whole number from " + least + " to " + most + "; taken for "
-                + otherwise);
+        remarks.add(key + ": found " + found + "; allowed: a whole number from " + least + " to " + most
+                + "; taken for " + otherwise);
         return otherwise;
     }
 }

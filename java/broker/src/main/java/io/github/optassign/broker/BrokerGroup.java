@@ -88,8 +88,7 @@ final class BrokerGroup {
 
     /** The group as planners see it, each process a client. */
     Snapshot toSnapshot(BrokerConfig config) {
-        GroupConfigs configs =
-                new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
+        GroupConfigs configs = new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
         SnapshotBuilder builder = new SnapshotBuilder(configs, tagKeys);
         String[] names = new String[tasks.size()];
         for (int t = 0; t < names.length; t++) {

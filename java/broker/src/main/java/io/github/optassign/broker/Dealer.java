@@ -44,8 +44,13 @@ final class Dealer {
         }
         for (int i = 0; i < copies.length; i++) {
             if (dealt[i] < 0) {
-                take(dealt, i, findNeediest(tasks.subtopologyNumber(copies[i]), quota, count, ofSubtopology), count,
-                        ofSubtopology, copies[i]);
+                take(
+                        dealt,
+                        i,
+                        findNeediest(tasks.subtopologyNumber(copies[i]), quota, count, ofSubtopology),
+                        count,
+                        ofSubtopology,
+                        copies[i]);
             }
         }
         return dealt;
@@ -62,8 +67,8 @@ final class Dealer {
     }
 
     /**
-     * The copies that stay, in the order in which threads keep them. Who has too many keeps of each subtopology in turn,
-     * so that what is left over is of those it has most of.
+     * The copies that stay, in the order in which threads keep them. Who has too many keeps of each subtopology in
+     * turn, so that what is left over is of those it has most of.
      */
     private List<Integer> toKeep(int[] copies, int[] before, int[] quota) {
         int[] turn = new int[copies.length];

@@ -9,8 +9,8 @@ import java.util.Map;
  * What is remembered of groups from one call to the next, by all assignors of this broker: Kafka makes several of them,
  * and calls any for any group.
  *
- * <p>An assignor is not told a group's id. But members' ids are random and theirs alone, and a group never changes all of
- * them between two calls; so the group is the one that had any of these members. What is remembered is bounded: the
+ * <p>An assignor is not told a group's id. But members' ids are random and theirs alone, and a group never changes all
+ * of them between two calls; so the group is the one that had any of these members. What is remembered is bounded: the
  * groups that were asked for last stay.
  */
 final class GroupMemory {

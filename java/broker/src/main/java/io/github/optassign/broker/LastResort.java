@@ -5,8 +5,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Answers where everything else failed, which is a bug: everybody keeps what he has, and what nobody has goes to who has
- * a standby of it, else to who has least. It uses nothing of the planner, no lags and no memory.
+ * Answers where everything else failed, which is a bug: everybody keeps what he has, and what nobody has goes to who
+ * has a standby of it, else to who has least. It uses nothing of the planner, no lags and no memory.
  */
 final class LastResort {
     private LastResort() {}

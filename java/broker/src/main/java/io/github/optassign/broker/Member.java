@@ -11,7 +11,8 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
  * @param active the indices of the tasks that it has as active, sorted
  * @param standby those that it has as standby, sorted
  */
-record Member(String id, String process, Map<String, String> tags, int[] active, int[] standby, MemberAssignmentState state) {
+record Member(
+        String id, String process, Map<String, String> tags, int[] active, int[] standby, MemberAssignmentState state) {
     static Member read(
             String id, String process, Map<String, String> tags, MemberAssignmentState state, TaskTable tasks) {
         int[] active = toIndices(state.activeTasks(), tasks);

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The planner's answer has each task on a process that has its state, and warms up what its plan still lacks; the
  * broker is given these warm-ups as standbys. Once a warm-up is known to have caught up, the next answer has the active
- * there. The plan itself is given at once where that cannot work: where nobody sends offsets, so that nothing would ever
- * be known to have caught up; where the broker warms up by itself; where the operator has said so.
+ * there. The plan itself is given at once where that cannot work: where nobody sends offsets, so that nothing would
+ * ever be known to have caught up; where the broker warms up by itself; where the operator has said so.
  *
  * <p>A group that was running when this broker first saw it, after a failover say, has sent its offsets to another one.
  * For as long as they take to come again, its tasks stay where they are.
@@ -51,7 +51,13 @@ final class Planning {
      *
      * @param isReached whether every copy is where the plan has it
      */
-    record Decision(MemberAnswer answer, GroupMemory.Remembered toRemember, Mode mode, int moved, int warmups, boolean isReached) {}
+    record Decision(
+            MemberAnswer answer,
+            GroupMemory.Remembered toRemember,
+            Mode mode,
+            int moved,
+            int warmups,
+            boolean isReached) {}
 
     private final BrokerGroup group;
     private final BrokerConfig config;
@@ -101,8 +107,8 @@ final class Planning {
                 result.placement(),
                 before == null ? Map.of() : remembered.active(),
                 before == null ? Map.of() : remembered.standby());
-        AppliedAnswer applied = AppliedAnswer.of(
-                "", System.currentTimeMillis(), RebalancePlanner.toAnswer(snapshot, result), snapshot);
+        AppliedAnswer applied =
+                AppliedAnswer.of("", System.currentTimeMillis(), RebalancePlanner.toAnswer(snapshot, result), snapshot);
         return new Decision(
                 answer,
                 toRemember(answer, applied, mode),
@@ -130,7 +136,10 @@ final class Planning {
     /** The plan in place of what would lead there. */
     private static RebalancePlanner.Result takePlan(RebalancePlanner.Result result) {
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        Placement copies = new Placement(plan.active(), plan.standby(), Placement.empty(plan.active().length).warmup());
+        Placement copies = new Placement(
+                plan.active(),
+                plan.standby(),
+                Placement.empty(plan.active().length).warmup());
         return new RebalancePlanner.Result(copies, null, -1, List.of(), false, result.pace());
     }
 
@@ -153,7 +162,8 @@ final class Planning {
     private static int countMoved(Snapshot snapshot, Placement placement) {
         int moved = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            boolean stays = snapshot.owners(t).length == 0 || snapshot.wasActive(t, placement.active()[t]);
+            boolean stays = snapshot.owners(t).length == 0
+                    || snapshot.wasActive(t, placement.active()[t]);
             moved += stays ? 0 : 1;
         }
         return moved;

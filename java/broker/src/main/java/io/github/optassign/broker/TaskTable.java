@@ -84,7 +84,10 @@ final class TaskTable {
     public String toString() {
         StringBuilder text = new StringBuilder();
         for (int g = 0; g < subtopologies.length; g++) {
-            text.append(subtopologies[g]).append(logged[g] ? "*" : "x").append(first[g + 1] - first[g]).append(' ');
+            text.append(subtopologies[g])
+                    .append(logged[g] ? "*" : "x")
+                    .append(first[g + 1] - first[g])
+                    .append(' ');
         }
         return text.toString();
     }

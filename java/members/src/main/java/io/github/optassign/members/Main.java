@@ -32,6 +32,7 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
  *       name.
  *   <li>{@code {"command": "leave", "process": "a"}} has it leave the group; {@code kill} has it fall silent.
  *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
+ *   <li>{@code {"command": "fill", "on": true}} has every task's state on each disk that gets the task from now on.
  *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; one of null is taken back.
  *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members.
  * </ul>
@@ -87,10 +88,11 @@ public final class Main {
                                 disks.computeIfAbsent(process, none -> SimulatedProcess.emptyDisk())));
             case "leave", "kill" -> processes.remove(process).end(name);
             case "clear" -> disks.remove(process);
+            case "fill" -> SimulatedProcess.disksAreFull = command.get("on").asBoolean();
             case "configure" -> configure(command.get("set"));
             case "describe" -> describe();
             default -> throw new IllegalArgumentException(
-                    name + ": topics, start, leave, kill, clear, configure and describe are known");
+                    name + ": topics, start, leave, kill, clear, fill, configure and describe are known");
         }
     }
 

@@ -18,6 +18,9 @@ import java.util.concurrent.TimeUnit;
 final class SimulatedProcess {
     private static final long TICK_MS = 10;
 
+    /** Whether a disk has all of a task's state as soon as it has a task: so groups begin with state. */
+    static volatile boolean disksAreFull;
+
     private final Application application;
     private final String name;
     private final Map<TaskId, Long> offsets;
@@ -60,7 +63,7 @@ final class SimulatedProcess {
     /** Makes room on the disk for a task that has a changelog. */
     void open(TaskId task) {
         if (application.isLogged(task)) {
-            offsets.putIfAbsent(task, 0L);
+            offsets.putIfAbsent(task, disksAreFull ? application.endOffsetNow() : 0);
         }
     }
 
