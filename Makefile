@@ -60,7 +60,7 @@ test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the cor
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
 	@cp -R pyproject.toml tests $(WHEEL)/run
-	@rm -rf $(WHEEL)/run/tests/{kafka,spark,java,service,pages,browser,monitoring}
+	@rm -rf $(WHEEL)/run/tests/{kafka,broker,spark,java,service,pages,browser,monitoring}
 	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest -n 2 -m 'not (slow or source)'
 
 $(WHEEL)/venv/.ready: pyproject.toml constraints.txt

@@ -14,7 +14,7 @@ from typing import Any, Self
 from optassign.benchmarks.broker.timeline import CopyEvent
 from optassign.benchmarks.kafka.jars import streams_group_classpath
 from optassign.benchmarks.kafka.processes import ChildProcess, java_command
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.benchmarks.kafka.waiting import TIMEOUT, await_condition
 
 _MAIN = "io.github.optassign.members.Main"
 
@@ -92,6 +92,7 @@ class Members:
         await_condition(
             f"{self.group}: {command}",
             lambda: self._done >= number or not self.process.alive,
+            timeout=4 * TIMEOUT,
             logs=lambda: [self.log],
         )
         if not self.process.alive:

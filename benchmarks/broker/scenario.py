@@ -11,7 +11,7 @@ from optassign.benchmarks.broker.members import Members, Restoring, Subtopology
 from optassign.benchmarks.broker.timeline import Figures, measure, replay
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.jars import streams_group_classpath
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.benchmarks.kafka.waiting import TIMEOUT, await_condition
 
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
@@ -140,7 +140,7 @@ def play(group: Observed, change: Change, longest: float, first: bool = True) ->
     if first:
         group.members.execute("fill", on=True)
         group.start(change.before)
-        await_condition(f"{group.members.group} settled at first", group.is_settled, timeout=longest, found=lambda: _tell(group))
+        await_condition(f"{group.members.group} settled at first", group.is_settled, timeout=4 * TIMEOUT, found=lambda: _tell(group))
     group.members.execute("fill", on=False)
     group.members.describe()
     since = group.members.now_ms

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from optassign.benchmarks.kafka.load import CRITICAL
 from optassign.benchmarks.kafka.processes import ChildProcess, find_free_ports, java_command
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.benchmarks.kafka.waiting import TIMEOUT, await_condition
 
 _READY = "Kafka Server started"
 _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them
@@ -49,7 +49,7 @@ class Broker:
         """Start the broker with the data that it has, and wait until it is up."""
         self.process = ChildProcess(self._command, self._log)
         self._starts += 1
-        await_condition("broker started", self._has_started, logs=lambda: [self.log])
+        await_condition("broker started", self._has_started, timeout=4 * TIMEOUT, logs=lambda: [self.log])
 
     @property
     def log(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,25 +59,27 @@ _VARIANTS = (
 
 def run(*, quick: bool = False) -> tuple[str, list[str]]:
     """Play all changes; returns the table, and what was not as it should be."""
-    cases = [(change, standbys, _SMALL) for change in _CHANGES for standbys in (1, 0)]
-    cases += [(_CHANGES[0], standbys, _LARGE) for standbys in (1, 0)]
-    if quick:
-        cases = cases[:2]
+    cases = [(_CHANGES[0], standbys, _SMALL) for standbys in (1, 0)]
+    if not quick:
+        cases += [(_CHANGES[0], 0, _LARGE)]
+        cases += [(change, 1, _SMALL) for change in _CHANGES[1:]]
+        cases += [(_CHANGES[0], 1, _LARGE), (_CHANGES[3], 0, _SMALL)]
     rows: list[tuple[object, ...]] = []
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
         for number, (change, standbys, seconds) in enumerate(cases):
-            with ThreadPoolExecutor(len(_VARIANTS)) as pool:
-                played = pool.map(
-                    lambda i, number=number, change=change, standbys=standbys, seconds=seconds: _play(
-                        broker, Path(folder), f"case-{number}-{i}", _VARIANTS[i], change, standbys, seconds
-                    ),
-                    range(len(_VARIANTS)),
-                )
-                for variant, (figures, triggers, faults) in zip(_VARIANTS, played, strict=True):
+            # What a join makes, somebody has to go on with; whoever goes away leaves nothing to wait for.
+            variants = _VARIANTS if change.joins else _VARIANTS[:2]
+            with ThreadPoolExecutor(len(variants)) as pool:
+                futures = [
+                    pool.submit(_play, broker, Path(folder), f"case-{number}-{i}", variant, change, standbys, seconds)
+                    for i, variant in enumerate(variants)
+                ]
+                for variant, future in zip(variants, futures, strict=True):
+                    figures, triggers, faults = future.result()
                     rows.append((change.name, standbys, seconds, variant.name, *_to_cells(figures), triggers))
                     wrong += [f"{change.name}, {standbys} standbys, {variant.name}: {fault}" for fault in faults]
-                    print(rows[-1], flush=True)
+                    print(rows[-1], file=sys.stderr, flush=True)
     return to_markdown(_HEAD, rows), wrong
 
 

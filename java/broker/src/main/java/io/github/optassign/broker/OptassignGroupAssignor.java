@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.common.Configurable;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
@@ -29,6 +30,8 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     /** Kafka configures several assignors alike: what is wrong is said once. */
     private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
 
+    private static final AtomicBoolean REHEARSED = new AtomicBoolean();
+
     private final Planning.Planner planner;
     private final GroupMemory memory;
     private volatile BrokerConfig config = BrokerConfig.DEFAULT;
@@ -52,6 +55,17 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     public void configure(Map<String, ?> configs) {
         config = BrokerConfig.read(configs);
         config.remarks().stream().filter(SAID::add).forEach(remark -> LOG.warn("optassign: {}", remark));
+        if (!REHEARSED.getAndSet(true)) {
+            rehearse();
+        }
+    }
+
+    private static void rehearse() {
+        try {
+            Rehearsal.play();
+        } catch (Throwable e) {
+            LOG.warn("optassign: the rehearsal failed, so every first call is slow", e);
+        }
     }
 
     @Override
