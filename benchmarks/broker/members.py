@@ -122,7 +122,9 @@ class Members:
     def deaths(self) -> list[str]:
         """Processes that an error ended, one line each."""
         with self._lock:
-            return [f"{event['process']}: {event['error']} {event['message']}" for event in self.others if event["event"] == "died"]
+            return [
+                f"{event['process']}: {event['error']} {event['message']}" for event in self.others if event["event"] == "died"
+            ]
 
     @property
     def tasks(self) -> Mapping[str, bool]:

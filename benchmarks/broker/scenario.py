@@ -16,7 +16,7 @@ from optassign.benchmarks.kafka.waiting import TIMEOUT, await_condition
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
-"""The client tag of members, with the group's name. It serves triggers, too: whether it is configured for racks changes nothing."""
+"""The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
 _PROPERTIES: Mapping[str, object] = {
     "group.streams.assignors": f"{ASSIGNOR_CLASS},{STICKY}",
     "group.streams.heartbeat.interval.ms": 1000,
@@ -128,7 +128,9 @@ class Observed:
         new = reported[self._seen :]
         ready = replay(self.members.events()).ready()
         told = any(
-            lag <= self._acceptable and process in ready.get(task, set()) for _, process, lags in new for task, lag in lags.items()
+            lag <= self._acceptable and process in ready.get(task, set())
+            for _, process, lags in new
+            for task, lag in lags.items()
         )
         if told and time.monotonic() - self._last_trigger > _TRIGGER_PAUSE:
             self._seen += len(new)
@@ -140,7 +142,9 @@ def play(group: Observed, change: Change, longest: float, first: bool = True) ->
     if first:
         group.members.execute("fill", on=True)
         group.start(change.before)
-        await_condition(f"{group.members.group} settled at first", group.is_settled, timeout=4 * TIMEOUT, found=lambda: _tell(group))
+        await_condition(
+            f"{group.members.group} settled at first", group.is_settled, timeout=4 * TIMEOUT, found=lambda: _tell(group)
+        )
     group.members.execute("fill", on=False)
     group.members.describe()
     since = group.members.now_ms
@@ -162,12 +166,8 @@ def play(group: Observed, change: Change, longest: float, first: bool = True) ->
             break
         time.sleep(0.1)
     group.members.describe()
-    return measure(
-        group.members.events(), since, group.members.now_ms, group.members.tasks, group.threads, group.standbys
-    )
+    return measure(group.members.events(), since, group.members.now_ms, group.members.tasks, group.threads, group.standbys)
 
 
 def _tell(group: Observed) -> object:
     return group.members.deaths, group.members.describe(), replay(group.members.events()).running()
-
-

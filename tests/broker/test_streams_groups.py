@@ -26,7 +26,9 @@ def restored_as_active(events: list[CopyEvent]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("change", "standbys"), [(JOIN, 0), (JOIN, 1), (LEAVE, 1), (KILL, 1), (RETURN, 1)], ids=lambda value: getattr(value, "name", value)
+    ("change", "standbys"),
+    [(JOIN, 0), (JOIN, 1), (LEAVE, 1), (KILL, 1), (RETURN, 1)],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_no_task_waits_for_its_state(new_group: Callable[..., Observed], change: Change, standbys: int) -> None:
     group = new_group(f"{change.name}-{standbys}", standbys=standbys)

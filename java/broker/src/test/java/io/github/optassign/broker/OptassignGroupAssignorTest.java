@@ -153,6 +153,22 @@ class OptassignGroupAssignorTest {
     }
 
     @Test
+    void aGroupAtRestStaysSoAfterAFailover() {
+        TestGroup group = settled(1, "a", "b", "c");
+        group.members().values().forEach(member -> {
+            member.offsets.clear();
+            member.endOffsets.clear();
+        });
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        var afterFailover = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        assertEquals(0, group.assign(afterFailover));
+        assertEquals(standbys, group.standbyProcesses());
+        group.tellOffsets(END, 0);
+        assertEquals(0, group.assign(afterFailover));
+        assertEquals(standbys, group.standbyProcesses());
+    }
+
+    @Test
     void nothingIsWarmedUpOnceTheBrokerDoes() {
         TestGroup group = settled(0, "a", "b");
         group.process("c", 2);
