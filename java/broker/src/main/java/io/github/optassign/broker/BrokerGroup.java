@@ -2,12 +2,15 @@ package io.github.optassign.broker;
 
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.model.Traits;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
@@ -86,54 +89,98 @@ final class BrokerGroup {
                 .orElseGet(() -> "of-process-" + processes.firstKey());
     }
 
-    /** The group as planners see it, each process a client. */
+    /** The group as planners see it, each process a client; its tasks have the indices that they have here. */
     Snapshot toSnapshot(BrokerConfig config) {
-        GroupConfigs configs = new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
-        SnapshotBuilder builder = new SnapshotBuilder(configs, tagKeys);
-        String[] names = new String[tasks.size()];
-        for (int t = 0; t < names.length; t++) {
-            boolean logged = tasks.isLogged(t);
-            names[t] = builder.addTask(tasks.subtopology(t), tasks.partition(t), logged, logged, lags.endOffset(t));
+        int count = tasks.size();
+        String[] names = new String[count];
+        int[] subtopologies = new int[count];
+        boolean[] logged = new boolean[count];
+        long[] ends = new long[count];
+        long[][] offsets = new long[count][processes.size()];
+        // Planners count subtopologies by the tasks that they see: one without partitions is none.
+        for (int t = 0; t < count; t++) {
+            names[t] = tasks.describe(t);
+            boolean isNext = t > 0 && tasks.subtopologyNumber(t) != tasks.subtopologyNumber(t - 1);
+            subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
+            logged[t] = tasks.isLogged(t);
+            ends[t] = logged[t] ? lags.endOffset(t) : -1;
+            // Who says nothing has everything to replay, as far as anybody knows how much that is.
+            Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
         }
-        processes.forEach((process, threads) -> {
-            SnapshotBuilder.Client client = builder.addClient(process, threads.size());
-            addState(client, process, threads, names, config.acceptableLag());
-            addTraits(client, threads.get(0).tags());
-        });
-        return builder.build();
+        GroupConfigs configs = new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
+        return new Snapshot(
+                configs,
+                new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
+                toClients(offsets, config.acceptableLag()),
+                toTraits(),
+                ends);
     }
 
-    private void addState(
-            SnapshotBuilder.Client client, String process, List<Member> threads, String[] names, long acceptable) {
-        Map<Integer, Long> known = lags.of(process);
-        known.forEach((t, lag) -> client.holds(names[t]).lags(names[t], lag));
-        for (Member member : threads) {
-            for (int t : member.standby()) {
-                client.holds(names[t]).lags(names[t], known.getOrDefault(t, Lags.UNKNOWN));
+    private Snapshot.Clients toClients(long[][] offsets, long acceptable) {
+        int count = processes.size();
+        int[] threads = new int[count];
+        BitSet[] active = new BitSet[count];
+        BitSet[] held = new BitSet[count];
+        int c = 0;
+        for (Map.Entry<String, List<Member>> process : processes.entrySet()) {
+            threads[c] = process.getValue().size();
+            active[c] = new BitSet(tasks.size());
+            held[c] = new BitSet(tasks.size());
+            Map<Integer, Long> known = lags.of(process.getKey());
+            for (Map.Entry<Integer, Long> lag : known.entrySet()) {
+                held[c].set(lag.getKey());
+                setLag(offsets, lag.getKey(), c, lag.getValue());
             }
-        }
-        for (Member member : threads) {
-            for (int t : member.active()) {
-                long lag = known.getOrDefault(t, Lags.UNKNOWN);
-                // Who has said nothing is taken to run: it would be wrong to move what may be well.
-                if (lag <= acceptable) {
-                    client.runs(names[t]);
-                } else {
-                    client.owns(names[t]).lags(names[t], lag);
+            for (Member member : process.getValue()) {
+                for (int t : member.standby()) {
+                    held[c].set(t);
+                    setLag(offsets, t, c, known.getOrDefault(t, Lags.UNKNOWN));
                 }
             }
+            for (Member member : process.getValue()) {
+                for (int t : member.active()) {
+                    active[c].set(t);
+                    long lag = known.getOrDefault(t, Lags.UNKNOWN);
+                    // Who has said nothing is taken to run: it would be wrong to move what may be well.
+                    if (tasks.isLogged(t)) {
+                        offsets[t][c] = lag <= acceptable ? Snapshot.RUNNING : lag;
+                    }
+                }
+            }
+            held[c].andNot(active[c]);
+            c++;
+        }
+        return new Snapshot.Clients(processes.keySet().toArray(new String[0]), threads, active, held, offsets);
+    }
+
+    private void setLag(long[][] offsets, int t, int c, long lag) {
+        if (tasks.isLogged(t)) {
+            offsets[t][c] = lag < 0 ? Snapshot.UNKNOWN : lag;
         }
     }
 
-    private void addTraits(SnapshotBuilder.Client client, Map<String, String> tags) {
-        tagKeys.stream().filter(tags::containsKey).forEach(key -> client.tag(key, tags.get(key)));
-        if ("true".equalsIgnoreCase(tags.get(DRAINING))) {
-            client.drains();
+    private Traits toTraits() {
+        List<String> keys = List.copyOf(new TreeSet<>(tagKeys));
+        List<Map<String, Integer>> values = new ArrayList<>();
+        keys.forEach(key -> values.add(new HashMap<>()));
+        long[] sizes = new long[processes.size()];
+        boolean[] draining = new boolean[sizes.length];
+        int[][] numbers = new int[sizes.length][keys.size()];
+        int c = 0;
+        for (List<Member> threads : processes.values()) {
+            Map<String, String> tags = threads.get(0).tags();
+            double capacity = parse(tags.getOrDefault(CAPACITY, "1"));
+            boolean isAllowed = capacity >= 1e-6 && capacity <= 1e6;
+            sizes[c] = threads.size() * (isAllowed ? Math.round(capacity * Traits.UNITS) : Traits.UNITS);
+            draining[c] = "true".equalsIgnoreCase(tags.get(DRAINING));
+            for (int k = 0; k < keys.size(); k++) {
+                String value = tags.get(keys.get(k));
+                Map<String, Integer> seen = values.get(k);
+                numbers[c][k] = value == null ? -1 : seen.computeIfAbsent(value, text -> seen.size());
+            }
+            c++;
         }
-        double capacity = parse(tags.getOrDefault(CAPACITY, "1"));
-        if (capacity >= 1e-6 && capacity <= 1e6) {
-            client.capacity(Math.round(capacity * Traits.UNITS));
-        }
+        return new Traits(sizes, draining, numbers);
     }
 
     private static double parse(String text) {

@@ -1,14 +1,17 @@
 package io.github.optassign.broker;
 
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.TreeSet;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
-/** The tasks of a topology by index: subtopologies in the order of their names, each with its partitions from 0. */
+/**
+ * The tasks of a topology by index: subtopologies in the order of their numbers, which is what Kafka Streams calls them,
+ * others behind them by name, each with its partitions from 0.
+ */
 final class TaskTable {
     private final String[] subtopologies;
     private final boolean[] logged;
@@ -19,7 +22,10 @@ final class TaskTable {
     private final Map<String, Integer> numbers = new HashMap<>();
 
     TaskTable(TopologyDescriber topology) {
-        List<String> names = List.copyOf(new TreeSet<>(topology.subtopologies()));
+        List<String> names = topology.subtopologies().stream()
+                .distinct()
+                .sorted(Comparator.comparingLong(TaskTable::number).thenComparing(Comparator.naturalOrder()))
+                .toList();
         subtopologies = names.toArray(new String[0]);
         logged = new boolean[subtopologies.length];
         first = new int[subtopologies.length + 1];
@@ -32,6 +38,11 @@ final class TaskTable {
         for (int g = 0; g < subtopologies.length; g++) {
             Arrays.fill(subtopologyOf, first[g], first[g + 1], g);
         }
+    }
+
+    private static long number(String name) {
+        boolean isNumber = !name.isEmpty() && name.length() < 10 && name.chars().allMatch(c -> c >= '0' && c <= '9');
+        return isNumber ? Long.parseLong(name) : Long.MAX_VALUE;
     }
 
     /** None where Kafka does not know: the source topics of a subtopology may be gone. */

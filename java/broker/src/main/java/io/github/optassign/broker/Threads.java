@@ -44,25 +44,23 @@ final class Threads {
 
     private MemberAnswer deal(Snapshot snapshot, Placement placement) {
         TaskTable tasks = group.tasks();
-        int[] where = new int[tasks.size()];
         int[][] active = new int[snapshot.clientCount()][];
         int[][] standby = new int[snapshot.clientCount()][];
         int[] actives = new int[active.length];
         int[] standbys = new int[active.length];
-        for (int t = 0; t < where.length; t++) {
-            where[t] = snapshot.taskIndex(tasks.describe(t));
-            actives[placement.active()[where[t]]]++;
-            Arrays.stream(placement.standby()[where[t]]).forEach(c -> standbys[c]++);
-            Arrays.stream(placement.warmup()[where[t]]).forEach(c -> standbys[c]++);
+        for (int t = 0; t < tasks.size(); t++) {
+            actives[placement.active()[t]]++;
+            Arrays.stream(placement.standby()[t]).forEach(c -> standbys[c]++);
+            Arrays.stream(placement.warmup()[t]).forEach(c -> standbys[c]++);
         }
         Arrays.setAll(active, c -> new int[actives[c]]);
         Arrays.setAll(standby, c -> new int[standbys[c]]);
-        for (int t = where.length - 1; t >= 0; t--) {
+        for (int t = tasks.size() - 1; t >= 0; t--) {
             int task = t;
-            int owner = placement.active()[where[t]];
+            int owner = placement.active()[t];
             active[owner][--actives[owner]] = t;
-            Arrays.stream(placement.standby()[where[t]]).forEach(c -> standby[c][--standbys[c]] = task);
-            Arrays.stream(placement.warmup()[where[t]]).forEach(c -> standby[c][--standbys[c]] = task);
+            Arrays.stream(placement.standby()[t]).forEach(c -> standby[c][--standbys[c]] = task);
+            Arrays.stream(placement.warmup()[t]).forEach(c -> standby[c][--standbys[c]] = task);
         }
         MemberAnswer answer = new MemberAnswer(group.members().size());
         for (int c = 0; c < active.length; c++) {
