@@ -114,7 +114,7 @@ attacks: $(READY)  ## what attackers do to the service, and what an innocent plu
 	$(BIN)/python tests/attacks/run.py
 
 faults: $(READY)  ## on a real broker: rogue answers, stopped services, stepped clocks, full disks; some minutes
-	$(BIN)/pytest -m faults tests/kafka
+	$(BIN)/pytest -m faults tests/kafka tests/broker
 
 fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)

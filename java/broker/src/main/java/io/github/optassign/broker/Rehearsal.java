@@ -20,7 +20,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * interpreted, and would hold the coordinator up; later ones take milliseconds.
  */
 final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs {
-    private static final int CALLS = 12;
+    private static final int CALLS = 30;
     private static final int PARTITIONS = 40;
     private static final long END_OFFSET = 1_000_000;
 
@@ -37,7 +37,12 @@ final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs
             rehearsal.processes = 4 + call % 3;
             BrokerGroup group = new BrokerGroup(rehearsal, rehearsal);
             Planning.Decision decision = new Planning(
-                            group, BrokerConfig.DEFAULT, Planning.Planner.OURS, memory.find(group), false, System.nanoTime())
+                            group,
+                            BrokerConfig.DEFAULT,
+                            Planning.Planner.OURS,
+                            memory.find(group),
+                            false,
+                            System.nanoTime())
                     .decide();
             if (MemberAnswerCheck.findFault(group, decision.answer()) == null) {
                 memory.remember(group, decision.toRemember());
@@ -51,9 +56,7 @@ final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     @Override
     public Collection<String> memberIds() {
-        return IntStream.range(0, 2 * processes)
-                .mapToObj(i -> "rehearsal-" + i)
-                .toList();
+        return IntStream.range(0, 2 * processes).mapToObj(i -> "rehearsal-" + i).toList();
     }
 
     @Override

@@ -9,8 +9,8 @@ import java.util.NoSuchElementException;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
 /**
- * The tasks of a topology by index: subtopologies in the order of their numbers, which is what Kafka Streams calls them,
- * others behind them by name, each with its partitions from 0.
+ * The tasks of a topology by index: subtopologies in the order of their numbers, which is what Kafka Streams calls
+ * them, others behind them by name, each with its partitions from 0.
  */
 final class TaskTable {
     private final String[] subtopologies;

@@ -20,9 +20,13 @@ public final class Speed {
 
     private Speed() {}
 
-    /** Prints milliseconds of the thread's CPU time of the first call, and of the others the median, the 99th percentile and the most. */
+    /**
+     * Prints milliseconds of the thread's CPU time of the first call, and of the others the median, the 99th percentile
+     * and the most.
+     */
     public static void main(String[] arguments) {
-        TaskAssignor assignor = arguments[0].equals("optassign") ? new OptassignGroupAssignor() : new StickyTaskAssignor();
+        TaskAssignor assignor =
+                arguments[0].equals("optassign") ? new OptassignGroupAssignor() : new StickyTaskAssignor();
         int tasks = Integer.parseInt(arguments[1]);
         int processes = Integer.parseInt(arguments[2]);
         int threads = Integer.parseInt(arguments[3]);

@@ -39,7 +39,8 @@ record Application(
     record Subtopology(String id, List<String> topics, boolean logged) {}
 
     boolean isLogged(TaskId task) {
-        return subtopologies.stream().anyMatch(each -> each.logged() && each.id().equals(task.subtopology()));
+        return subtopologies.stream()
+                .anyMatch(each -> each.logged() && each.id().equals(task.subtopology()));
     }
 
     /** The offsets in each changelog now. */

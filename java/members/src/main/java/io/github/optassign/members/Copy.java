@@ -2,7 +2,9 @@ package io.github.optassign.members;
 
 import java.util.Map;
 
-/** A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready. */
+/**
+ * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
+ */
 final class Copy {
     /** What a copy can be. */
     enum Role {

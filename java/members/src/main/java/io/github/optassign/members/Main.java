@@ -23,13 +23,13 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 /**
  * The processes of one simulated group in one JVM.
  *
- * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands, each of which is answered
- * by an event {@code done} when it is done.
+ * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands, each of which is
+ * answered by an event {@code done} when it is done.
  *
  * <ul>
  *   <li>{@code {"command": "topics", "names": [...], "partitions": 12}} creates topics.
- *   <li>{@code {"command": "start", "process": "a", "threads": 2}} starts a process, on the disk of the last one of this
- *       name.
+ *   <li>{@code {"command": "start", "process": "a", "threads": 2}} starts a process, on the disk of the last one of
+ *       this name.
  *   <li>{@code {"command": "leave", "process": "a"}} has it leave the group; {@code kill} has it fall silent.
  *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
  *   <li>{@code {"command": "fill", "on": true}} has every task's state on each disk that gets the task from now on.
@@ -91,23 +91,30 @@ public final class Main {
             case "fill" -> SimulatedProcess.disksAreFull = command.get("on").asBoolean();
             case "configure" -> configure(command.get("set"));
             case "describe" -> describe();
-            default -> throw new IllegalArgumentException(
-                    name + ": topics, start, leave, kill, clear, fill, configure and describe are known");
+            default ->
+                throw new IllegalArgumentException(
+                        name + ": topics, start, leave, kill, clear, fill, configure and describe are known");
         }
     }
 
     private void createTopics(JsonNode command) throws InterruptedException, ExecutionException {
         List<NewTopic> topics = new ArrayList<>();
-        command.get("names").forEach(each -> topics.add(
-                new NewTopic(each.asText(), command.get("partitions").asInt(), (short) 1)));
+        command.get("names")
+                .forEach(each -> topics.add(
+                        new NewTopic(each.asText(), command.get("partitions").asInt(), (short) 1)));
         admin.createTopics(topics).all().get();
     }
 
     private void configure(JsonNode set) throws InterruptedException, ExecutionException {
         List<AlterConfigOp> changes = new ArrayList<>();
-        set.properties().forEach(each -> changes.add(new AlterConfigOp(
-                new ConfigEntry(each.getKey(), each.getValue().isNull() ? null : each.getValue().asText()),
-                each.getValue().isNull() ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
+        set.properties()
+                .forEach(each -> changes.add(new AlterConfigOp(
+                        new ConfigEntry(
+                                each.getKey(),
+                                each.getValue().isNull()
+                                        ? null
+                                        : each.getValue().asText()),
+                        each.getValue().isNull() ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
         var group = new ConfigResource(ConfigResource.Type.GROUP, application.group());
         admin.incrementalAlterConfigs(Map.of(group, changes)).all().get();
     }

@@ -20,10 +20,11 @@ import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
 /**
  * One thread of an application as its group's coordinator sees it.
  *
- * <p>It joins with its topology, takes exactly the tasks that it is told, gives up at once what it is not told any more,
- * acknowledges every change with its next heartbeat, which it sends at once, and stops its tasks while the coordinator
- * says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and else after the
- * interval that the coordinator asks for. Fenced, it drops everything and joins again; any other error ends its process.
+ * <p>It joins with its topology, takes exactly the tasks that it is told, gives up at once what it is not told any
+ * more, acknowledges every change with its next heartbeat, which it sends at once, and stops its tasks while the
+ * coordinator says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and else
+ * after the interval that the coordinator asks for. Fenced, it drops everything and joins again; any other error ends
+ * its process.
  */
 final class SimulatedMember {
     private final Application application;
@@ -235,10 +236,12 @@ final class SimulatedMember {
 
     private void replaceCopies(StreamsGroupHeartbeatResponseData data) {
         Map<TaskId, Copy.Role> told = new TreeMap<>();
-        data.activeTasks().forEach(each -> each.partitions()
-                .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.ACTIVE)));
-        data.standbyTasks().forEach(each -> each.partitions()
-                .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.STANDBY)));
+        data.activeTasks()
+                .forEach(each -> each.partitions()
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.ACTIVE)));
+        data.standbyTasks()
+                .forEach(each -> each.partitions()
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.STANDBY)));
         List<Copy> given = copies.values().stream()
                 .filter(copy -> told.get(copy.task()) != copy.role())
                 .toList();

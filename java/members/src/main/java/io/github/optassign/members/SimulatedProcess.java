@@ -119,8 +119,8 @@ final class SimulatedProcess {
             List<Copy> first = actives.isEmpty() ? standbys : actives;
             first.removeIf(copy -> offsets.get(copy.task()) >= endOffset);
             double each = application.restorePerSecond() * seconds / Math.max(1, first.size());
-            first.forEach(copy -> offsets.merge(
-                    copy.task(), Math.round(each), (offset, more) -> Math.min(endOffset, offset + more)));
+            first.forEach(copy ->
+                    offsets.merge(copy.task(), Math.round(each), (offset, more) -> Math.min(endOffset, offset + more)));
             member.copies().forEach(copy -> runOrRest(member, copy, endOffset));
         }
     }
