@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
+/** What is read from the broker's configs, and what is said of the rest. */
 class BrokerConfigTest {
     @Test
     void whatIsNotSetHasADefault() {

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Even, and with as few changes of threads as that takes. */
 class DealerTest {
     private final TaskTable tasks =
             new TaskTable(new TestGroup(0).logged("0", 30).logged("1", 30));

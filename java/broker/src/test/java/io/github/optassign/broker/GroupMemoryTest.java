@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
+/** Which group is remembered, by whom, and for how long. */
 class GroupMemoryTest {
     private final GroupMemory memory = new GroupMemory();
 

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** What becomes of a group from call to call, in the coordinator's own classes. */
 class OptassignGroupAssignorTest {
     private static final long END = 1_000_000;
 
