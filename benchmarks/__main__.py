@@ -27,6 +27,7 @@ STUDIES = {
     "beside-kafka": "answers.beside_kafka",
     "plugin-scale-out": "processes.plugin_scale_out",
     "plugin-kill": "processes.plugin_kill",
+    "streams-groups": "processes.streams_groups",
     "round-trip": "processes.round_trip",
     "service-cost": "processes.service_cost",
     "pages": "processes.pages",

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -26,15 +27,18 @@ def classpath() -> str:
 
     Raises ToolMissingError, or RuntimeError with Maven's output if a build fails.
     """
-    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
-    if missing:
-        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
-    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
-    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
-    atexit.register(shutil.rmtree, copies, ignore_errors=True)
-    built = [_build_if_old("testapp", "optassign-testapp"), _build_if_old("plugin", "optassign-streams")]
-    jars = [shutil.copy2(jar, copies) for jar in built]
-    return os.pathsep.join([*map(str, jars), str(JAVA / "testapp" / "target" / "lib" / "*")])
+    _check_tools()
+    return _collect([_build_if_old("testapp", "optassign-testapp"), _build_if_old("plugin", "optassign-streams")], "testapp")
+
+
+@cache
+def streams_group_classpath() -> str:
+    """The class path with a broker that takes assignors of others (KIP-1357), simulated members, and our assignor.
+
+    Raises what `classpath` does.
+    """
+    _check_tools()
+    return _collect([_build_if_old("members", "optassign-members"), _build_if_old("broker", "optassign-broker")], "members")
 
 
 def test_classpath() -> str:
@@ -49,6 +53,21 @@ def test_classpath() -> str:
     libraries = (folder / "target" / "classpath").read_text(encoding="utf-8").strip()
     classes = [folder / "target" / name for name in ("classes", "test-classes")]
     return os.pathsep.join([*map(str, classes), libraries, everything])
+
+
+def _check_tools() -> None:
+    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+    if missing:
+        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
+
+
+def _collect(built: Iterable[Path], libraries: str) -> str:
+    """A class path of these jars and the libraries of a module."""
+    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
+    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    jars = [shutil.copy2(jar, copies) for jar in built]
+    return os.pathsep.join([*map(str, jars), str(JAVA / libraries / "target" / "lib" / "*")])
 
 
 def _build_if_old(module: str, artifact: str) -> Path:
