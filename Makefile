@@ -60,7 +60,7 @@ test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the cor
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
 	@cp -R pyproject.toml tests $(WHEEL)/run
-	@rm -rf $(WHEEL)/run/tests/{kafka,spark,java,service,pages,browser,monitoring}
+	@rm -rf $(WHEEL)/run/tests/{kafka,broker,spark,java,service,pages,browser,monitoring}
 	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest -n 2 -m 'not (slow or source)'
 
 $(WHEEL)/venv/.ready: pyproject.toml constraints.txt
@@ -114,7 +114,7 @@ attacks: $(READY)  ## what attackers do to the service, and what an innocent plu
 	$(BIN)/python tests/attacks/run.py
 
 faults: $(READY)  ## on a real broker: rogue answers, stopped services, stepped clocks, full disks; some minutes
-	$(BIN)/pytest -m faults tests/kafka
+	$(BIN)/pytest -m faults tests/kafka tests/broker
 
 fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)

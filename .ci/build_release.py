@@ -82,7 +82,7 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
 def build_jars(release: Path) -> None:
     """The plug-in, its sources and its POM."""
     maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml", "--projects", "plugin")
-    run(*maven, "-DskipTests", "-Dstyle.skip", "package")
+    run(*maven, "--also-make", "-DskipTests", "-Dstyle.skip", "package")
     target = ROOT / "java" / "plugin" / "target"
     for jar in target.glob("optassign-streams-*.jar"):
         shutil.copyfile(jar, release / jar.name)

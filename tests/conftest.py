@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-REAL_THINGS = frozenset({"kafka", "spark", "java", "browser", "monitoring"})
+REAL_THINGS = frozenset({"kafka", "broker", "spark", "java", "browser", "monitoring"})
 """Folders under tests/ whose tests need a real broker, cluster, JDK, browser or Prometheus; each is a marker too."""
 
 # The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from optassign.benchmarks.kafka.load import CRITICAL
 from optassign.benchmarks.kafka.processes import ChildProcess, find_free_ports, java_command
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.benchmarks.kafka.waiting import TIMEOUT, await_condition
 
 _READY = "Kafka Server started"
 _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them
@@ -22,23 +22,25 @@ _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants th
 class Broker:
     """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, jars: str | None = None, properties: Mapping[str, object] | None = None) -> None:
+        """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own."""
         port, controller_port = find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
         folder.mkdir(parents=True)
-        properties = folder / "server.properties"
-        properties.write_text(_properties(port, controller_port, folder / "logs"), encoding="utf-8")
+        file = folder / "server.properties"
+        file.write_text(_properties(port, controller_port, folder / "logs", properties or {}), encoding="utf-8")
         # StorageTool reports a failure by its exit code and a text.
         formatting = java_command(
             "kafka.tools.StorageTool",
-            ["format", "-t", _CLUSTER_ID, "-c", str(properties)],
+            ["format", "-t", _CLUSTER_ID, "-c", str(file)],
             heap_mb=128,
             temporary=folder / "tmp",
+            jars=jars,
         )
         done = subprocess.run(formatting, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
-        self._command = java_command("kafka.Kafka", [str(properties)], heap_mb=384, temporary=folder / "tmp")
+        self._command = java_command("kafka.Kafka", [str(file)], heap_mb=384, temporary=folder / "tmp", jars=jars)
         self._log = folder / "broker.log"
         self._starts = 0
         self.start()
@@ -47,7 +49,7 @@ class Broker:
         """Start the broker with the data that it has, and wait until it is up."""
         self.process = ChildProcess(self._command, self._log)
         self._starts += 1
-        await_condition("broker started", self._has_started, logs=lambda: [self.log])
+        await_condition("broker started", self._has_started, timeout=4 * TIMEOUT, logs=lambda: [self.log])
 
     @property
     def log(self) -> Path:
@@ -72,7 +74,7 @@ class Broker:
         return self.log.read_text(encoding="utf-8", errors="replace").count(_READY) == self._starts
 
 
-def _properties(port: int, controller_port: int, data: Path) -> str:
+def _properties(port: int, controller_port: int, data: Path, more: Mapping[str, object]) -> str:
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -94,5 +96,6 @@ def _properties(port: int, controller_port: int, data: Path) -> str:
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
+        **more,
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -26,22 +27,25 @@ def classpath() -> str:
 
     Raises ToolMissingError, or RuntimeError with Maven's output if a build fails.
     """
-    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
-    if missing:
-        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
-    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
-    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
-    atexit.register(shutil.rmtree, copies, ignore_errors=True)
-    built = [_build_if_old("testapp", "optassign-testapp"), _build_if_old("plugin", "optassign-streams")]
-    jars = [shutil.copy2(jar, copies) for jar in built]
-    return os.pathsep.join([*map(str, jars), str(JAVA / "testapp" / "target" / "lib" / "*")])
+    _check_tools()
+    return _collect([_build_if_old("testapp", "optassign-testapp"), _build_if_old("plugin", "optassign-streams")], "testapp")
+
+
+@cache
+def streams_group_classpath() -> str:
+    """The class path with a broker that takes assignors of others (KIP-1357), simulated members, and our assignor.
+
+    Raises what `classpath` does.
+    """
+    _check_tools()
+    return _collect([_build_if_old("members", "optassign-members"), _build_if_old("broker", "optassign-broker")], "members")
 
 
 def test_classpath() -> str:
     """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()
     folder = JAVA / "plugin"
-    command = ["mvn", "--batch-mode", "--quiet", "--file", str(folder / "pom.xml"), "-DskipTests", "-Dstyle.skip", "package"]
+    command = [*_maven(folder), "-DskipTests", "-Dstyle.skip", "package"]
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
@@ -51,13 +55,28 @@ def test_classpath() -> str:
     return os.pathsep.join([*map(str, classes), libraries, everything])
 
 
+def _check_tools() -> None:
+    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+    if missing:
+        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
+
+
+def _collect(built: Iterable[Path], libraries: str) -> str:
+    """A class path of these jars and the libraries of a module."""
+    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
+    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    jars = [shutil.copy2(jar, copies) for jar in built]
+    return os.pathsep.join([*map(str, jars), str(JAVA / libraries / "target" / "lib" / "*")])
+
+
 def _build_if_old(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
     jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
-    folders = [folder / "src" / "main", JAVA / "shared" / "src" / "main"]
+    folders = [JAVA / name / "src" / "main" for name in (module, "planner", "shared")]
     files = [path for each in folders for path in each.rglob("*") if path.is_file()]
-    sources = [JAVA / "pom.xml", folder / "pom.xml", *files]
+    sources = [JAVA / "pom.xml", JAVA / "planner" / "pom.xml", folder / "pom.xml", *files]
     # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
@@ -68,9 +87,12 @@ def _build_if_old(module: str, artifact: str) -> Path:
 
 
 def _build(folder: Path) -> None:
-    """Package one module by itself: the cluster can start although another module does not compile."""
-    pom = str(folder / "pom.xml")
-    _run(["mvn", "--batch-mode", "--quiet", "--file", pom, "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
+    """Package one module with what it uses: the cluster can start although another module does not compile."""
+    _run([*_maven(folder), "-Dmaven.test.skip=true", "-Dstyle.skip", "package"])
+
+
+def _maven(folder: Path) -> list[str]:
+    return ["mvn", "--batch-mode", "--quiet", "--file", str(JAVA / "pom.xml"), "--projects", folder.name, "--also-make"]
 
 
 def _run(command: list[str]) -> None:

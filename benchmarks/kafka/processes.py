@@ -100,14 +100,14 @@ class ChildProcess:
             reader(line)
 
 
-def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary: Path) -> list[str]:
-    """The command that runs a class of the class path.
+def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary: Path, jars: str | None = None) -> list[str]:
+    """The command that runs a class of the class path `jars`, by default that of `classpath`.
 
     `temporary`: the folder where the JVM unpacks native libraries, which it leaves behind when it is killed.
     """
     temporary.mkdir(parents=True, exist_ok=True)
     options = [f"-Xmx{heap_mb}m", *_LIGHT, f"-Djava.io.tmpdir={temporary}"]
-    return ["java", *options, "-cp", classpath(), main, *arguments]
+    return ["java", *options, "-cp", jars or classpath(), main, *arguments]
 
 
 def find_free_ports(count: int) -> list[int]:

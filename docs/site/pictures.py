@@ -1,10 +1,7 @@
 """`python docs/site/pictures.py`: draw the pictures of README and site anew, from what the assignors answer today.
 
 scale-out: optassign and Kafka's default, simulated (scenario `thousand`). join: who has what, rebalance by rebalance, as a
-client joins.
-
-Each picture is written twice into docs/pictures, for light and dark pages. SVG, drawn by hand, so that it is small, sharp and
-the same in every run; texts stay texts.
+client joins. The day is drawn by day_picture.py.
 """
 
 from __future__ import annotations
@@ -14,6 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+from drawing import Colours, svg, text, write_all
+
 import optassign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.parsing.reading import read_state
@@ -21,7 +20,6 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
 
-FOLDER = Path(__file__).resolve().parents[1] / "pictures"
 SCENARIO, HOURS = "thousand", 10
 """The scale-out of "Time to balance" in docs/benchmarks.md, and how much of it is shown from the join on."""
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
@@ -29,26 +27,6 @@ DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-insta
 
 WIDTH, HEIGHT = 880, 386
 LEFT, TOP, BOTTOM, PANEL, GAP = 58, 118, 332, 340, 96
-FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
-
-
-@dataclass(frozen=True)
-class Colours:
-    """Of one scheme."""
-
-    text: str
-    faint: str
-    grid: str
-    ours: str
-    theirs: str
-    paper: str
-    """Of texts on the colours of lines and bars."""
-
-
-SCHEMES = {
-    "light": Colours(text="#1f2328", faint="#59636e", grid="#d1d9e0", ours="#00796b", theirs="#bc4c00", paper="#ffffff"),
-    "dark": Colours(text="#e6edf3", faint="#9198a1", grid="#3d444d", ours="#4dd0b5", theirs="#f0883e", paper="#0d1117"),
-}
 
 
 @dataclass(frozen=True)
@@ -64,13 +42,8 @@ def main() -> None:
     """Play both convergences, and draw."""
     scenario = read_scenario(SCENARIO)
     ours, theirs = simulate(scenario, "cp-sat"), simulate(scenario, "high-availability")
-    FOLDER.mkdir(exist_ok=True)
     answers = _answers(DEMO)
-    for scheme, colours in SCHEMES.items():
-        for name, drawn in (("scale-out", scale_out(ours, theirs, colours)), ("join", join(answers, colours))):
-            path = FOLDER / f"{name}-{scheme}.svg"
-            path.write_text(drawn, encoding="utf-8")
-            print(path)
+    write_all({"scale-out": lambda colours: scale_out(ours, theirs, colours), "join": lambda colours: join(answers, colours)})
 
 
 def _answers(snapshot: Path) -> list[TaskAssignment]:
@@ -89,12 +62,12 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
     ids = [client.process_id for client in answers[0].clients]
     new = min(ids, key=lambda process_id: len(answers[0].by_process_id[process_id].standby))
     order = [*(process_id for process_id in ids if process_id != new), new]
-    parts = [_text(18, 26, "A third client joins: who has what after each rebalance", colours.text, size=15, weight=600)]
+    parts = [text(18, 26, "A third client joins: who has what after each rebalance", colours.text, size=15, weight=600)]
     roles = (("active", colours.ours), ("standby", colours.grid), ("warmup", colours.theirs))
     for place, (role, colour) in enumerate(roles):
         x = 18 + 120 * place
         parts.append(f'<rect x="{x}" y="41" width="14" height="14" rx="2" fill="{colour}"/>')
-        parts.append(_text(x + 22, 53, "warm-up" if role == "warmup" else role, colours.text, size=13))
+        parts.append(text(x + 22, 53, "warm-up" if role == "warmup" else role, colours.text, size=13))
     step = (width - 36) / len(answers)
     for n, answer in enumerate(answers):
         left = 18 + n * step
@@ -108,12 +81,12 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
                     parts.append(f'<rect x="{x:.1f}" {tall} rx="2" fill="{colour}"/>')
                     ink = colours.text if role == "standby" else colours.paper
                     parts.append(
-                        _text(x + bar / 2, y + number * unit / 2 + 4, str(number), ink, anchor="middle", size=11, weight=600)
+                        text(x + bar / 2, y + number * unit / 2 + 4, str(number), ink, anchor="middle", size=11, weight=600)
                     )
             letter = "new" if process_id == new else "AB"[place]
-            parts.append(_text(x + bar / 2, base + 18, letter, colours.faint, anchor="middle"))
-        parts.append(_text(left + 1.5 * bar + 8, base + 42, f"rebalance {n + 1}", colours.text, anchor="middle"))
-    return _svg(width, height, parts)
+            parts.append(text(x + bar / 2, base + 18, letter, colours.faint, anchor="middle"))
+        parts.append(text(left + 1.5 * bar + 8, base + 42, f"rebalance {n + 1}", colours.text, anchor="middle"))
+    return svg(width, height, parts)
 
 
 def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
@@ -121,7 +94,7 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
     join = ours.scenario.events[0].at
     title = "1,000 tasks, 25 instances join 75, 20 warm-ups at a time, a copy takes a minute: simulated"
     parts = [
-        _text(LEFT - 40, 26, title, colours.text, size=15, weight=600),
+        text(LEFT - 40, 26, title, colours.text, size=15, weight=600),
         _key(LEFT - 40, 46, f"optassign (cp-sat): {_describe(ours)}", colours.ours, colours),
         _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
     ]
@@ -137,7 +110,7 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
     for place, (name, step, values, ends) in enumerate(lines):
         both = [Line(_cut(values[1]), ends[1], colours.theirs), Line(_cut(values[0]), ends[0], colours.ours)]
         parts += _panel(place, name, HOURS, step, both, colours, "{:,.0f}")
-    return _svg(WIDTH, HEIGHT, parts)
+    return svg(WIDTH, HEIGHT, parts)
 
 
 def _sum_moves(played: Played, since: float) -> list[tuple[float, float]]:
@@ -162,12 +135,6 @@ def _describe(played: Played) -> str:
     return f"balanced after {took}, {played.felt.moves:,} active tasks moved, {played.felt.rebalances} rebalances"
 
 
-def _svg(width: int, height: int, parts: Sequence[str]) -> str:
-    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}">'
-    return "\n".join([head, "<!-- Made by: python docs/site/pictures.py -->", *parts, "</svg>", ""])
-
-
 def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line], colours: Colours, form: str) -> list[str]:
     """Axes, grid and lines; `step`: between two lines of the grid."""
     left = LEFT + place * (PANEL + GAP)
@@ -181,15 +148,15 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
     def y(value: float) -> float:
         return BOTTOM - (BOTTOM - TOP) * value / top
 
-    parts = [_text(left - 40, TOP - 18, title, colours.text, size=13, weight=600)]
+    parts = [text(left - 40, TOP - 18, title, colours.text, size=13, weight=600)]
     value = 0.0
     while value <= top:
         parts.append(f'<path d="M{left} {y(value):.1f}H{right}" stroke="{colours.grid}" stroke-width="1"/>')
-        parts.append(_text(left - 8, y(value) + 4, form.format(value), colours.faint, anchor="end"))
+        parts.append(text(left - 8, y(value) + 4, form.format(value), colours.faint, anchor="end"))
         value += step
     for hour in range(0, last + 1, 2):
-        parts.append(_text(x(hour), BOTTOM + 20, str(hour), colours.faint, anchor="middle"))
-    parts.append(_text((left + right) / 2, BOTTOM + 40, "hours since the join", colours.faint, anchor="middle"))
+        parts.append(text(x(hour), BOTTOM + 20, str(hour), colours.faint, anchor="middle"))
+    parts.append(text((left + right) / 2, BOTTOM + 40, "hours since the join", colours.faint, anchor="middle"))
     for line in lines:
         points = " ".join(f"{x(hour):.1f},{y(value):.1f}" for hour, value in line.values)
         at_x, at_y = x(line.values[-1][0]), y(line.values[-1][1])
@@ -199,7 +166,7 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
         parts.append(f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="4.5" fill="{line.colour}"/>')
         near_right = at_x > right - 60
         parts.append(
-            _text(
+            text(
                 at_x + (0 if near_right else 10),
                 at_y - (11 if near_right else 8),
                 line.end,
@@ -213,12 +180,7 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
 
 
 def _key(x: float, y: float, text: str, colour: str, colours: Colours) -> str:
-    return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + _text(x + 30, y, text, colours.text, size=13)
-
-
-def _text(x: float, y: float, text: str, colour: str, *, size: int = 12, weight: int = 400, anchor: str = "start") -> str:
-    look = f'font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{text}</text>'
+    return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + text(x + 30, y, text, colours.text, size=13)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from optassign.assignor import TaskAssignor, check_type
 from optassign.formats.assignment import TaskAssignment, Waiting
@@ -13,13 +13,19 @@ from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.placement import Placement
 from optassign.simulation.growth import Growth
-from optassign.simulation.successors import make_restored_snapshot
+from optassign.simulation.successors import find_revoked, make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import validate_task_assignment
 
-__all__ = ["PlayedRebalance", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
+__all__ = ["PlayedRebalance", "Rebalancing", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """After an answer that breaks one of these there is no telling what comes next."""
+_MOST_PASSES = 20
+"""Of one cooperative rebalance: an assignor whose second passes always revoke anew is stopped."""
+
+Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
+"""Eager: a rebalance has one pass. Cooperative (KIP-429): as long as an answer takes tasks from clients that stay, another pass
+follows at once; clients show the state of tasks that they have just given up, or do not (both were seen with Kafka)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +64,18 @@ class PlayedRebalance:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A rebalance with its snapshots."""
+    """A rebalance with its snapshots; of a cooperative one each pass."""
 
     state: ApplicationState
     answer: TaskAssignment
     played: PlayedRebalance
     following: ApplicationState | None
-    """The snapshot once all of it is restored; None: the answer breaks R1, R2 or the form, and there is no telling."""
+    """The snapshot of the next pass, or the one once all is restored; None: there is no telling, since the answer breaks R1,
+    R2 or the form, or no end, since there were too many passes."""
+    is_last_pass: bool = True
+    """Of its rebalance."""
+    is_altered: bool = False
+    """A second pass whose answer is not that of the pass before."""
 
 
 def play_to_rest(
@@ -75,16 +86,31 @@ def play_to_rest(
     keep_state: bool = False,
     memory: bool = True,
     growth: Growth | None = None,
+    rebalancing: Rebalancing = "eager",
 ) -> Iterator[Step]:
     """Rebalances until one asks for no follow-up, breaks R1, R2 or the form, or is number `limit`; with their successors."""
     moved: set[str] = set()
     for _ in range(limit):
-        answer, played = play_rebalance(assignor, state, moved)
-        moved.update(played.moved)
+        before: TaskAssignment | None = None
+        shown = state
+        for number in range(_MOST_PASSES):
+            answer, played = play_rebalance(assignor, shown, moved)
+            moved.update(played.moved)
+            is_altered = before is not None and not is_unaltered(before, answer)
+            is_valid = not any(rule in played.measures.violations for rule in _NO_SUCCESSOR)
+            if not is_valid or rebalancing == "eager" or not find_revoked(state, answer):
+                break
+            if number == _MOST_PASSES - 1:
+                yield Step(shown, answer, played, None, is_altered=is_altered)
+                return
+            seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")
+            yield Step(shown, answer, played, seen, is_last_pass=False, is_altered=is_altered)
+            # What is not shown at the moment is on its disk all the same.
+            before, shown, state = answer, seen, make_second_pass_snapshot(state, answer, memory=memory)
         following = None
-        if not any(rule in played.measures.violations for rule in _NO_SUCCESSOR):
+        if is_valid:
             following = make_restored_snapshot(state, answer, keep_state=keep_state, memory=memory, growth=growth)
-        yield Step(state, answer, played, following)
+        yield Step(shown, answer, played, following, is_altered=is_altered)
         if following is None or not played.followup:
             return
         state = following

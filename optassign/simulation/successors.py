@@ -10,7 +10,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.simulation.growth import Growth
 
-__all__ = ["make_restored_snapshot", "make_second_pass_snapshot"]
+__all__ = ["find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 
 _AGEING = 50
 """Between two rebalances one part in so many of a changelog is written, which state that is only kept falls behind."""
@@ -80,6 +80,17 @@ def make_second_pass_snapshot(
         directories = {*client.previous_standby, *answer.standby, *answer.warmup, *given_up} - active
         clients.append(_move_client_on(client, active, directories if state_survives else directories - given_up, lags))
     return _make_snapshot(state, clients, assignment if memory else None)
+
+
+def find_revoked(state: ApplicationState, assignment: TaskAssignment) -> list[str]:
+    """The tasks that their owners have to give up: if there are any, a cooperative group rebalances once more (KIP-429)."""
+    given = assignment.by_process_id
+    return sorted(
+        task
+        for client in state.clients
+        for task in client.previous_active
+        if client.process_id not in given or task not in given[client.process_id].active
+    )
 
 
 def _is_caught_up(lag: int, acceptable: int) -> bool:

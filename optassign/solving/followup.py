@@ -77,5 +77,7 @@ def _update_progress(arrays: Arrays, problem: Problem) -> Progress:
     fell = lag < before.lag
     caught_up = problem.rank_of(before.keys) == 0
     more = np.minimum(before.idle, PATIENCE) + 1
-    idle = np.where(fell | caught_up, 0, np.where(tried & arrays.pace.counts_idle, more, before.idle))
+    # Without times, tasks in transit tell that the answer before was a moment ago: nothing can have been restored since.
+    counts = arrays.pace.counts_idle and not (arrays.pace.taken_at is None and arrays.in_transit.any())
+    idle = np.where(fell | caught_up, 0, np.where(tried & counts, more, before.idle))
     return Progress(before.keys, lag, idle)

@@ -70,8 +70,8 @@ def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., 
 def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: Service, folder: Path) -> None:
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "restarting-broker"))
-        # Of a broker that is killed there is an open transaction left, and exactly-once restoring waits for its end for good, or
-        # the processes end with an error; they do so with Kafka's own assignor, too. At least once nothing is waited for.
+        # Of a broker that is killed there is an open transaction left: exactly-once restoring waits for its end for good, or
+        # the processes end with an error. They do so with Kafka's own assignor, too. At least once nothing is waited for.
         properties = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, "processing_guarantee": "at_least_once"}
         group = stack.enter_context(Group(broker, "restarting", folder, **properties))
         group.load.write(PRELOAD)

@@ -11,7 +11,9 @@ _GRADES = (
     Column("answers", WHOLE, "answers", "judged, the start and the looks whether the group rests included"),
     Column("violations", RULES, "rule → number", "rules that answers broke; empty: none"),
     Column("unsettled", WHOLE, "changes", "after which the group did not come to rest, the start included"),
-    Column("rounds", WHOLE, "rebalances", "after changes"),
+    Column("rounds", WHOLE, "rebalances", "after changes, second passes left out"),
+    Column("second_passes", WHOLE, "passes", "after changes, of cooperative rebalances: the second and any further ones"),
+    Column("altered_passes", WHOLE, "passes", "of them, those that answered other than the pass before"),
     Column("rests", WHOLE, "rests", "after changes; what follows, up to `excess`, is summed over them"),
     *(
         Column(f"spread_{what}", REAL, "copies per thread", f"max − min of {meaning}")

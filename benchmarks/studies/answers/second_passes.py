@@ -11,7 +11,7 @@ from optassign.benchmarks.tables import to_markdown
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
-from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
+from optassign.simulation.successors import find_revoked, make_restored_snapshot, make_second_pass_snapshot
 
 _MOST_PASSES = 8
 
@@ -60,17 +60,11 @@ def count_passes_without_memory(state: ApplicationState, assignor: str, survives
     state = state.model_copy(update={"remembered": None})
     answer = assign(state, assignor)
     passes = 0
-    while count_revoked(state, answer) and passes < _MOST_PASSES:
+    while find_revoked(state, answer) and passes < _MOST_PASSES:
         state = make_second_pass_snapshot(state, answer, memory=False, state_survives=survives)
         answer = assign(state, assignor)
         passes += 1
     return passes
-
-
-def count_revoked(state: ApplicationState, answer: TaskAssignment) -> int:
-    """How many tasks their owners have to give away; if any, Kafka rebalances once more (KIP-429)."""
-    given = answer.by_process_id
-    return sum(len(set(c.previous_active) - set(given[c.process_id].active)) for c in state.clients)
 
 
 def _list_copies(answer: TaskAssignment) -> list[object]:

@@ -51,6 +51,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column("violations", "rules broken", "violations"),
         Column("unsettled", "changes not settled", "unsettled"),
         Column("rounds", "rounds a change", "rounds", "changes"),
+        Column("altered", "second passes that change the answer", "altered_passes", "second_passes", is_share=True),
     ),
     "Balance at rest": (
         *(spread for spread, _ in _EVEN),

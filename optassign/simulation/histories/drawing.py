@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from typing import get_args
 
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.histories.history import Change, Deed, History
+from optassign.simulation.rebalances import Rebalancing
 
 __all__ = ["SUITES", "Shape", "draw_history"]
 
@@ -88,6 +90,7 @@ class _Draft:
             changes=changes,
             keep_state=dice.random() < 1 / 3,
             growth=dice.choice((0.0, 0.0, 0.02)),
+            rebalancing=dice.choice(get_args(Rebalancing)),
         )
 
     def _draw_change(self, *, is_last: bool) -> Change:

@@ -25,7 +25,11 @@ class Grades:
     unsettled: int = 0
     """Changes, and the start, after which the group did not come to rest: no end, stalled, or other when asked again."""
     rounds: int = 0
-    """Rebalances after changes."""
+    """Rebalances after changes, second passes left out."""
+    second_passes: int = 0
+    """After changes, in histories with cooperative rebalances: second passes and any further ones."""
+    altered_passes: int = 0
+    """Of them, those that answered other than the pass before, which had tasks revoked for its own answer."""
     rests: int = 0
     """After changes; those of the following that are of placements are summed over them."""
     spread_stateful: float = 0.0

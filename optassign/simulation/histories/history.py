@@ -8,6 +8,7 @@ from typing import Literal
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.tasks import TaskInfo
+from optassign.simulation.rebalances import Rebalancing
 
 __all__ = ["Change", "Deed", "History"]
 
@@ -72,12 +73,13 @@ class History:
     """State that is dropped stays on its disk and grows old."""
     growth: float
     """Share of what a copy restores by which changelogs grow meanwhile, at most."""
+    rebalancing: Rebalancing = "eager"
 
     def __str__(self) -> str:
         """All of it, a line each."""
         tags = ", ".join(self.configs.rack_aware_assignment_tags) or "none"
         standbys, warmups = self.configs.num_standby_replicas, self.configs.max_warmup_replicas
-        kept = f"keeps state: {self.keep_state}, growth {self.growth:g}"
+        kept = f"keeps state: {self.keep_state}, growth {self.growth:g}, {self.rebalancing}"
         threads = ", ".join(f"{client.process_id} × {client.threads}" for client in self.clients)
         return "\n".join(
             [

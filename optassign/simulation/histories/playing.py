@@ -160,7 +160,8 @@ class _Player:
     def _rebalance(self, state: ApplicationState, number: int, limit: int) -> Iterable[Step]:
         history = self._history
         growth = Growth(state, history.growth, 1_000 * history.seed + number) if history.growth else None
-        return play_to_rest(self._assignor, state, limit=limit, keep_state=history.keep_state, growth=growth)
+        kept, rebalancing = history.keep_state, history.rebalancing
+        return play_to_rest(self._assignor, state, limit=limit, keep_state=kept, growth=growth, rebalancing=rebalancing)
 
     def _grade_answers(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -171,10 +172,15 @@ class _Player:
         """Add what the rebalances after a change did."""
         grades = self.grades
         self._grade_answers(steps)
-        grades.rounds += len(steps)
+        is_second = [not before.is_last_pass for before in steps[:-1]]
+        grades.second_passes += sum(is_second)
+        grades.rounds += len(steps) - sum(is_second)
         for step in steps:
             measures = step.played.measures
             grades.moves += measures.active_moves
+            grades.altered_passes += step.is_altered
+            if not step.is_last_pass:
+                continue  # nothing is restored between two passes: what the last of them asks for is
             grades.cold_copies += measures.cold_copies
             grades.cold_actives += measures.cold_actives
             grades.restored += step.played.restored_offsets

@@ -69,6 +69,8 @@ class Application:
         self._noise = np.array([kind.noise for kind in self.clients])
         self._noise_dice = np.random.default_rng(scenario.seed)
         self._mean_restore = self._restore
+        self.unnoticed: set[int] = set()
+        """Clients that are gone, and still members of the group."""
         self.configs = scenario.configs
         """As they are now."""
         self.threads = np.array([kind.threads for kind in self.clients])

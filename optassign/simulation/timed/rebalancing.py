@@ -51,7 +51,7 @@ class Rebalancer:
     def __init__(
         self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, tell: Callable[..., None]
     ) -> None:
-        self._application, self._assignor = application, assignor
+        self._application, self.assignor = application, assignor
         self._agenda, self._felt, self._tell = agenda, felt, tell
         self._group = application.scenario.group
         self._has_targets = self._group.protocol == "streams"
@@ -60,11 +60,16 @@ class Rebalancer:
         self._is_asked_again = False
         self._passes = 0
         self.is_rebalancing = False
+        self._held_up: str | None = None
+        """The reason of a pass that waits for a member of whom nobody knows yet that it is gone."""
         self.remembered: TaskAssignment | None = None
         """The last answer."""
 
     def trigger(self, reason: str) -> None:
         """A rebalance, or another one after that which is under way."""
+        if self._held_up is not None:
+            self._assign(self._held_up)
+            return
         if self.is_rebalancing:
             self._is_asked_again = True
             return
@@ -78,13 +83,17 @@ class Rebalancer:
         self._agenda.plan_in(self._group.pass_s, lambda: self._assign(reason))
 
     def _assign(self, reason: str) -> None:
-        """All living members have joined."""
+        """All living members have joined. Until all others are noticed to be gone, or are back, the coordinator waits for them;
+        under `streams` (KIP-1071) nobody waits for anybody."""
+        self._held_up = reason if self._application.unnoticed and not self._has_targets else None
+        if self._held_up is not None:
+            return
         self._is_asked_again = False
         if not self._application.up.any():
             self.is_rebalancing = self._application.is_paused = False
             return
         state = make_snapshot(self._application, self.remembered, self._agenda.now)
-        answer = ask(self._assignor, state)
+        answer = ask(self.assignor, state)
         self.remembered = answer = without_warmups(answer) if self._has_targets else answer
         seconds = model_seconds(len(state.tasks), len(state.clients))
         self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))

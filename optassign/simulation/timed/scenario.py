@@ -134,6 +134,10 @@ class Scenario(Frozen):
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
     duration_s: Seconds
     warm_start: bool = Field(default=True, description="the group begins balanced and restored; false: with empty disks")
+    own_start: bool = Field(
+        default=False,
+        description="a warm start is the rest to which the assignor that plays has brought the group; false: cp-sat's, for all",
+    )
     zone_tag: str = "zone"
     configs: AssignmentConfigs = AssignmentConfigs()
     options: Options = Options()

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from optassign.assignor import TaskAssignor, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.simulation.rebalances import limit_rebalances, play_to_rest
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.beginning import Beginning, place_copies
 from optassign.simulation.timed.events import Agenda
@@ -66,8 +68,6 @@ class _Simulator:
         self._events: list[dict[str, Any]] = []
         chosen = create(assignor) if isinstance(assignor, str) else assignor
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._tell)
-        self._gone: set[int] = set()
-        """Clients that the group has not noticed to be gone."""
 
     def run(self, on_time: Callable[[float], None] | None) -> Played:
         """Until the scenario's time is over."""
@@ -109,15 +109,22 @@ class _Simulator:
             self._give_start()
             application.sync_all()
         elif scenario.warm_start:
-            # As the group rests: balanced, all copies in sync. The same for every assignor.
-            answer = ask(create("cp-sat"), make_snapshot(application, None))
-            apply_answer(application, answer, 0.0, cooperative=False)
+            apply_answer(application, self._find_start(), 0.0, cooperative=False)
             application.sync_all()
         else:
             self._rebalancer.trigger("start")
         for event in scenario.events:
             self._agenda.plan(event.at, partial(self._let_happen, event))
         self._look()
+
+    def _find_start(self) -> TaskAssignment:
+        """As the group rests: balanced, all copies in sync. The same for every assignor, or as its own answers led there."""
+        state = make_snapshot(self._application, None)
+        if not self._scenario.own_start:
+            return ask(create("cp-sat"), state)
+        *_, last = play_to_rest(self._rebalancer.assignor, state, limit=limit_rebalances(state))
+        self._rebalancer.remembered = last.answer
+        return last.answer
 
     def _give_start(self) -> None:
         number = {task.id: t for t, task in enumerate(self._application.tasks)}
@@ -181,7 +188,7 @@ class _Simulator:
         if event.do == "leave":
             self._rebalancer.trigger("leave")
         else:
-            self._gone |= set(clients)
+            self._application.unnoticed |= set(clients)
             self._agenda.plan_in(self._scenario.group.session_timeout_s, partial(self._notice, clients))
         down = _RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
         if down is not None:
@@ -212,16 +219,16 @@ class _Simulator:
 
     def _notice(self, clients: list[int]) -> None:
         """The session time-out of clients that are still gone."""
-        missing = self._gone & set(clients)
-        self._gone -= missing
+        missing = self._application.unnoticed & set(clients)
+        self._application.unnoticed -= missing
         if missing:
             self._rebalancer.trigger("session time-out")
 
     def _come_back(self, clients: list[int]) -> None:
         """The same processes, with what their disks have. Static members that nobody missed go on where they were."""
         self._tell("back", clients=self._name_clients(clients))
-        missed = set(clients) - self._gone
-        self._gone -= set(clients)
+        missed = set(clients) - self._application.unnoticed
+        self._application.unnoticed -= set(clients)
         remembered = self._rebalancer.remembered
         if self._scenario.group.static and not missed and not self._rebalancer.is_rebalancing and remembered is not None:
             self._application.up[clients] = True

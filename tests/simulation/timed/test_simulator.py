@@ -159,3 +159,24 @@ def test_in_a_scale_out_ours_is_balanced_before_kafkas_default_and_stops_fewer_t
     ours, theirs = (simulate(read_scenario("scale-out"), name).felt for name in ("cp-sat", "high-availability"))
     assert ours.balanced_since() < theirs.balanced_since()
     assert ours.down_task_s < theirs.down_task_s
+
+
+@pytest.mark.parametrize(("own", "moves"), [(True, False), (False, True)])
+def test_a_start_of_the_assignors_own_leaves_it_nothing_to_do(own: bool, moves: bool) -> None:
+    """Kafka's default moves tasks of an arrangement that is not its own, as soon as it is asked for anything."""
+    asked: Objects = [{"at": 10, "do": "configure", "configs": {"max_warmup_replicas": 4}}]
+    scenario = make_scenario([{"count": 3}], [{"partitions": 12, "state": 20_000}], asked, own_start=own)
+    assert (simulate(scenario, "high-availability").felt.moves > 0) == moves
+    assert simulate(scenario, "cp-sat").felt.moves == 0
+
+
+def test_a_rebalance_waits_for_a_member_until_its_crash_is_noticed() -> None:
+    """Kafka's coordinator completes none without all members: a follow-up that comes just after a crash does not reveal it."""
+    clients: Objects = [{"count": 2, "restore_per_s": 100}, {"name": "new", "joins": True, "restore_per_s": 100}]
+    crash = {"at": 65, "do": "crash", "clients": ["c2"]}
+    scenario = make_scenario(clients, [{"partitions": 12, "state": 20_000}], [JOIN, crash])
+    alone = find_times(simulate(scenario.model_copy(update={"events": scenario.events[:1]}), "high-availability"), "rebalance")
+    assert [at for at in alone if 66 < at < 105], "no follow-up comes while the crash is not noticed"
+    played = simulate(scenario, "high-availability")
+    assert not [at for at in find_times(played, "rebalance") if 66 < at < 65 + 45]
+    assert played.felt.longest_down_s > 45

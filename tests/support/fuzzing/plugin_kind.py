@@ -5,9 +5,10 @@ import subprocess
 import time
 from pathlib import Path
 
-_PROJECT = Path(__file__).parents[3] / "java" / "plugin" / "pom.xml"
+_JAVA = Path(__file__).parents[3] / "java" / "pom.xml"
 _COMMAND = (
-    *("mvn", "--batch-mode", "--quiet", "--file", str(_PROJECT), "-Dstyle.skip", "-Dtest=*FuzzTest"),
+    *("mvn", "--batch-mode", "--quiet", "--file", str(_JAVA), "--projects", "plugin", "--also-make"),
+    *("-Dstyle.skip", "-Dtest=*FuzzTest", "-Dsurefire.failIfNoSpecifiedTests=false"),
     *("-Djqwik.tries.default=5000", "-Djqwik.reporting.onlyfailures=false", "test"),
 )
 

@@ -23,7 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka Streams task assignor (KIP-924) that asks the optassign service for each assignment.
+ * A Kafka Streams task assignor (KIP-924) that answers by itself or, with a second line, asks the optassign service for
+ * each assignment.
  *
  * <pre>
  * task.assignor.class=io.github.optassign.OptassignTaskAssignor
@@ -31,10 +32,10 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>Whatever fails on this side, the application keeps running: where the service gives no answer that may be applied,
- * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.Fallback}) and says
- * why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would end
- * the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such as
- * an OutOfMemoryError, are thrown on.
+ * or the configuration is bad, the plug-in answers by itself ({@link io.github.optassign.planner.RebalancePlanner}) and
+ * says why in one line of level WARN. Nothing is thrown out of {@link #configure} or {@link #assign}, since Kafka would
+ * end the thread of the group's leader, and then that of the next leader. Only errors that leave the JVM unusable, such
+ * as an OutOfMemoryError, are thrown on.
  *
  * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
  */
@@ -102,11 +103,21 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.unknown().isEmpty() && RebalanceLog.isNew(application + config.unknown())) {
                 LOG.warn("optassign: application={} {}; left out", application, config.describeUnknown());
             }
+            if (!config.unused().isEmpty() && RebalanceLog.isNew(application + config.unused())) {
+                LOG.warn("optassign: application={} {}; left out", application, config.describeUnused());
+            }
             if (!config.shortened().isEmpty() && RebalanceLog.isNew(application + config.shortened())) {
                 LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
             }
             shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             problem = null;
+            if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
+                LOG.info(
+                        "optassign: application={} no optassign.url: the planner in this JVM answers every rebalance, by rules "
+                                + "R1 to R6; the service would add plans proven optimal, load, memory across leaders, "
+                                + "recordings and the operator's page",
+                        application);
+            }
         } catch (Throwable e) {
             rethrowFatal(e);
             config = null;
@@ -122,7 +133,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         }
     }
 
-    /** Answers one rebalance: by the service, else by the fallback. Every task is active on one client. */
+    /**
+     * Answers one rebalance: by the service, if there is one, else by the planner. Every task is active on one client.
+     */
     @Override
     public TaskAssignment assign(ApplicationState state) {
         pending = null;

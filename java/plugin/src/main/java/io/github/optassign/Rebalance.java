@@ -9,7 +9,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerSize;
@@ -39,9 +39,9 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * <p>Its steps:
  *
  * <ol>
- *   <li>{@link #askService} asks the service and checks its answer; in shadow mode {@link #askShadow} has the
- *       {@link ShadowAssignor} run the group, and nobody waits for the service.
- *   <li>{@link #fallBack} answers by the {@link Fallback} if that gave no answer.
+ *   <li>{@link #askService} asks the service, if there is one, and checks its answer; in shadow mode {@link #askShadow}
+ *       has the {@link ShadowAssignor} run the group, and nobody waits for the service.
+ *   <li>{@link #fallBack} answers by the {@link RebalancePlanner} if that gave no answer.
  *   <li>{@link #putOffFollowups} waits longer where follow-ups bring nothing; not in shadow mode.
  *   <li>{@link RebalanceLog} says in one line what was decided, and why not by whom it should have been.
  *   <li>{@link #makeReport} writes down what the service is to be told, where its answer is not applied.
@@ -119,13 +119,13 @@ final class Rebalance {
         }
         group.remarks().forEach(log::warnOnce);
         failure = problem;
-        Decision asked = failure == null ? tryToAsk(isShadow() ? this::askShadow : this::askService) : null;
+        Decision asked = failure == null ? tryToAsk(findSource()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
         log.say(snapshot, answer, applied.toRemember().answer(), failure);
         decided = applied.toRemember();
-        if (config != null && (isShadow() || asked == null)) {
+        if (hasService() && (isShadow() || asked == null)) {
             report = tryToReport();
         }
         return applied.own() == null ? AnswerConverter.convert(group, answer, Instant.now()) : applied.own();
@@ -148,6 +148,20 @@ final class Rebalance {
 
     private boolean isShadow() {
         return config != null && config.mode() == PluginConfig.Mode.SHADOW;
+    }
+
+    private boolean hasService() {
+        return config != null && config.hasService();
+    }
+
+    private Source findSource() {
+        return isShadow() ? this::askShadow : hasService() ? this::askService : this::askNobody;
+    }
+
+    /** Nobody is there to be asked, and that is as it should be: the planner is to answer. */
+    private Decision askNobody() {
+        findRacks();
+        return null;
     }
 
     /** Asks; null: there is no answer that may be applied, and {@link #failure} says why, if that is a failure. */
@@ -226,12 +240,12 @@ final class Rebalance {
         }
     }
 
-    /** Without racks Kafka's own assignors do without them, so that is no failure here. */
+    /** Without racks Kafka's own assignors and the planner do without them, so that is no failure here. */
     private void findRacks() {
         try {
             sent.findRacks(log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs()));
         } catch (ServiceFailure e) {
-            log.warn("shadow: racks are not taken into account: " + e.getMessage());
+            log.warn((isShadow() ? "shadow: " : "") + "racks are not taken into account: " + e.getMessage());
         }
     }
 
@@ -282,14 +296,16 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        Fallback.Result result = Fallback.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
-        Answer answer = Fallback.toAnswer(snapshot, result);
-        CheckedAnswer checked = Fallback.toCheckedAnswer(snapshot, result);
+        RebalancePlanner.Result result =
+                RebalancePlanner.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
+        Answer answer = RebalancePlanner.toAnswer(
+                snapshot, result, failure == null && !isShadow() ? Answer.PLANNER : Answer.FALLBACK);
+        CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
         try {
             AnswerCheck.check(snapshot, answer);
             checkWithKafka(toKafka(checked));
         } catch (ServiceFailure e) {
-            throw new IllegalStateException("the fallback's answer: " + e.getMessage(), e);
+            throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
         return new Decision(checked, plan, toRemember(answer, result.stalled()), null);

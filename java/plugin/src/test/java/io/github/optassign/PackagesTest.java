@@ -7,7 +7,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -56,18 +55,8 @@ class PackagesTest {
         assertEquals(Set.of(), left);
     }
 
-    /** A plug-in for the broker will use them too, where there is no Kafka Streams and another JSON. */
     @Test
-    void packagesOfTheFallbackKnowNothingButJava() {
-        for (String name : List.of("model", "memory", "measuring", "timing", "planner")) {
-            Set<String> foreign = new TreeSet<>(USES.get(ROOT + "." + name));
-            foreign.removeIf(used -> used.startsWith("java.") || used.startsWith(ROOT + "."));
-            assertEquals(Set.of(), foreign, name);
-        }
-    }
-
-    @Test
-    void onlyTheAssignorKnowsTheFallback() {
+    void onlyTheAssignorKnowsThePlanner() {
         USES.forEach((name, used) -> assertTrue(name.equals(ROOT) || !used.contains(ROOT + ".planner"), name));
     }
 }

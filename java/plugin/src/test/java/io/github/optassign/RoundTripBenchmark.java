@@ -6,7 +6,7 @@ import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerWriter;
@@ -53,8 +53,8 @@ final class RoundTripBenchmark {
         if (url.equals("stub")) {
             Snapshot snapshot =
                     StreamsGroup.read(state, new ChangelogEnds(), false).snapshot();
-            Fallback.Result result = Fallback.answer(snapshot, null);
-            stub = stub(AnswerWriter.write(Fallback.toAnswer(snapshot, result), false));
+            RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+            stub = stub(AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), false));
             url = "http://127.0.0.1:" + stub.getAddress().getPort();
         }
         PluginConfig config = PluginConfig.of(Map.of(

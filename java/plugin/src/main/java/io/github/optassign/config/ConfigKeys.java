@@ -2,6 +2,7 @@ package io.github.optassign.config;
 
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.Set;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -36,11 +37,12 @@ final class ConfigKeys {
             .define(
                     URL,
                     Type.STRING,
-                    ConfigDef.NO_DEFAULT_VALUE,
+                    null,
                     ConfigDef.LambdaValidator.with(
                             ConfigKeys::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
                     Importance.HIGH,
-                    "Where the optassign service listens, without /v1/assign.")
+                    "Where the optassign service listens, without /v1/assign; default: there is none, and the planner in "
+                            + "this JVM answers.")
             .define(
                     TIMEOUT_MS,
                     Type.INT,
@@ -145,12 +147,24 @@ final class ConfigKeys {
                     Importance.LOW,
                     "The service's option weights.stickiness, of preset weighted.");
 
+    /** What says something to a service, or of one: without a service it is a mistake. */
+    static final Set<String> OF_THE_SERVICE = Set.of(
+            TOKEN,
+            TOKEN_FILE,
+            WEIGHTS,
+            PRESET,
+            GOALS,
+            BALANCE_FACTOR,
+            INSTANCE_WEIGHT,
+            SUBTOPOLOGY_WEIGHT,
+            STICKINESS_WEIGHT);
+
     private ConfigKeys() {}
 
     private static void checkUrl(String name, Object value) {
         String url = (String) value;
         if (url == null) {
-            throw new ConfigException(name, null, "allowed: http://host:port or https://host:port");
+            return;
         }
         URI uri;
         try {

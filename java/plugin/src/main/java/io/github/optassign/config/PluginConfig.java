@@ -37,6 +37,7 @@ public final class PluginConfig {
     private final String shadowAssignor;
     private final ServiceOptions options;
     private final List<String> unknown;
+    private final List<String> unused;
 
     private PluginConfig(Map<String, ?> configs) {
         Map<String, Object> ours = new TreeMap<>();
@@ -50,9 +51,12 @@ public final class PluginConfig {
         unknown = List.copyOf(others);
         Map<String, Object> parsed = ConfigKeys.DEFINITION.parse(ours);
         String url = (String) parsed.get(ConfigKeys.URL);
-        String base = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
-        assignUri = URI.create(base + "/v1/assign");
-        appliedUri = URI.create(base + "/v1/applied");
+        String base = url == null || !url.endsWith("/") ? url : url.substring(0, url.length() - 1);
+        assignUri = base == null ? null : URI.create(base + "/v1/assign");
+        appliedUri = base == null ? null : URI.create(base + "/v1/applied");
+        TreeSet<String> unheard = new TreeSet<>(url == null ? ConfigKeys.OF_THE_SERVICE : List.of());
+        unheard.retainAll(ours.keySet());
+        unused = List.copyOf(unheard);
         int wantedMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
         checkTimeout(configs, wantedMs);
         int sessionMs =
@@ -65,9 +69,14 @@ public final class PluginConfig {
                         + "): the leader's heart does not beat while it waits";
         token = TokenSource.of((Password) parsed.get(ConfigKeys.TOKEN), (String) parsed.get(ConfigKeys.TOKEN_FILE));
         mode = Mode.valueOf(((String) parsed.get(ConfigKeys.MODE)).toUpperCase(Locale.ROOT));
+        if (mode == Mode.SHADOW && url == null) {
+            throw new ConfigException("Found " + ConfigKeys.MODE + "=shadow without " + ConfigKeys.URL
+                    + "; allowed: with it, as it is the service that compares");
+        }
         shadowAssignor = (String) parsed.get(ConfigKeys.SHADOW_ASSIGNOR);
         application = findApplication(configs);
-        options = ServiceOptions.of(parsed);
+        ServiceOptions given = ServiceOptions.of(parsed);
+        options = url == null ? given.withoutService() : given;
     }
 
     /**
@@ -82,6 +91,9 @@ public final class PluginConfig {
         PluginConfig config = new PluginConfig(configs);
         if (!config.unknown.isEmpty()) {
             throw new ConfigException(config.describeUnknown());
+        }
+        if (!config.unused.isEmpty()) {
+            throw new ConfigException(config.describeUnused());
         }
         if (!config.shortened.isEmpty()) {
             throw new ConfigException(config.shortened);
@@ -117,6 +129,17 @@ public final class PluginConfig {
                 + String.join(", ", new TreeSet<>(ConfigKeys.DEFINITION.names()));
     }
 
+    /** Keys that say something to a service where there is none, sorted. */
+    public List<String> unused() {
+        return unused;
+    }
+
+    /** Says which keys need a service. */
+    public String describeUnused() {
+        return "Found " + String.join(", ", unused) + " without " + ConfigKeys.URL
+                + "; allowed: with it, as only a service can do anything with it";
+    }
+
     /** The application's name, which is found even where the rest of the configuration is bad. */
     public static String findApplication(Map<String, ?> configs) {
         Object name = configs.get(ConfigKeys.APPLICATION);
@@ -128,10 +151,17 @@ public final class PluginConfig {
                 : name.toString().strip();
     }
 
+    /** Whether there is a service; else the planner in this JVM answers. */
+    public boolean hasService() {
+        return assignUri != null;
+    }
+
+    /** Where the service answers; null: there is none. */
     public URI assignUri() {
         return assignUri;
     }
 
+    /** Where the service takes reports; null: there is none. */
     public URI appliedUri() {
         return appliedUri;
     }

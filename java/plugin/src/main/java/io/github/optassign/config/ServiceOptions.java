@@ -36,6 +36,11 @@ public record ServiceOptions(
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
+    /** What is left of them where there is no service. */
+    ServiceOptions withoutService() {
+        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of());
+    }
+
     /** Whether there is any option to be sent; task weights are none. */
     public boolean isAnyOptionSet() {
         return preset != null

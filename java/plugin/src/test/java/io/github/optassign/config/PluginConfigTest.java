@@ -12,10 +12,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.common.config.ConfigException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -86,11 +88,60 @@ class PluginConfigTest {
         assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
     }
 
+    private static Map<String, Object> withoutUrl(String key, Object value) {
+        Map<String, Object> configs = with(key, value);
+        configs.remove("optassign.url");
+        return configs;
+    }
+
     @Test
-    void urlIsRequired() {
-        ConfigException e =
-                assertThrows(ConfigException.class, () -> PluginConfig.of(Map.of("application.id", "orders")));
-        assertTrue(e.getMessage().contains("Missing required configuration \"optassign.url\""), e.getMessage());
+    void urlMayBeLeftOut() {
+        Map<String, Object> configs = withoutUrl("optassign.followup", "interval");
+        configs.put("optassign.application", "orders-eu");
+        OptassignTaskAssignor.check(configs);
+        PluginConfig config = PluginConfig.of(configs);
+        assertFalse(config.hasService());
+        assertTrue(config.options().isFollowupByInterval());
+    }
+
+    /** An empty one is a value that did not arrive. */
+    @Test
+    void urlMayNotBeEmpty() {
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(with("optassign.url", "")));
+        assertTrue(e.getMessage().contains("allowed: http://host:port or https://host:port"), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            optassign.token | a
+            optassign.token.file | /no/such/file
+            optassign.weights | 0:2
+            optassign.options.preset | weighted
+            optassign.options.goals | pauses
+            optassign.options.balance.factor | 2
+            """)
+    void whatOnlyAServiceUsesIsRefusedWithoutOne(String key, String value) {
+        ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(withoutUrl(key, value)));
+        assertEquals(
+                "Found " + key + " without optassign.url; allowed: with it, as only a service can do anything with it",
+                e.getMessage());
+        PluginConfig config = PluginConfig.forRebalance(withoutUrl(key, value));
+        assertEquals(List.of(key), config.unused());
+        assertFalse(config.options().isAnyOptionSet());
+        assertFalse(config.options().isBalanceLoose());
+    }
+
+    @Test
+    void shadowModeNeedsAService() {
+        for (Executable read : List.<Executable>of(
+                () -> PluginConfig.of(withoutUrl("optassign.mode", "shadow")),
+                () -> PluginConfig.forRebalance(withoutUrl("optassign.mode", "shadow")),
+                () -> OptassignTaskAssignor.check(withoutUrl("optassign.mode", "shadow")))) {
+            ConfigException e = assertThrows(ConfigException.class, read);
+            assertEquals(
+                    "Found optassign.mode=shadow without optassign.url; allowed: with it, as it is the service that compares",
+                    e.getMessage());
+        }
     }
 
     @Test

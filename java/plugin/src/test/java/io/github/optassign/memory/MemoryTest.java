@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.model.Answer;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +23,7 @@ class MemoryTest {
 
     /** Answers by the fallback; returns what is remembered of the answer. */
     private static AppliedAnswer decide(TestGroup group, AppliedAnswer last) {
-        return group.remembered(Fallback.answer(group.snapshot(), last));
+        return group.remembered(RebalancePlanner.answer(group.snapshot(), last));
     }
 
     /**

@@ -39,7 +39,7 @@ final class Convergence {
     private final StringBuilder history;
     private final List<String> broken = new ArrayList<>();
     private AppliedAnswer applied;
-    private Fallback.Result last;
+    private RebalancePlanner.Result last;
     private Placement plan;
     private int rebalances;
     private int moves;
@@ -83,7 +83,7 @@ final class Convergence {
             answer("second pass -> ");
         }
         noteMoves(before);
-        Answer answer = Fallback.toAnswer(group.snapshot(), last);
+        Answer answer = RebalancePlanner.toAnswer(group.snapshot(), last);
         if (mode.slow) {
             group.restore(answer, rate);
         } else {
@@ -96,8 +96,8 @@ final class Convergence {
 
     private void answer(String title) {
         Snapshot snapshot = group.snapshot();
-        last = Fallback.answer(snapshot, applied);
-        Answer answer = Fallback.toAnswer(snapshot, last);
+        last = RebalancePlanner.answer(snapshot, applied);
+        Answer answer = RebalancePlanner.toAnswer(snapshot, last);
         history.append("\n").append(group).append("\n").append(title).append(answer);
         // A second pass may keep copies where R3 and R5 would not put them (R10).
         if (rebalances == 1 || !new Previous(snapshot, applied).isAnyInTransit()) {
@@ -184,11 +184,11 @@ final class Convergence {
     }
 
     /** What one more rebalance would answer. */
-    Fallback.Result answerOnceMore() {
-        return Fallback.answer(group.snapshot(), applied);
+    RebalancePlanner.Result answerOnceMore() {
+        return RebalancePlanner.answer(group.snapshot(), applied);
     }
 
-    Fallback.Result last() {
+    RebalancePlanner.Result last() {
         return last;
     }
 

@@ -52,8 +52,9 @@ class FollowupCasesTest {
                 for (int step = 0; step < LONGEST; step++) {
                     StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
                     Timing timing = new Timing(now.toEpochMilli(), false);
-                    Fallback.Result result = Fallback.answer(read.snapshot(), applied, RackTraffic.NONE, timing);
-                    Answer answer = Fallback.toAnswer(read.snapshot(), result);
+                    RebalancePlanner.Result result =
+                            RebalancePlanner.answer(read.snapshot(), applied, RackTraffic.NONE, timing);
+                    Answer answer = RebalancePlanner.toAnswer(read.snapshot(), result);
                     String json = AnswerWriter.write(answer, result.stalled());
                     write(out, seed, step, read, now, remembered, json);
                     early += result.followupMs() >= 0 && result.followupMs() < 600_000 ? 1 : 0;

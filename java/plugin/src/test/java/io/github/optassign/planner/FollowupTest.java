@@ -23,7 +23,7 @@ class FollowupTest {
     private static final long END = 100_000;
     private TestGroup group;
     private AppliedAnswer applied;
-    private Fallback.Result last;
+    private RebalancePlanner.Result last;
     private long now = 1_767_225_600_000L;
     private boolean isByInterval;
 
@@ -39,8 +39,8 @@ class FollowupTest {
     /** Answers so many milliseconds later; returns the delay of the follow-up. */
     private long answer(long laterMs) {
         now += laterMs;
-        last = Fallback.answer(group.snapshot(), applied, RackTraffic.NONE, new Timing(now, isByInterval));
-        applied = group.remembered(Fallback.toAnswer(group.snapshot(), last));
+        last = RebalancePlanner.answer(group.snapshot(), applied, RackTraffic.NONE, new Timing(now, isByInterval));
+        applied = group.remembered(RebalancePlanner.toAnswer(group.snapshot(), last));
         return last.followupMs();
     }
 

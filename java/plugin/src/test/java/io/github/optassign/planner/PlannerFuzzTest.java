@@ -122,8 +122,9 @@ class PlannerFuzzTest {
     /** Answers, and checks that. */
     private static Answer answer(TestGroup group, AppliedAnswer applied, long now) {
         Snapshot snapshot = group.snapshot();
-        Fallback.Result result = Fallback.answer(snapshot, applied, RackTraffic.NONE, new Timing(now, false));
-        Answer answer = Fallback.toAnswer(snapshot, result);
+        RebalancePlanner.Result result =
+                RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, new Timing(now, false));
+        Answer answer = RebalancePlanner.toAnswer(snapshot, result);
         if (applied == null || !new Previous(snapshot, applied).isAnyInTransit()) {
             assertEquals(List.of(), Rules.broken(group, answer), () -> group + "\n" + applied + "\n" + answer);
         }

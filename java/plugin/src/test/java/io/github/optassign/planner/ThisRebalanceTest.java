@@ -34,7 +34,8 @@ class ThisRebalanceTest {
             if (Balance.isLopsided(snapshot, plan)) {
                 continue; // no service makes such a plan, so it is not followed
             }
-            Fallback.Result result = Fallback.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
+            RebalancePlanner.Result result =
+                    RebalancePlanner.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
             Ranks ranks = new Ranks(snapshot);
             for (int t = 0; t < snapshot.taskCount(); t++) {
                 long[] best = findBest(snapshot, ranks, plan, t);
@@ -72,7 +73,8 @@ class ThisRebalanceTest {
         List<Answer.Client> now = snapshot.clientNames().stream()
                 .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
                 .toList();
-        Answer planned = Fallback.toAnswer(snapshot, new Fallback.Result(plan, null, -1, List.of(), false, null));
+        Answer planned = RebalancePlanner.toAnswer(
+                snapshot, new RebalancePlanner.Result(plan, null, -1, List.of(), false, null));
         return new Answer("cp-sat", now, planned.clients(), List.of());
     }
 

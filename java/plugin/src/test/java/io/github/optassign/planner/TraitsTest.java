@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** The fallback serves tags, racks, capacity and draining: a missed deadline must not cost what they are for. */
 class TraitsTest {
-    private static Placement planOf(Fallback.Result result) {
+    private static Placement planOf(RebalancePlanner.Result result) {
         return result.plan() == null ? result.placement() : result.plan();
     }
 
@@ -41,7 +41,7 @@ class TraitsTest {
         for (int clients : new int[] {3, 6, 9, 30}) {
             for (int standbys = 1; standbys <= 2; standbys++) {
                 Snapshot snapshot = inZones(clients, 3, 360, standbys).snapshot();
-                Fallback.Result result = Fallback.answer(snapshot, null);
+                RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
                 long reached = new TagSpread(snapshot).reached(result.placement());
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
                 assertEquals(0, Balance.excess(snapshot, result.placement()), clients + " clients");
@@ -57,11 +57,11 @@ class TraitsTest {
             group.runs(i, "0_" + i).holds(i ^ 1, "0_" + i, 0);
         }
         Snapshot snapshot = group.snapshot();
-        Fallback.Result result = Fallback.answer(snapshot, null);
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         assertEquals(8, new TagSpread(snapshot).reached(planOf(result)));
         assertTrue(result.followupMs() > 0, "it is on its way");
         group.rackTags = List.of();
-        result = Fallback.answer(group.snapshot(), null);
+        result = RebalancePlanner.answer(group.snapshot(), null);
         assertEquals(-1, result.followupMs(), "without tags it stays");
     }
 
@@ -74,22 +74,22 @@ class TraitsTest {
         }
         group.client(0).tags = Map.of("optassign.draining", "true");
         Snapshot snapshot = group.snapshot();
-        Fallback.Result result = Fallback.answer(snapshot, null);
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         assertEquals(
                 0, Arrays.stream(planOf(result).active()).filter(c -> c == 0).count());
-        Answer answer = Fallback.toAnswer(snapshot, result);
+        Answer answer = RebalancePlanner.toAnswer(snapshot, result);
         assertEquals(null, answer.clients().get(0).followupMs());
         assertTrue(answer.clients().get(1).followupMs() > 0, "R8: who does not drain asks");
         group.clients.forEach(client -> client.tags = Map.of("optassign.draining", "true"));
         snapshot = group.snapshot();
-        assertEquals(0, Balance.excess(snapshot, planOf(Fallback.answer(snapshot, null))), "as if none did");
+        assertEquals(0, Balance.excess(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
     }
 
     @Test
     void capacityDecidesOnShares() {
         TestGroup group = TestGroup.of(2).tasks(0, 12, TestGroup.Kind.STATELESS, 0);
         group.client(0).tags = Map.of("optassign.capacity", "2");
-        Placement placement = Fallback.answer(group.snapshot(), null).placement();
+        Placement placement = RebalancePlanner.answer(group.snapshot(), null).placement();
         assertEquals(8, Arrays.stream(placement.active()).filter(c -> c == 0).count());
         group.client(0).tags = Map.of("optassign.capacity", "much");
         assertEquals(
@@ -109,7 +109,7 @@ class TraitsTest {
         int[] racks = {0, 0, 1, 1, 2, 2};
         RackTraffic traffic = new RackTraffic(partitions, total, racks);
         Placement placement =
-                Fallback.answer(snapshot, null, traffic, Timing.NONE).placement();
+                RebalancePlanner.answer(snapshot, null, traffic, Timing.NONE).placement();
         int crossings = 0;
         for (int t = 0; t < 60; t++) {
             crossings += traffic.crossings(t, placement.active()[t]);
@@ -138,10 +138,10 @@ class TraitsTest {
             }
             StringBuilder history = new StringBuilder("seed " + seed);
             AppliedAnswer applied = null;
-            Fallback.Result result = null;
+            RebalancePlanner.Result result = null;
             for (int step = 0; step < 80 && (result == null || result.followupMs() >= 0); step++) {
-                result = Fallback.answer(group.snapshot(), applied);
-                Answer answer = Fallback.toAnswer(group.snapshot(), result);
+                result = RebalancePlanner.answer(group.snapshot(), applied);
+                Answer answer = RebalancePlanner.toAnswer(group.snapshot(), result);
                 history.append("\n").append(group).append("\n-> ").append(answer);
                 assertEquals(List.of(), Rules.broken(group, answer), history::toString);
                 applied = group.remembered(answer);
@@ -150,7 +150,7 @@ class TraitsTest {
             }
             assertEquals(-1, result.followupMs(), history::toString);
             Snapshot snapshot = group.snapshot();
-            Fallback.Result again = Fallback.answer(snapshot, applied);
+            RebalancePlanner.Result again = RebalancePlanner.answer(snapshot, applied);
             assertTrue(again.placement().hasSameCopies(result.placement()), history::toString);
             for (int c = 0; c < snapshot.clientCount(); c++) {
                 int client = c;

@@ -8,7 +8,7 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.streams.StreamsGroup;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
@@ -48,11 +48,12 @@ class AnswerCasesTest {
                 }
                 AppliedAnswer applied = null;
                 if (random.nextInt(3) == 0) { // the second pass of a move
-                    applied = group.remembered(Fallback.answer(group.snapshot(), null));
+                    applied = group.remembered(RebalancePlanner.answer(group.snapshot(), null));
                     group.firstPass(applied.answer());
                 }
                 StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
-                Answer answer = Fallback.toAnswer(read.snapshot(), Fallback.answer(read.snapshot(), applied));
+                Answer answer =
+                        RebalancePlanner.toAnswer(read.snapshot(), RebalancePlanner.answer(read.snapshot(), applied));
                 String remembered = applied == null ? null : AnswerWriter.write(applied.answer(), false);
                 for (int spoils = 0; spoils < 3; spoils++) {
                     String why = judge(read.snapshot(), answer);

@@ -14,7 +14,7 @@ import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
@@ -145,8 +145,8 @@ class AnswerFuzzTest {
 
     private static String write(Snapshot snapshot) throws IOException {
         Timing timing = new Timing(1_767_225_600_000L, false);
-        Fallback.Result result = Fallback.answer(snapshot, null, RackTraffic.NONE, timing);
-        return AnswerWriter.write(Fallback.toAnswer(snapshot, result), result.stalled());
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, timing);
+        return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled());
     }
 
     private static void check(TestGroup group, Snapshot snapshot, String text, boolean isRight) {

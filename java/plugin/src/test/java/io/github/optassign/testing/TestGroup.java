@@ -4,7 +4,7 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.planner.Fallback;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.streams.StreamsGroup;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -219,8 +219,8 @@ public final class TestGroup {
     }
 
     /** What is remembered of an answer of the fallback once it is applied. */
-    public AppliedAnswer remembered(Fallback.Result result) {
-        return remembered(Fallback.toAnswer(snapshot(), result));
+    public AppliedAnswer remembered(RebalancePlanner.Result result) {
+        return remembered(RebalancePlanner.toAnswer(snapshot(), result));
     }
 
     /** What is remembered of an answer once it is applied. */

@@ -1,0 +1,168 @@
+"""What happened to each task of a simulated group: when it ran and where, and when somebody else could have taken over."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CopyEvent:
+    """A copy of a task has another state from now on: restoring, running, stopped, ready or gone."""
+
+    at_ms: int
+    task: str
+    process: str
+    member: str
+    role: str
+    state: str
+
+
+@dataclass
+class Copies:
+    """The copies that there are at one time."""
+
+    held: dict[tuple[str, str], CopyEvent] = field(default_factory=dict)
+    """(task, member) -> its last event, unless the copy is gone."""
+
+    def take(self, event: CopyEvent) -> None:
+        """Go on to the time of an event."""
+        if event.state == "gone":
+            self.held.pop((event.task, event.member), None)
+        else:
+            self.held[event.task, event.member] = event
+
+    def running(self) -> dict[str, list[CopyEvent]]:
+        """Task -> the copies that process it."""
+        found: dict[str, list[CopyEvent]] = defaultdict(list)
+        for event in self.held.values():
+            if event.state == "running":
+                found[event.task].append(event)
+        return found
+
+    def ready(self) -> dict[str, set[str]]:
+        """Task -> the processes whose standby is within the acceptable lag."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for event in self.held.values():
+            if event.state == "ready":
+                found[event.task].add(event.process)
+        return found
+
+    def is_settled(self, tasks: Mapping[str, bool], threads: Mapping[str, int], standbys: int) -> bool:
+        """Whether every task runs, as balanced as can be, and has all its standbys ready."""
+        return self.is_balanced(tasks, threads) and self.is_covered(tasks, len(threads), standbys)
+
+    def is_balanced(self, tasks: Collection[str], threads: Mapping[str, int]) -> bool:
+        """Whether every task runs once, and each process has its share of them, rounded up or down."""
+        running = self.running()
+        if set(running) != set(tasks) or any(len(copies) != 1 for copies in running.values()):
+            return False
+        counts = Counter(copies[0].process for copies in running.values())
+        total = sum(threads.values())
+        return set(counts) <= set(threads) and all(
+            len(tasks) * threads[name] // total <= counts[name] <= -(-len(tasks) * threads[name] // total) for name in threads
+        )
+
+    def is_covered(self, tasks: Mapping[str, bool], processes: int, standbys: int) -> bool:
+        """Whether every task with a changelog has exactly so many standbys, all of them ready."""
+        wanted = min(standbys, processes - 1)
+        ready = self.ready()
+        standing = Counter(event.task for event in self.held.values() if event.role == "standby")
+        return all(len(ready[task]) == standing[task] == wanted for task, logged in tasks.items() if logged)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a change of the group cost, over the time from `since_ms` to `until_ms`."""
+
+    moved: Mapping[str, float]
+    """Task whose active is on another process at the end -> seconds in which nobody processed it."""
+    stayed: Mapping[str, float]
+    """The same of all other tasks."""
+    twice_ms: int
+    """Milliseconds in which a task ran on two members, over all tasks."""
+    coverage: float
+    """Share of task-seconds, of tasks with a changelog, in which a second process had the state ready."""
+    balanced_s: float | None
+    """Seconds until every task ran, balanced, for good; None: never."""
+    settled_s: float | None
+    """Seconds until that and all standbys were ready, for good; None: never."""
+
+    @property
+    def median(self) -> float:
+        """Of the moved tasks' seconds without processing."""
+        return statistics.median(self.moved.values()) if self.moved else 0.0
+
+    @property
+    def most(self) -> float:
+        """Of the moved tasks' seconds without processing."""
+        return max(self.moved.values(), default=0.0)
+
+
+def measure(
+    events: Iterable[CopyEvent],
+    since_ms: int,
+    until_ms: int,
+    tasks: Mapping[str, bool],
+    threads: Mapping[str, int],
+    standbys: int,
+) -> Figures:
+    """Measure what a change cost.
+
+    `tasks`: task -> whether it has a changelog; `threads`: those of each process that is there after the change.
+    """
+    ordered = list(events)
+    copies = Copies()
+    position = 0
+    while position < len(ordered) and ordered[position].at_ms < since_ms:
+        copies.take(ordered[position])
+        position += 1
+    first = _owners(copies)
+    down_ms: Counter[str] = Counter()
+    covered_ms = twice_ms = 0
+    balanced_at: int | None = None
+    settled_at: int | None = None
+    now = since_ms
+    for event in [*ordered[position:], None]:
+        then = until_ms if event is None else min(event.at_ms, until_ms)
+        if then > now:
+            running, ready = copies.running(), copies.ready()
+            for task, logged in tasks.items():
+                on = running.get(task, [])
+                down_ms[task] += 0 if on else then - now
+                twice_ms += then - now if len(on) > 1 else 0
+                covered = {each.process for each in on} | ready.get(task, set())
+                covered_ms += then - now if logged and len(covered) > 1 else 0
+            balanced = copies.is_balanced(tasks, threads)
+            settled = balanced and copies.is_covered(tasks, len(threads), standbys)
+            balanced_at = (now if balanced_at is None else balanced_at) if balanced else None
+            settled_at = (now if settled_at is None else settled_at) if settled else None
+            now = then
+        if event is None or event.at_ms > until_ms:
+            break
+        copies.take(event)
+    last = _owners(copies)
+    moved = {task for task in tasks if task in last and last[task] != first.get(task)}
+    logged_ms = sum(tasks.values()) * (until_ms - since_ms)
+    return Figures(
+        {task: down_ms[task] / 1000 for task in moved},
+        {task: down_ms[task] / 1000 for task in tasks if task not in moved},
+        twice_ms,
+        covered_ms / logged_ms if logged_ms else 1.0,
+        None if balanced_at is None else (balanced_at - since_ms) / 1000,
+        None if settled_at is None else (settled_at - since_ms) / 1000,
+    )
+
+
+def replay(events: Sequence[CopyEvent]) -> Copies:
+    """The copies that there are after these events."""
+    copies = Copies()
+    for event in events:
+        copies.take(event)
+    return copies
+
+
+def _owners(copies: Copies) -> dict[str, str]:
+    return {event.task: event.process for event in copies.held.values() if event.role == "active"}

@@ -1,0 +1,64 @@
+package io.github.optassign.broker;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The broker's own configs that concern the assignor. What cannot be read counts as not set: a broker must start.
+ *
+ * @param isWarmingUp whether a task stays where it is until its state is where it goes
+ * @param maxWarmups how many copies may be warmed up at a time, in each group
+ * @param acceptableLag offsets; who lags by no more is caught up
+ * @param remarks what was found that is not allowed, each in words
+ */
+record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, List<String> remarks) {
+    static final String WARMUPS = "optassign.warmups";
+    static final String MAX_WARMUPS = "optassign.max.warmup.replicas";
+    static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
+
+    /** Kafka's own keys, for warm-ups of its own: what an operator has set there is meant here, too. */
+    private static final String KAFKAS_MAX_WARMUPS = "group.streams.num.warmup.replicas";
+
+    private static final String KAFKAS_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
+
+    /** Of who has configured nothing. Kafka's 2 would take days: here nobody calls again as soon as they are done. */
+    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, List.of());
+
+    static BrokerConfig read(Map<String, ?> configs) {
+        List<String> remarks = new ArrayList<>();
+        long maxWarmups = readNumber(configs, KAFKAS_MAX_WARMUPS, 1, Integer.MAX_VALUE, DEFAULT.maxWarmups, remarks);
+        maxWarmups = readNumber(configs, MAX_WARMUPS, 1, Integer.MAX_VALUE, maxWarmups, remarks);
+        long lag = readNumber(configs, KAFKAS_ACCEPTABLE_LAG, 0, Long.MAX_VALUE, DEFAULT.acceptableLag, remarks);
+        lag = readNumber(configs, ACCEPTABLE_LAG, 0, Long.MAX_VALUE, lag, remarks);
+        return new BrokerConfig(readSwitch(configs, remarks), (int) maxWarmups, lag, List.copyOf(remarks));
+    }
+
+    private static boolean readSwitch(Map<String, ?> configs, List<String> remarks) {
+        Object found = configs.get(WARMUPS);
+        String text = found == null ? "true" : found.toString().trim();
+        if (!text.equalsIgnoreCase("true") && !text.equalsIgnoreCase("false")) {
+            remarks.add(WARMUPS + ": found " + text + "; allowed: true, false; taken for true");
+        }
+        return !text.equalsIgnoreCase("false");
+    }
+
+    private static long readNumber(
+            Map<String, ?> configs, String key, long least, long most, long otherwise, List<String> remarks) {
+        Object found = configs.get(key);
+        if (found == null) {
+            return otherwise;
+        }
+        try {
+            long number = Long.parseLong(found.toString().trim());
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // Said below, as of any number that is not allowed.
+        }
+        remarks.add(key + ": found " + found + "; allowed: a whole number from " + least + " to " + most
+                + "; taken for " + otherwise);
+        return otherwise;
+    }
+}

@@ -1,0 +1,193 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Traits;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
+
+/**
+ * A group as the coordinator hands it over: its members, the processes that these are threads of, its tasks, and the
+ * {@link Snapshot} that plans are made from.
+ */
+final class BrokerGroup {
+    /** Client tags of an instance's own, as in the client's plug-in. */
+    private static final String CAPACITY = "optassign.capacity";
+
+    private static final String DRAINING = "optassign.draining";
+    /** By its value log lines name the group, whose id an assignor is not told. */
+    private static final String NAME = "optassign";
+
+    private final TaskTable tasks;
+    private final List<Member> members = new ArrayList<>();
+    private final TreeMap<String, List<Member>> processes = new TreeMap<>();
+    private final Lags lags;
+    private final int standbys;
+    private final List<String> tagKeys;
+    private boolean warmedUpByBroker;
+
+    BrokerGroup(GroupSpec group, TopologyDescriber topology) {
+        tasks = new TaskTable(topology);
+        for (String id : group.memberIds().stream().sorted().toList()) {
+            var metadata = group.memberMetadata(id);
+            var state = group.memberAssignmentState(id);
+            Member member = Member.read(id, metadata.processId(), metadata.clientTags(), state, tasks);
+            members.add(member);
+            processes
+                    .computeIfAbsent(member.process(), none -> new ArrayList<>())
+                    .add(member);
+            warmedUpByBroker |= state.warmupTasks().values().stream().anyMatch(partitions -> !partitions.isEmpty());
+        }
+        lags = new Lags(tasks, members);
+        standbys = Math.max(0, group.configs().numStandbyReplicas());
+        tagKeys = group.configs().rackAwareAssignmentTags();
+    }
+
+    TaskTable tasks() {
+        return tasks;
+    }
+
+    /** All members, in the order of their ids. */
+    List<Member> members() {
+        return members;
+    }
+
+    /** Process id to its members, both in order. */
+    Map<String, List<Member>> processes() {
+        return processes;
+    }
+
+    boolean hasOffsets() {
+        return lags.isAnyKnown();
+    }
+
+    /** Whether any task is active anywhere, so that the group was there before. */
+    boolean hasOwners() {
+        return members.stream().anyMatch(member -> member.active().length > 0);
+    }
+
+    /** Whether the broker warms up by itself: some member has a warm-up, and we never make any. */
+    boolean isWarmedUpByBroker() {
+        return warmedUpByBroker;
+    }
+
+    /** What log lines call the group: what its members say, else the least of its process ids. */
+    String name() {
+        return members.stream()
+                .map(member -> member.tags().get(NAME))
+                .filter(name -> name != null && !name.isBlank())
+                .findFirst()
+                .map(name -> name.replaceAll("[^\\w.-]", "?"))
+                .orElseGet(() -> "of-process-" + processes.firstKey());
+    }
+
+    /** The group as planners see it, each process a client; its tasks have the indices that they have here. */
+    Snapshot toSnapshot(BrokerConfig config) {
+        int count = tasks.size();
+        String[] names = new String[count];
+        int[] subtopologies = new int[count];
+        boolean[] logged = new boolean[count];
+        long[] ends = new long[count];
+        long[][] offsets = new long[count][processes.size()];
+        // Planners count subtopologies by the tasks that they see: one without partitions is none.
+        for (int t = 0; t < count; t++) {
+            names[t] = tasks.describe(t);
+            boolean isNext = t > 0 && tasks.subtopologyNumber(t) != tasks.subtopologyNumber(t - 1);
+            subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
+            logged[t] = tasks.isLogged(t);
+            ends[t] = logged[t] ? lags.endOffset(t) : -1;
+            // Who says nothing has everything to replay, as far as anybody knows how much that is.
+            Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
+        }
+        GroupConfigs configs = new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
+        return new Snapshot(
+                configs,
+                new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
+                toClients(offsets, config.acceptableLag()),
+                toTraits(),
+                ends);
+    }
+
+    private Snapshot.Clients toClients(long[][] offsets, long acceptable) {
+        int count = processes.size();
+        int[] threads = new int[count];
+        BitSet[] active = new BitSet[count];
+        BitSet[] held = new BitSet[count];
+        int c = 0;
+        for (Map.Entry<String, List<Member>> process : processes.entrySet()) {
+            threads[c] = process.getValue().size();
+            active[c] = new BitSet(tasks.size());
+            held[c] = new BitSet(tasks.size());
+            Map<Integer, Long> known = lags.of(process.getKey());
+            for (Map.Entry<Integer, Long> lag : known.entrySet()) {
+                held[c].set(lag.getKey());
+                setLag(offsets, lag.getKey(), c, lag.getValue());
+            }
+            for (Member member : process.getValue()) {
+                for (int t : member.standby()) {
+                    held[c].set(t);
+                    setLag(offsets, t, c, known.getOrDefault(t, Lags.UNKNOWN));
+                }
+            }
+            for (Member member : process.getValue()) {
+                for (int t : member.active()) {
+                    active[c].set(t);
+                    long lag = known.getOrDefault(t, Lags.UNKNOWN);
+                    // Who has said nothing is taken to run: it would be wrong to move what may be well.
+                    if (tasks.isLogged(t)) {
+                        offsets[t][c] = lag <= acceptable ? Snapshot.RUNNING : lag;
+                    }
+                }
+            }
+            held[c].andNot(active[c]);
+            c++;
+        }
+        return new Snapshot.Clients(processes.keySet().toArray(new String[0]), threads, active, held, offsets);
+    }
+
+    private void setLag(long[][] offsets, int t, int c, long lag) {
+        if (tasks.isLogged(t)) {
+            offsets[t][c] = lag < 0 ? Snapshot.UNKNOWN : lag;
+        }
+    }
+
+    private Traits toTraits() {
+        List<String> keys = List.copyOf(new TreeSet<>(tagKeys));
+        List<Map<String, Integer>> values = new ArrayList<>();
+        keys.forEach(key -> values.add(new HashMap<>()));
+        long[] sizes = new long[processes.size()];
+        boolean[] draining = new boolean[sizes.length];
+        int[][] numbers = new int[sizes.length][keys.size()];
+        int c = 0;
+        for (List<Member> threads : processes.values()) {
+            Map<String, String> tags = threads.get(0).tags();
+            double capacity = parse(tags.getOrDefault(CAPACITY, "1"));
+            boolean isAllowed = capacity >= 1e-6 && capacity <= 1e6;
+            sizes[c] = threads.size() * (isAllowed ? Math.round(capacity * Traits.UNITS) : Traits.UNITS);
+            draining[c] = "true".equalsIgnoreCase(tags.get(DRAINING));
+            for (int k = 0; k < keys.size(); k++) {
+                String value = tags.get(keys.get(k));
+                Map<String, Integer> seen = values.get(k);
+                numbers[c][k] = value == null ? -1 : seen.computeIfAbsent(value, text -> seen.size());
+            }
+            c++;
+        }
+        return new Traits(sizes, draining, numbers);
+    }
+
+    private static double parse(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            return Double.NaN;
+        }
+    }
+}

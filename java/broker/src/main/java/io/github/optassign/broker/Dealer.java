@@ -1,0 +1,118 @@
+package io.github.optassign.broker;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Deals the copies of one process to its threads: as many to each, give or take one, and each copy to the thread that
+ * has it, as far as that goes. A copy that changes threads stops for as long as one that changes processes, so even
+ * subtopologies are no reason to; who is dealt a copy anew is, however, who has the fewest of its subtopology.
+ */
+final class Dealer {
+    private final TaskTable tasks;
+    private final int members;
+
+    Dealer(TaskTable tasks, int members) {
+        this.tasks = tasks;
+        this.members = members;
+    }
+
+    /**
+     * Deals copies.
+     *
+     * @param copies the tasks
+     * @param before per copy the thread that has the task in this role; -1: none
+     * @param near per copy the thread that has it in another role; -1: none
+     * @param load per thread what it has to do already: who has less gets the odd ones
+     * @return per copy its thread
+     */
+    int[] deal(int[] copies, int[] before, int[] near, int[] load) {
+        int[] quota = shareOut(copies.length, before, load);
+        int[] dealt = new int[copies.length];
+        int[] count = new int[members];
+        int[][] ofSubtopology = new int[members][tasks.subtopologyCount()];
+        Arrays.fill(dealt, -1);
+        for (List<Integer> round : List.of(toKeep(copies, before, quota), all(copies))) {
+            for (int i : round) {
+                int wanted = before[i] >= 0 ? before[i] : near[i];
+                if (dealt[i] >= 0 || wanted < 0 || count[wanted] >= quota[wanted]) {
+                    continue;
+                }
+                take(dealt, i, wanted, count, ofSubtopology, copies[i]);
+            }
+        }
+        for (int i = 0; i < copies.length; i++) {
+            if (dealt[i] < 0) {
+                take(
+                        dealt,
+                        i,
+                        findNeediest(tasks.subtopologyNumber(copies[i]), quota, count, ofSubtopology),
+                        count,
+                        ofSubtopology,
+                        copies[i]);
+            }
+        }
+        return dealt;
+    }
+
+    private void take(int[] dealt, int i, int m, int[] count, int[][] ofSubtopology, int t) {
+        dealt[i] = m;
+        count[m]++;
+        ofSubtopology[m][tasks.subtopologyNumber(t)]++;
+    }
+
+    private static List<Integer> all(int[] copies) {
+        return IntStream.range(0, copies.length).boxed().toList();
+    }
+
+    /**
+     * The copies that stay, in the order in which threads keep them. Who has too many keeps of each subtopology in
+     * turn, so that what is left over is of those it has most of.
+     */
+    private List<Integer> toKeep(int[] copies, int[] before, int[] quota) {
+        int[] turn = new int[copies.length];
+        int[][] seen = new int[members][tasks.subtopologyCount()];
+        for (int i = 0; i < copies.length; i++) {
+            turn[i] = before[i] < 0 ? Integer.MAX_VALUE : seen[before[i]][tasks.subtopologyNumber(copies[i])]++;
+        }
+        return IntStream.range(0, copies.length)
+                .filter(i -> before[i] >= 0)
+                .boxed()
+                .sorted((a, b) -> Integer.compare(turn[a], turn[b]))
+                .toList();
+    }
+
+    /** How many copies each thread gets: the odd ones go to who has most of them, then to who has least to do. */
+    private int[] shareOut(int copies, int[] before, int[] load) {
+        int[] had = new int[members];
+        for (int m : before) {
+            if (m >= 0) {
+                had[m]++;
+            }
+        }
+        int[] quota = new int[members];
+        Arrays.fill(quota, copies / members);
+        IntStream.range(0, members)
+                .boxed()
+                .sorted((a, b) -> had[a] != had[b] ? had[b] - had[a] : load[a] != load[b] ? load[a] - load[b] : a - b)
+                .limit(copies % members)
+                .forEach(m -> quota[m]++);
+        return quota;
+    }
+
+    private int findNeediest(int g, int[] quota, int[] count, int[][] ofSubtopology) {
+        int best = -1;
+        for (int m = 0; m < members; m++) {
+            if (count[m] >= quota[m]) {
+                continue;
+            }
+            if (best < 0
+                    || ofSubtopology[m][g] < ofSubtopology[best][g]
+                    || (ofSubtopology[m][g] == ofSubtopology[best][g] && count[m] < count[best])) {
+                best = m;
+            }
+        }
+        return best;
+    }
+}

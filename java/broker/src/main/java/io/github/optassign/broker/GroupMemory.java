@@ -1,0 +1,99 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.memory.AppliedAnswer;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What is remembered of groups from one call to the next, by all assignors of this broker: Kafka makes several of them,
+ * and calls any for any group.
+ *
+ * <p>An assignor is not told a group's id. But members' ids are random and theirs alone, and a group never changes all
+ * of them between two calls; so the group is the one that had any of these members. What is remembered is bounded: the
+ * groups that were asked for last stay.
+ */
+final class GroupMemory {
+    static final int MOST_GROUPS = 1_000;
+    /** Tasks and members of all groups together, which the size of what is remembered is proportional to. */
+    static final int MOST_ENTRIES = 500_000;
+
+    /**
+     * One group.
+     *
+     * @param applied the last answer; null: the last call ended in the last resort
+     * @param active member to the indices of the tasks that it was given as active
+     * @param standby the same of standbys
+     * @param topology what the indices belong to
+     * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
+     *     {@link Planning}
+     * @param saidNoOffsets whether the log has been told that nobody sends offsets
+     */
+    record Remembered(
+            AppliedAnswer applied,
+            Map<String, int[]> active,
+            Map<String, int[]> standby,
+            String topology,
+            long keepUntilNanos,
+            boolean saidNoOffsets) {
+        int entries() {
+            return active.size()
+                    + active.values().stream().mapToInt(tasks -> tasks.length).sum();
+        }
+    }
+
+    /** The memory of this JVM. */
+    static final GroupMemory SHARED = new GroupMemory();
+
+    /** Guarded by this; the group that was remembered last comes last. */
+    private final LinkedHashMap<Long, Remembered> groups = new LinkedHashMap<>();
+
+    private final Map<String, Long> groupOf = new HashMap<>();
+    private long nextGroup;
+    private long entries;
+
+    /** What is remembered of the group with these members; null: nothing. */
+    synchronized Remembered find(BrokerGroup group) {
+        for (Member member : group.members()) {
+            Long key = groupOf.get(member.id());
+            if (key != null) {
+                return groups.get(key);
+            }
+        }
+        return null;
+    }
+
+    /** Remembers a group anew, in place of what there was. */
+    synchronized void remember(BrokerGroup group, Remembered remembered) {
+        forget(group);
+        long key = nextGroup++;
+        groups.put(key, remembered);
+        entries += remembered.entries();
+        remembered.active().keySet().forEach(member -> groupOf.put(member, key));
+        while (groups.size() > 1 && (groups.size() > MOST_GROUPS || entries > MOST_ENTRIES)) {
+            remove(groups.keySet().iterator().next());
+        }
+    }
+
+    /** Forgets the group with these members. */
+    synchronized void forget(BrokerGroup group) {
+        for (Member member : group.members()) {
+            Long key = groupOf.get(member.id());
+            if (key != null) {
+                remove(key);
+            }
+        }
+    }
+
+    synchronized int size() {
+        return groups.size();
+    }
+
+    private void remove(Long key) {
+        Remembered removed = groups.remove(key);
+        if (removed != null) {
+            entries -= removed.entries();
+            removed.active().keySet().forEach(member -> groupOf.remove(member, key));
+        }
+    }
+}

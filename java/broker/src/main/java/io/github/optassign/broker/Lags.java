@@ -1,0 +1,103 @@
+package io.github.optassign.broker;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How far the processes of a group are behind, from the offsets that members send now and then.
+ *
+ * <p>A member that has a copy reads its changelog, so it is believed both numbers: what it said is as of one moment,
+ * while somebody else's end offset may be a minute younger. State that nobody has assigned is measured against the
+ * greatest end offset that anybody knows.
+ */
+final class Lags {
+    /** What Kafka Streams says instead of the offset of a task that runs. */
+    private static final long LATEST = -2;
+
+    static final long UNKNOWN = -1;
+
+    private final TaskTable tasks;
+    private final long[] endOffsets;
+    /** Process to task to offsets left to replay, or {@link #UNKNOWN}. */
+    private final Map<String, Map<Integer, Long>> lags = new HashMap<>();
+
+    private boolean anyOffset;
+
+    Lags(TaskTable tasks, List<Member> members) {
+        this.tasks = tasks;
+        endOffsets = new long[tasks.size()];
+        Arrays.fill(endOffsets, -1);
+        for (Member member : members) {
+            forEach(member.state().taskEndOffsets(), (t, end) -> endOffsets[t] = Math.max(endOffsets[t], end));
+        }
+        for (Member member : members) {
+            readDormant(member);
+        }
+        for (Member member : members) {
+            readAssigned(member, member.active());
+            readAssigned(member, member.standby());
+        }
+    }
+
+    /** Takes one number of one task. */
+    private interface Taking {
+        void take(int t, long offset);
+    }
+
+    private void forEach(Map<String, Map<Integer, Long>> offsets, Taking taking) {
+        offsets.forEach((subtopology, ofIt) -> ofIt.forEach((partition, offset) -> {
+            int t = partition == null ? -1 : tasks.index(subtopology, partition);
+            if (t >= 0 && offset != null) {
+                taking.take(t, offset);
+            }
+        }));
+    }
+
+    private void readDormant(Member member) {
+        Map<Integer, Long> ofProcess = lags.computeIfAbsent(member.process(), none -> new HashMap<>());
+        forEach(member.state().taskOffsets(), (t, offset) -> {
+            anyOffset = true;
+            long lag = toLag(offset, endOffsets[t]);
+            ofProcess.merge(t, lag, (one, other) -> one < 0 || other < 0 ? Math.max(one, other) : Math.min(one, other));
+        });
+    }
+
+    private void readAssigned(Member member, int[] assigned) {
+        Map<Integer, Long> ofProcess = lags.get(member.process());
+        for (int t : assigned) {
+            Long offset = find(member.state().taskOffsets(), t);
+            Long end = find(member.state().taskEndOffsets(), t);
+            if (offset != null && end != null) {
+                ofProcess.put(t, toLag(offset, end));
+            }
+        }
+    }
+
+    private Long find(Map<String, Map<Integer, Long>> offsets, int t) {
+        return offsets.getOrDefault(tasks.subtopology(t), Map.of()).get(tasks.partition(t));
+    }
+
+    private static long toLag(long offset, long end) {
+        if (offset == LATEST) {
+            return 0;
+        }
+        return offset < 0 || end < 0 ? UNKNOWN : Math.max(0, end - offset);
+    }
+
+    /** Whether any member has sent any offset. */
+    boolean isAnyKnown() {
+        return anyOffset;
+    }
+
+    /** Offsets in the task's changelogs; -1: not known. */
+    long endOffset(int t) {
+        return endOffsets[t];
+    }
+
+    /** Task to offsets left to replay, or {@link #UNKNOWN}, of the tasks that the process has state of. */
+    Map<Integer, Long> of(String process) {
+        return lags.getOrDefault(process, Map.of());
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.optassign.broker;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * Answers where everything else failed, which is a bug: everybody keeps what he has, and what nobody has goes to who
+ * has a standby of it, else to who has least. It uses nothing of the planner, no lags and no memory.
+ */
+final class LastResort {
+    private LastResort() {}
+
+    static MemberAnswer answer(BrokerGroup group) {
+        int members = group.members().size();
+        MemberAnswer answer = new MemberAnswer(members);
+        if (members == 0) {
+            return answer;
+        }
+        int[] owner = new int[group.tasks().size()];
+        Arrays.fill(owner, -1);
+        for (int m = 0; m < members; m++) {
+            for (int t : group.members().get(m).active()) {
+                owner[t] = owner[t] < 0 ? m : owner[t];
+            }
+        }
+        int[] load = new int[members];
+        for (int m : owner) {
+            if (m >= 0) {
+                load[m]++;
+            }
+        }
+        boolean[] holds = new boolean[members];
+        for (int t = 0; t < owner.length; t++) {
+            if (owner[t] < 0) {
+                for (int m = 0; m < members; m++) {
+                    holds[m] = Arrays.binarySearch(group.members().get(m).standby(), t) >= 0;
+                }
+                owner[t] = findLeastLoaded(holds, load);
+                load[owner[t]]++;
+            }
+            answer.addActive(owner[t], t);
+        }
+        keepStandbys(group, owner, answer);
+        return answer;
+    }
+
+    private static int findLeastLoaded(boolean[] holds, int[] load) {
+        int best = 0;
+        for (int m = 1; m < load.length; m++) {
+            if (holds[m] != holds[best] ? holds[m] : load[m] < load[best]) {
+                best = m;
+            }
+        }
+        return best;
+    }
+
+    private static void keepStandbys(BrokerGroup group, int[] owner, MemberAnswer answer) {
+        Set<String> copies = new HashSet<>();
+        for (int m = 0; m < answer.size(); m++) {
+            String process = group.members().get(m).process();
+            for (int t : group.members().get(m).standby()) {
+                boolean isBesideActive = group.members().get(owner[t]).process().equals(process);
+                if (group.tasks().isLogged(t) && !isBesideActive && copies.add(t + " " + process)) {
+                    answer.addStandby(m, t);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+package io.github.optassign.broker;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.kafka.common.Configurable;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Assigns the tasks of streams groups in the broker (KIP-1071, KIP-1357): {@code group.streams.assignors} names it.
+ *
+ * <p>{@link Planning} decides. If that fails, or {@link MemberAnswerCheck} finds a fault in it, {@link LastResort}
+ * answers; and if even the group cannot be read, everybody keeps what he has.
+ */
+public final class OptassignGroupAssignor implements TaskAssignor, Configurable {
+    private static final Logger LOG = LoggerFactory.getLogger(OptassignGroupAssignor.class);
+
+    /** Whether the broker has ever been seen to warm up by itself, so that nobody here does any more. */
+    private static volatile boolean warmedUpByBroker;
+
+    /** Kafka configures several assignors alike: what is wrong is said once. */
+    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
+
+    private static final AtomicBoolean REHEARSED = new AtomicBoolean();
+
+    private final Planning.Planner planner;
+    private final GroupMemory memory;
+    private volatile BrokerConfig config = BrokerConfig.DEFAULT;
+
+    /** As Kafka makes it. */
+    public OptassignGroupAssignor() {
+        this(Planning.Planner.OURS, GroupMemory.SHARED);
+    }
+
+    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory) {
+        this.planner = planner;
+        this.memory = memory;
+    }
+
+    @Override
+    public String name() {
+        return "optassign";
+    }
+
+    @Override
+    public void configure(Map<String, ?> configs) {
+        config = BrokerConfig.read(configs);
+        config.remarks().stream().filter(SAID::add).forEach(remark -> LOG.warn("optassign: {}", remark));
+        if (!REHEARSED.getAndSet(true)) {
+            rehearse();
+        }
+    }
+
+    private static void rehearse() {
+        try {
+            Rehearsal.play();
+        } catch (Throwable e) {
+            LOG.warn("optassign: the rehearsal failed, so every first call is slow", e);
+        }
+    }
+
+    @Override
+    public GroupAssignment assign(GroupSpec spec, TopologyDescriber topology) {
+        long start = System.nanoTime();
+        try {
+            BrokerGroup group = new BrokerGroup(spec, topology);
+            return group.members().isEmpty() ? new GroupAssignment(Map.of()) : assign(group, start);
+        } catch (Throwable e) {
+            return keepEverything(spec, e);
+        }
+    }
+
+    private GroupAssignment assign(BrokerGroup group, long start) {
+        noteWarmups(group);
+        String fault;
+        try {
+            GroupMemory.Remembered remembered = memory.find(group);
+            Planning.Decision decision =
+                    new Planning(group, config, planner, remembered, warmedUpByBroker, start).decide();
+            fault = MemberAnswerCheck.findFault(group, decision.answer());
+            if (fault == null) {
+                memory.remember(group, decision.toRemember());
+                say(group, decision, remembered != null && remembered.saidNoOffsets(), start);
+                return decision.answer().toKafka(group);
+            }
+            LOG.warn("optassign: group={} an answer of ours is wrong: {}", group.name(), fault);
+        } catch (Throwable e) {
+            LOG.warn("optassign: group={} no answer of ours", group.name(), e);
+        }
+        memory.forget(group);
+        LOG.warn("optassign: group={} everybody keeps what he has", group.name());
+        return LastResort.answer(group).toKafka(group);
+    }
+
+    private static void noteWarmups(BrokerGroup group) {
+        if (group.isWarmedUpByBroker() && !warmedUpByBroker) {
+            warmedUpByBroker = true;
+            LOG.warn("optassign: this broker warms up by itself, so from now on nothing is warmed up here");
+        }
+    }
+
+    private static void say(BrokerGroup group, Planning.Decision decision, boolean saidNoOffsets, long start) {
+        if (decision.mode() == Planning.Mode.NO_OFFSETS && !saidNoOffsets) {
+            LOG.info(
+                    "optassign: group={} sends no offsets (Kafka Streams before 4.4), so its tasks move without warm-ups",
+                    group.name());
+        }
+        LOG.info(
+                "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} total_ms={}",
+                group.name(),
+                group.members().size(),
+                group.processes().size(),
+                group.tasks().size(),
+                decision.moved(),
+                decision.warmups(),
+                decision.mode() != Planning.Mode.WARMING_UP || decision.isReached(),
+                (System.nanoTime() - start) / 1_000_000);
+    }
+
+    /** What is left where nothing can be relied upon, Kafka's own objects included. */
+    private static GroupAssignment keepEverything(GroupSpec spec, Throwable why) {
+        Map<String, MemberAssignment> members = new HashMap<>();
+        try {
+            LOG.warn("optassign: a group cannot be read, so everybody keeps exactly what he has", why);
+            for (String id : spec.memberIds()) {
+                var state = spec.memberAssignmentState(id);
+                members.put(id, new MemberAssignment(state.activeTasks(), state.standbyTasks()));
+            }
+        } catch (Throwable e) {
+            // An exception would end the application, a member without tasks waits for the next call.
+            return new GroupAssignment(Collections.unmodifiableMap(members));
+        }
+        return new GroupAssignment(members);
+    }
+
+    /** For tests: as if the broker had never been seen to warm up. */
+    static void forgetWarmups() {
+        warmedUpByBroker = false;
+    }
+}

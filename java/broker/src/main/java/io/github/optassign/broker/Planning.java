@@ -1,0 +1,171 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.planner.RebalancePlanner;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Decides one call: which process gets which copy, and which thread of it.
+ *
+ * <p>The planner's answer has each task on a process that has its state, and warms up what its plan still lacks; the
+ * broker is given these warm-ups as standbys. Once a warm-up is known to have caught up, the next answer has the active
+ * there. The plan itself is given at once where that cannot work: where nobody sends offsets, so that nothing would
+ * ever be known to have caught up; where the broker warms up by itself; where the operator has said so.
+ *
+ * <p>A group that was running when this broker first saw it, after a failover say, has sent its offsets to another one.
+ * For as long as they take to come again, its tasks stay where they are.
+ */
+final class Planning {
+    /** Members send offsets every minute, by default; the longest allowed is not waited for. */
+    static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(90);
+
+    /** Who makes plans; in tests somebody who fails to. */
+    interface Planner {
+        Planner OURS = (snapshot, last) -> RebalancePlanner.answer(
+                snapshot, last, RackTraffic.NONE, new Timing(System.currentTimeMillis(), false));
+
+        /**
+         * Plans one rebalance.
+         *
+         * @param last the last answer; null: none is known
+         */
+        RebalancePlanner.Result plan(Snapshot snapshot, AppliedAnswer last);
+    }
+
+    /** How the plan was taken. */
+    enum Mode {
+        WARMING_UP,
+        AT_ONCE,
+        NO_OFFSETS
+    }
+
+    /**
+     * What was decided.
+     *
+     * @param isReached whether every copy is where the plan has it
+     */
+    record Decision(
+            MemberAnswer answer,
+            GroupMemory.Remembered toRemember,
+            Mode mode,
+            int moved,
+            int warmups,
+            boolean isReached) {}
+
+    private final BrokerGroup group;
+    private final BrokerConfig config;
+    private final Planner planner;
+    private final boolean isWarmedUpByBroker;
+    private final long nowNanos;
+    private final String topology;
+    /** Null: nothing is remembered of this group and topology. */
+    private final GroupMemory.Remembered remembered;
+
+    /**
+     * Prepares one call.
+     *
+     * @param remembered null: nothing
+     * @param isWarmedUpByBroker whether the broker has been seen to warm up by itself
+     */
+    Planning(
+            BrokerGroup group,
+            BrokerConfig config,
+            Planner planner,
+            GroupMemory.Remembered remembered,
+            boolean isWarmedUpByBroker,
+            long nowNanos) {
+        this.group = group;
+        this.config = config;
+        this.planner = planner;
+        this.isWarmedUpByBroker = isWarmedUpByBroker;
+        this.nowNanos = nowNanos;
+        topology = group.tasks().toString();
+        this.remembered = remembered != null && remembered.topology().equals(topology) ? remembered : null;
+    }
+
+    /** Decides. Throws whatever the planner throws. */
+    Decision decide() {
+        Snapshot snapshot = group.toSnapshot(config);
+        AppliedAnswer last = remembered == null ? null : remembered.applied();
+        AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
+        RebalancePlanner.Result result = planner.plan(snapshot, before);
+        Mode mode = chooseMode();
+        boolean isReached = result.plan() == null;
+        if (mode != Mode.WARMING_UP) {
+            result = takePlan(result);
+        }
+        MemberAnswer answer = Threads.deal(
+                group,
+                snapshot,
+                result.placement(),
+                before == null ? Map.of() : remembered.active(),
+                before == null ? Map.of() : remembered.standby());
+        AppliedAnswer applied =
+                AppliedAnswer.of("", System.currentTimeMillis(), RebalancePlanner.toAnswer(snapshot, result), snapshot);
+        return new Decision(
+                answer,
+                toRemember(answer, applied, mode),
+                mode,
+                countMoved(snapshot, result.placement()),
+                result.placement().warmupCount(),
+                isReached);
+    }
+
+    private Mode chooseMode() {
+        if (isWarmedUpByBroker || !config.isWarmingUp()) {
+            return Mode.AT_ONCE;
+        }
+        boolean isKept = keepUntilNanos() - nowNanos > 0;
+        return group.hasOffsets() || isKept ? Mode.WARMING_UP : Mode.NO_OFFSETS;
+    }
+
+    private long keepUntilNanos() {
+        if (remembered != null) {
+            return remembered.keepUntilNanos();
+        }
+        return group.hasOwners() ? nowNanos + KEEP_NANOS : nowNanos;
+    }
+
+    /** The plan in place of what would lead there. */
+    private static RebalancePlanner.Result takePlan(RebalancePlanner.Result result) {
+        Placement plan = result.plan() == null ? result.placement() : result.plan();
+        Placement copies = new Placement(
+                plan.active(),
+                plan.standby(),
+                Placement.empty(plan.active().length).warmup());
+        return new RebalancePlanner.Result(copies, null, -1, List.of(), false, result.pace());
+    }
+
+    private GroupMemory.Remembered toRemember(MemberAnswer answer, AppliedAnswer applied, Mode mode) {
+        Map<String, int[]> active = new HashMap<>();
+        Map<String, int[]> standby = new HashMap<>();
+        for (int m = 0; m < answer.size(); m++) {
+            String id = group.members().get(m).id();
+            active.put(id, toArray(answer.active(m)));
+            standby.put(id, toArray(answer.standby(m)));
+        }
+        boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
+        return new GroupMemory.Remembered(applied, active, standby, topology, keepUntilNanos(), said);
+    }
+
+    private static int[] toArray(List<Integer> tasks) {
+        return tasks.stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    private static int countMoved(Snapshot snapshot, Placement placement) {
+        int moved = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            boolean stays = snapshot.owners(t).length == 0
+                    || snapshot.wasActive(t, placement.active()[t]);
+            moved += stays ? 0 : 1;
+        }
+        return moved;
+    }
+}

@@ -1,0 +1,161 @@
+package io.github.optassign.broker;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.apache.kafka.coordinator.group.api.streams.assignor.AssignmentConfigs;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentMetadata;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentState;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
+
+/**
+ * A group that is made up, assigned a few times while the broker starts. The first calls of a JVM load classes and are
+ * interpreted, and would hold the coordinator up; later ones take milliseconds.
+ */
+final class Rehearsal implements GroupSpec, TopologyDescriber, AssignmentConfigs {
+    private static final int CALLS = 30;
+    private static final int PARTITIONS = 40;
+    private static final long END_OFFSET = 1_000_000;
+
+    private final Map<String, MemberAssignment> given = new HashMap<>();
+    private int processes = 4;
+
+    private Rehearsal() {}
+
+    /** Plays the group; does nothing else, and leaves nothing behind. */
+    static void play() {
+        Rehearsal rehearsal = new Rehearsal();
+        GroupMemory memory = new GroupMemory();
+        for (int call = 0; call < CALLS; call++) {
+            rehearsal.processes = 4 + call % 3;
+            BrokerGroup group = new BrokerGroup(rehearsal, rehearsal);
+            Planning.Decision decision = new Planning(
+                            group,
+                            BrokerConfig.DEFAULT,
+                            Planning.Planner.OURS,
+                            memory.find(group),
+                            false,
+                            System.nanoTime())
+                    .decide();
+            if (MemberAnswerCheck.findFault(group, decision.answer()) == null) {
+                memory.remember(group, decision.toRemember());
+            }
+            GroupAssignment answer = decision.answer().toKafka(group);
+            rehearsal.given.clear();
+            rehearsal.given.putAll(answer.members());
+            LastResort.answer(group);
+        }
+    }
+
+    @Override
+    public Collection<String> memberIds() {
+        return IntStream.range(0, 2 * processes).mapToObj(i -> "rehearsal-" + i).toList();
+    }
+
+    @Override
+    public MemberAssignmentMetadata memberMetadata(String id) {
+        int process = Integer.parseInt(id.substring(id.indexOf('-') + 1)) / 2;
+        return new MemberAssignmentMetadata() {
+            @Override
+            public Optional<String> instanceId() {
+                return Optional.empty();
+            }
+
+            @Override
+            public Optional<String> rackId() {
+                return Optional.empty();
+            }
+
+            @Override
+            public String processId() {
+                return "process-" + process;
+            }
+
+            @Override
+            public Map<String, String> clientTags() {
+                return Map.of("zone", "zone-" + process % 2);
+            }
+        };
+    }
+
+    @Override
+    public MemberAssignmentState memberAssignmentState(String id) {
+        MemberAssignment had = given.getOrDefault(id, new MemberAssignment(Map.of(), Map.of()));
+        return new MemberAssignmentState() {
+            @Override
+            public Map<String, Set<Integer>> activeTasks() {
+                return had.activeTasks();
+            }
+
+            @Override
+            public Map<String, Set<Integer>> standbyTasks() {
+                return had.standbyTasks();
+            }
+
+            @Override
+            public Map<String, Set<Integer>> warmupTasks() {
+                return Map.of();
+            }
+
+            @Override
+            public Map<String, Map<Integer, Long>> taskOffsets() {
+                Map<String, Map<Integer, Long>> offsets = tell(had.standbyTasks(), 20_000);
+                offsets.putAll(tell(had.activeTasks(), 0));
+                return offsets;
+            }
+
+            @Override
+            public Map<String, Map<Integer, Long>> taskEndOffsets() {
+                Map<String, Map<Integer, Long>> offsets = tell(had.standbyTasks(), 0);
+                offsets.putAll(tell(had.activeTasks(), 0));
+                return offsets;
+            }
+        };
+    }
+
+    private static Map<String, Map<Integer, Long>> tell(Map<String, Set<Integer>> tasks, long lag) {
+        Map<String, Map<Integer, Long>> told = new HashMap<>();
+        tasks.forEach((subtopology, partitions) -> {
+            Map<Integer, Long> ofIt = told.computeIfAbsent(subtopology, none -> new HashMap<>());
+            partitions.forEach(partition -> ofIt.put(partition, END_OFFSET - lag * partition));
+        });
+        return told;
+    }
+
+    @Override
+    public AssignmentConfigs configs() {
+        return this;
+    }
+
+    @Override
+    public int numStandbyReplicas() {
+        return 1;
+    }
+
+    @Override
+    public List<String> rackAwareAssignmentTags() {
+        return List.of("zone");
+    }
+
+    @Override
+    public List<String> subtopologies() {
+        return List.of("0", "1");
+    }
+
+    @Override
+    public int maxNumInputPartitions(String subtopology) {
+        return PARTITIONS;
+    }
+
+    @Override
+    public boolean isStateful(String subtopology) {
+        return subtopology.equals("0");
+    }
+}

@@ -1,0 +1,8 @@
+/**
+ * The assignor of a broker (KIP-1357): {@link io.github.optassign.broker.OptassignGroupAssignor} is the class that
+ * {@code group.streams.assignors} names.
+ *
+ * <p>It runs on the coordinator's only thread, nobody checks its answer, and an exception would end the application. So
+ * nothing here waits, nothing here reads or writes but the log, and whatever goes wrong ends in an answer.
+ */
+package io.github.optassign.broker;

@@ -1,0 +1,55 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What is read from the broker's configs, and what is said of the rest. */
+class BrokerConfigTest {
+    @Test
+    void whatIsNotSetHasADefault() {
+        assertEquals(BrokerConfig.DEFAULT, BrokerConfig.read(Map.of("broker.id", "1")));
+    }
+
+    @Test
+    void ourKeysGoBeforeThoseOfKafkaAndThoseBeforeOurDefaults() {
+        BrokerConfig kafkas = BrokerConfig.read(
+                Map.of("group.streams.num.warmup.replicas", "7", "group.streams.acceptable.recovery.lag", "500"));
+        assertEquals(7, kafkas.maxWarmups());
+        assertEquals(500, kafkas.acceptableLag());
+        BrokerConfig ours = BrokerConfig.read(Map.of(
+                "group.streams.num.warmup.replicas",
+                7,
+                "optassign.max.warmup.replicas",
+                " 9 ",
+                "optassign.acceptable.recovery.lag",
+                0L,
+                "optassign.warmups",
+                "FALSE"));
+        assertEquals(9, ours.maxWarmups());
+        assertEquals(0, ours.acceptableLag());
+        assertFalse(ours.isWarmingUp());
+    }
+
+    @Test
+    void whatIsWrongIsSaidAndTakenForTheDefault() {
+        BrokerConfig config = BrokerConfig.read(Map.of(
+                "optassign.max.warmup.replicas", "many",
+                "optassign.acceptable.recovery.lag", "-1",
+                "optassign.warmups", "perhaps"));
+        assertEquals(20, config.maxWarmups());
+        assertEquals(10_000, config.acceptableLag());
+        assertTrue(config.isWarmingUp());
+        assertEquals(
+                List.of(
+                        "optassign.max.warmup.replicas: found many; allowed: a whole number from 1 to 2147483647; taken for 20",
+                        "optassign.acceptable.recovery.lag: found -1; allowed: a whole number from 0 to 9223372036854775807;"
+                                + " taken for 10000",
+                        "optassign.warmups: found perhaps; allowed: true, false; taken for true"),
+                config.remarks());
+    }
+}

@@ -1,0 +1,285 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What becomes of a group from call to call, in the coordinator's own classes. */
+class OptassignGroupAssignorTest {
+    private static final long END = 1_000_000;
+
+    private final OptassignGroupAssignor assignor =
+            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+
+    @AfterEach
+    void forget() {
+        OptassignGroupAssignor.forgetWarmups();
+    }
+
+    private TestGroup settled(int standbys, String... processes) {
+        TestGroup group = new TestGroup(standbys).logged("0", 12).stateless("1", 4);
+        for (String process : processes) {
+            group.process(process, 2);
+        }
+        group.assign(assignor);
+        group.tellOffsets(END, 0);
+        assertEquals(0, group.assign(assignor));
+        return group;
+    }
+
+    private static void assertEven(List<Integer> counts) {
+        assertTrue(Collections.max(counts) - Collections.min(counts) <= 1, () -> "uneven: " + counts);
+    }
+
+    @Test
+    void aColdStartSpreadsEverythingOverProcessesAndThreads() {
+        TestGroup group = settled(1, "a", "b");
+        assertEven(group.counts(true));
+        assertEven(group.counts(false));
+        assertEquals(12, group.standbyProcesses().size());
+    }
+
+    @Test
+    void whoJoinsWarmsUpBeforeItGetsTasksWithState() {
+        TestGroup group = settled(0, "a", "b");
+        group.process("c", 2);
+        Map<String, String> before = group.owners();
+        group.assign(assignor);
+        before.forEach((task, process) -> assertTrue(
+                task.startsWith("1_") || process.equals(group.owners().get(task)), task + " moved without its state"));
+        Set<String> warmedUp = new HashSet<>(group.standbyProcesses().keySet());
+        assertEquals(4, warmedUp.size(), "a third of 12");
+        group.tellOffsets(END, 20_000);
+        assertEquals(0, group.assign(assignor), "a lag above the acceptable one moves nothing");
+        assertEquals(warmedUp, group.standbyProcesses().keySet());
+        group.tellOffsets(END, 10_000);
+        assertEquals(4, group.assign(assignor));
+        warmedUp.forEach(task -> assertEquals("c", group.owners().get(task)));
+        assertEquals(Map.of(), group.standbyProcesses());
+        assertEven(group.counts(true));
+    }
+
+    @Test
+    void whoLeavesIsReplacedByItsStandbys() {
+        TestGroup group = settled(1, "a", "b", "c");
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        Map<String, String> before = group.owners();
+        group.remove("c");
+        group.assign(assignor);
+        before.forEach((task, process) -> {
+            if (process.equals("c") && task.startsWith("0_")) {
+                assertTrue(
+                        standbys.get(task).contains(group.owners().get(task)), task + " is not where its standby was");
+            }
+        });
+        assertEquals(12, group.standbyProcesses().size());
+    }
+
+    @Test
+    void whoReturnsWithStateHasItsTasksBack() {
+        TestGroup group = settled(0, "a", "b");
+        group.remove("b");
+        group.assign(assignor);
+        group.tellOffsets(END, 0);
+        // What the others had to take from nothing is far behind; the disk of b is not.
+        group.members().values().forEach(member -> member.offsets.values().forEach(of -> of.replaceAll((p, o) -> 0L)));
+        group.process("b", 2);
+        for (int p = 0; p < 12; p++) {
+            group.member("b0")
+                    .offsets
+                    .computeIfAbsent("0", none -> new HashMap<>())
+                    .put(p, END - 5);
+        }
+        group.assign(assignor);
+        group.tasks().stream()
+                .filter(task -> task.startsWith("0_"))
+                .forEach(task -> assertEquals("b", group.owners().get(task), task));
+    }
+
+    @Test
+    void anUnknownLagMovesNothing() {
+        TestGroup group = settled(1, "a", "b");
+        group.process("c", 2);
+        group.assign(assignor);
+        Map<String, String> before = group.owners();
+        // Owners tell, who warms up does not.
+        group.tellOffsets(END, 0);
+        group.members().forEach((id, member) -> {
+            if (member.process.equals("c")) {
+                member.offsets.clear();
+                member.endOffsets.clear();
+            }
+        });
+        group.assign(assignor);
+        before.forEach((task, process) -> assertEquals(process, group.owners().get(task), task));
+    }
+
+    @Test
+    void whoeverHearsNoOffsetsAtAllMovesTasksAtOnceAndSaysSoOnce() {
+        TestGroup group = new TestGroup(0).logged("0", 12).process("a", 2);
+        try (LogLines log = new LogLines()) {
+            group.assign(assignor);
+            group.process("b", 2);
+            assertEquals(6, group.assign(assignor));
+            group.assign(assignor);
+            assertEquals(1, log.count("sends no offsets"));
+        }
+    }
+
+    @Test
+    void aGroupThatWasThereBeforeIsLeftAloneUntilItsOffsetsHaveCome() {
+        TestGroup group = settled(0, "a", "b");
+        group.members().values().forEach(member -> {
+            member.offsets.clear();
+            member.endOffsets.clear();
+        });
+        group.process("c", 2);
+        Map<String, String> before = group.owners();
+        var afterFailover = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        group.assign(afterFailover);
+        before.forEach((task, process) -> assertTrue(
+                task.startsWith("1_") || process.equals(group.owners().get(task)), task + " moved without its state"));
+    }
+
+    @Test
+    void aGroupAtRestStaysSoAfterAFailover() {
+        TestGroup group = settled(1, "a", "b", "c");
+        group.members().values().forEach(member -> {
+            member.offsets.clear();
+            member.endOffsets.clear();
+        });
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        var afterFailover = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+        assertEquals(0, group.assign(afterFailover));
+        assertEquals(standbys, group.standbyProcesses());
+        group.tellOffsets(END, 0);
+        assertEquals(0, group.assign(afterFailover));
+        assertEquals(standbys, group.standbyProcesses());
+    }
+
+    @Test
+    void nothingIsWarmedUpOnceTheBrokerDoes() {
+        TestGroup group = settled(0, "a", "b");
+        group.process("c", 2);
+        group.member("a0").warmup = Map.of("0", Set.of(3));
+        try (LogLines log = new LogLines()) {
+            group.assign(assignor);
+            assertEquals(1, log.count("warms up by itself"));
+        }
+        assertEquals(Map.of(), group.standbyProcesses());
+        assertEven(group.counts(true));
+        group.member("a0").warmup = Map.of();
+        group.process("d", 2);
+        group.assign(assignor);
+        assertEquals(Map.of(), group.standbyProcesses(), "and never again");
+    }
+
+    @Test
+    void anOperatorCanSwitchWarmingUpOff() {
+        assignor.configure(Map.of("optassign.warmups", "false"));
+        TestGroup group = settled(0, "a", "b");
+        group.process("c", 2);
+        group.assign(assignor);
+        assertEquals(Map.of(), group.standbyProcesses());
+        assertEven(group.counts(true));
+    }
+
+    @Test
+    void theBudgetHoldsAndTheRestWaits() {
+        assignor.configure(Map.of("optassign.max.warmup.replicas", 2));
+        TestGroup group = settled(0, "a");
+        group.process("b", 2);
+        int calls = 0;
+        while (Collections.max(group.counts(true)) > 4 && calls++ < 20) {
+            group.assign(assignor);
+            assertTrue(group.standbyProcesses().size() <= 2);
+            group.tellOffsets(END, 0);
+        }
+        assertEven(group.counts(true));
+    }
+
+    @Test
+    void tasksOnTheirWayStayOnTheirWay() {
+        TestGroup group = settled(1, "a", "b");
+        group.process("c", 1);
+        group.assign(assignor);
+        group.tellOffsets(END, 0);
+        group.assign(assignor);
+        Map<String, String> told = group.owners();
+        // The old owners have given them up, the new ones have not been told yet: they are in nobody's list.
+        Set<Integer> onTheirWay = group.member("c0").active.remove("0");
+        assertFalse(onTheirWay.isEmpty());
+        group.members().put("c1", new TestGroup.TestMember("c"));
+        group.assign(assignor);
+        onTheirWay.forEach(p -> assertEquals(told.get("0_" + p), group.owners().get("0_" + p)));
+    }
+
+    @Test
+    void aDrainingProcessGivesItsWorkAway() {
+        TestGroup group = settled(0, "a", "b", "c");
+        group.members()
+                .forEach((id, member) ->
+                        member.tags = member.process.equals("c") ? Map.of("optassign.draining", "true") : Map.of());
+        for (int call = 0; call < 4; call++) {
+            group.assign(assignor);
+            group.tellOffsets(END, 0);
+        }
+        assertFalse(group.owners().containsValue("c"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+    void whateverHappensAnswersAreSoundAndTheGroupSettles(long seed) {
+        Random random = new Random(seed);
+        TestGroup group = new TestGroup(random.nextInt(3))
+                .logged("0", 1 + random.nextInt(20))
+                .stateless("1", random.nextInt(8))
+                .logged("x", random.nextInt(10));
+        group.process("p0", 1 + random.nextInt(3));
+        for (int i = 1; i < 25; i++) {
+            if (random.nextInt(3) > 0 || group.members().size() < 3) {
+                group.process("p" + i, 1 + random.nextInt(3));
+            } else {
+                List<String> ids = List.copyOf(group.members().keySet());
+                group.remove(group.member(ids.get(random.nextInt(ids.size()))).process);
+            }
+            if (group.members().isEmpty()) {
+                group.process("q" + i, 1);
+            }
+            group.assign(assignor);
+            if (random.nextBoolean()) {
+                group.tellOffsets(END, random.nextInt(40_000));
+            }
+        }
+        for (int call = 0; call < 60; call++) {
+            group.assign(assignor);
+            group.tellOffsets(END, 0);
+        }
+        Map<String, String> owners = group.owners();
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        assertEquals(0, group.assign(assignor), "seed " + seed);
+        assertEquals(owners, group.owners(), "seed " + seed);
+        assertEquals(standbys, group.standbyProcesses(), "seed " + seed);
+        long processes = group.members().values().stream()
+                .map(member -> member.process)
+                .distinct()
+                .count();
+        int wanted = (int) Math.min(group.standbys, processes - 1);
+        group.tasks().stream()
+                .filter(task -> !task.startsWith("1_"))
+                .forEach(task -> assertEquals(
+                        wanted, standbys.getOrDefault(task, Set.of()).size(), "seed " + seed + " " + task));
+    }
+}

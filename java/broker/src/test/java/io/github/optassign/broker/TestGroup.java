@@ -1,0 +1,220 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
+import org.apache.kafka.coordinator.group.streams.assignor.AssignmentConfigsImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.MemberMetadataAndStateImpl;
+
+/**
+ * A group in the coordinator's own classes: who has what, and what offsets members have sent. {@link #assign} asks an
+ * assignor, checks what any answer must keep, and applies it as if every member had taken it.
+ */
+final class TestGroup implements TopologyDescriber {
+    private final Map<String, Integer> partitions = new TreeMap<>();
+    private final Set<String> logged = new HashSet<>();
+    private final Map<String, TestMember> members = new TreeMap<>();
+    int standbys;
+    List<String> tagKeys = List.of();
+
+    /** A thread. */
+    static final class TestMember {
+        final String process;
+        Map<String, String> tags = Map.of();
+        Map<String, Set<Integer>> active = new HashMap<>();
+        Map<String, Set<Integer>> standby = new HashMap<>();
+        Map<String, Set<Integer>> warmup = new HashMap<>();
+        final Map<String, Map<Integer, Long>> offsets = new HashMap<>();
+        final Map<String, Map<Integer, Long>> endOffsets = new HashMap<>();
+
+        TestMember(String process) {
+            this.process = process;
+        }
+
+        void tell(String subtopology, int partition, long offset, long end) {
+            offsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, offset);
+            endOffsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, end);
+        }
+    }
+
+    TestGroup(int standbys) {
+        this.standbys = standbys;
+    }
+
+    TestGroup logged(String subtopology, int count) {
+        logged.add(subtopology);
+        return stateless(subtopology, count);
+    }
+
+    TestGroup stateless(String subtopology, int count) {
+        partitions.put(subtopology, count);
+        return this;
+    }
+
+    /** A process of so many threads, whose members are its name with numbers behind. */
+    TestGroup process(String process, int threads) {
+        for (int i = 0; i < threads; i++) {
+            members.put(process + i, new TestMember(process));
+        }
+        return this;
+    }
+
+    void remove(String process) {
+        members.values().removeIf(member -> member.process.equals(process));
+    }
+
+    TestMember member(String id) {
+        return members.get(id);
+    }
+
+    Map<String, TestMember> members() {
+        return members;
+    }
+
+    /** Has all members tell of each copy they have: actives have everything, standbys lag by so much. */
+    void tellOffsets(long end, long lagOfStandbys) {
+        members.values().forEach(member -> {
+            member.offsets.clear();
+            member.endOffsets.clear();
+            forEach(member.active, (g, p) -> {
+                if (logged.contains(g)) {
+                    member.tell(g, p, end, end);
+                }
+            });
+            forEach(member.standby, (g, p) -> member.tell(g, p, end - lagOfStandbys, end));
+        });
+    }
+
+    GroupSpec toSpec() {
+        Map<String, MemberMetadataAndStateImpl> specs = new HashMap<>();
+        members.forEach((id, member) -> specs.put(
+                id,
+                new MemberMetadataAndStateImpl(
+                        Optional.empty(),
+                        Optional.empty(),
+                        member.process,
+                        member.tags,
+                        member.active,
+                        member.standby,
+                        member.warmup,
+                        member.offsets,
+                        member.endOffsets)));
+        return new GroupSpecImpl(specs, new AssignmentConfigsImpl(standbys, tagKeys));
+    }
+
+    /** Asks, checks and applies; returns how many tasks changed their process. */
+    int assign(TaskAssignor assignor) {
+        GroupAssignment answer = assignor.assign(toSpec(), this);
+        check(answer);
+        Map<String, String> before = owners();
+        answer.members().forEach((id, given) -> {
+            members.get(id).active = new HashMap<>(given.activeTasks());
+            members.get(id).standby = new HashMap<>(given.standbyTasks());
+        });
+        Map<String, String> after = owners();
+        return (int) before.entrySet().stream()
+                .filter(entry -> !entry.getValue().equals(after.get(entry.getKey())))
+                .count();
+    }
+
+    /** What no application survives, or no task runs under, if an answer breaks it. */
+    void check(GroupAssignment answer) {
+        assertEquals(members.keySet(), answer.members().keySet());
+        Map<String, String> owner = new HashMap<>();
+        for (Map.Entry<String, MemberAssignment> each : answer.members().entrySet()) {
+            String process = members.get(each.getKey()).process;
+            forEach(each.getValue().activeTasks(), (g, p) -> {
+                assertTrue(p >= 0 && p < partitions.getOrDefault(g, 0), "there is no task " + g + "_" + p);
+                assertEquals(null, owner.put(g + "_" + p, process), g + "_" + p + " is active twice");
+            });
+        }
+        assertEquals(tasks(), owner.keySet());
+        Set<String> copies = new HashSet<>();
+        for (Map.Entry<String, MemberAssignment> each : answer.members().entrySet()) {
+            String process = members.get(each.getKey()).process;
+            forEach(each.getValue().standbyTasks(), (g, p) -> {
+                String task = g + "_" + p;
+                assertTrue(logged.contains(g), "a standby of " + task + ", which has no changelog");
+                assertFalse(process.equals(owner.get(task)), "a standby of " + task + " beside its active");
+                assertTrue(copies.add(task + " " + process), "two standbys of " + task + " in " + process);
+                assertTrue(p >= 0 && p < partitions.get(g), "there is no task " + task);
+            });
+        }
+    }
+
+    Set<String> tasks() {
+        Set<String> tasks = new TreeSet<>();
+        partitions.forEach((g, count) -> {
+            for (int p = 0; p < count; p++) {
+                tasks.add(g + "_" + p);
+            }
+        });
+        return tasks;
+    }
+
+    /** Task to the process that has it as active. */
+    Map<String, String> owners() {
+        Map<String, String> owners = new TreeMap<>();
+        members.values().forEach(member -> forEach(member.active, (g, p) -> owners.put(g + "_" + p, member.process)));
+        return owners;
+    }
+
+    /** Task to the processes that have it as standby. */
+    Map<String, Set<String>> standbyProcesses() {
+        Map<String, Set<String>> found = new TreeMap<>();
+        members.values()
+                .forEach(member -> forEach(
+                        member.standby,
+                        (g, p) -> found.computeIfAbsent(g + "_" + p, none -> new TreeSet<>())
+                                .add(member.process)));
+        return found;
+    }
+
+    /** Member to how many actives, or standbys, it has. */
+    List<Integer> counts(boolean ofActives) {
+        List<Integer> counts = new ArrayList<>();
+        members.values()
+                .forEach(member -> counts.add((ofActives ? member.active : member.standby)
+                        .values().stream().mapToInt(Set::size).sum()));
+        return counts;
+    }
+
+    private interface Taking {
+        void take(String subtopology, int partition);
+    }
+
+    private static void forEach(Map<String, Set<Integer>> tasks, Taking taking) {
+        tasks.forEach((g, ofIt) -> ofIt.forEach(p -> taking.take(g, p)));
+    }
+
+    @Override
+    public List<String> subtopologies() {
+        return List.copyOf(partitions.keySet());
+    }
+
+    @Override
+    public int maxNumInputPartitions(String subtopology) {
+        return partitions.get(subtopology);
+    }
+
+    @Override
+    public boolean isStateful(String subtopology) {
+        return logged.contains(subtopology);
+    }
+}

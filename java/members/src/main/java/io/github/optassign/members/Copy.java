@@ -1,0 +1,52 @@
+package io.github.optassign.members;
+
+import java.util.Map;
+
+/**
+ * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
+ */
+final class Copy {
+    /** What a copy can be. */
+    enum Role {
+        ACTIVE,
+        STANDBY
+    }
+
+    private final TaskId task;
+    private final Role role;
+    private final SimulatedMember member;
+    private String state = "";
+
+    Copy(TaskId task, Role role, SimulatedMember member) {
+        this.task = task;
+        this.role = role;
+        this.member = member;
+    }
+
+    TaskId task() {
+        return task;
+    }
+
+    Role role() {
+        return role;
+    }
+
+    boolean isRunning() {
+        return state.equals("running");
+    }
+
+    /** Says so if the copy's state is another than before. */
+    void enter(String now) {
+        if (!now.equals(state)) {
+            state = now;
+            EventLog.write(
+                    "copy",
+                    Map.of(
+                            "task", task.toString(),
+                            "process", member.processName(),
+                            "member", member.id(),
+                            "role", role.name().toLowerCase(),
+                            "state", state));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.github.optassign.members;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.StreamsGroupDescription;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+
+/**
+ * The processes of one simulated group in one JVM.
+ *
+ * <p>Standard input has JSON, one object a line: first the {@link Application}, then commands, each of which is
+ * answered by an event {@code done} when it is done.
+ *
+ * <ul>
+ *   <li>{@code {"command": "topics", "names": [...], "partitions": 12}} creates topics.
+ *   <li>{@code {"command": "start", "process": "a", "threads": 2}} starts a process, on the disk of the last one of
+ *       this name.
+ *   <li>{@code {"command": "leave", "process": "a"}} has it leave the group; {@code kill} has it fall silent.
+ *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
+ *   <li>{@code {"command": "fill", "on": true}} has every task's state on each disk that gets the task from now on.
+ *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; one of null is taken back.
+ *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members.
+ * </ul>
+ *
+ * <p>At the end of the input the JVM halts. Events: {@code joined}, {@code copy} (a copy's state: restoring, running,
+ * stopped, ready or gone), {@code reported} (offsets were sent), {@code fenced}, {@code died}, {@code ended}.
+ */
+public final class Main {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Application application;
+    private final Admin admin;
+    private final Map<String, SimulatedProcess> processes = new HashMap<>();
+    private final Map<String, Map<TaskId, Long>> disks = new HashMap<>();
+
+    private Main(Application application) throws InterruptedException {
+        this.application = application;
+        admin = Admin.create(Map.of("bootstrap.servers", application.bootstrap()));
+        // To ask who coordinates makes the broker create the topic that it coordinates by; until then nobody can join.
+        try {
+            admin.describeStreamsGroups(List.of(application.group())).all().get();
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof GroupIdNotFoundException)) {
+                throw new IllegalStateException("no coordinator", e);
+            }
+        }
+    }
+
+    /** Runs until the input ends. */
+    public static void main(String[] arguments) throws Exception {
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Main main = new Main(JSON.readValue(input.readLine(), Application.class));
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            JsonNode command = JSON.readTree(line);
+            main.execute(command);
+            EventLog.write("done", Map.of("command", command.get("command").asText()));
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void execute(JsonNode command) throws IOException, InterruptedException, ExecutionException {
+        String process = command.path("process").asText();
+        String name = command.get("command").asText();
+        switch (name) {
+            case "topics" -> createTopics(command);
+            case "start" ->
+                processes.put(
+                        process,
+                        new SimulatedProcess(
+                                application,
+                                process,
+                                command.get("threads").asInt(),
+                                disks.computeIfAbsent(process, none -> SimulatedProcess.emptyDisk())));
+            case "leave", "kill" -> processes.remove(process).end(name);
+            case "clear" -> disks.remove(process);
+            case "fill" -> SimulatedProcess.disksAreFull = command.get("on").asBoolean();
+            case "configure" -> configure(command.get("set"));
+            case "describe" -> describe();
+            default ->
+                throw new IllegalArgumentException(
+                        name + ": topics, start, leave, kill, clear, fill, configure and describe are known");
+        }
+    }
+
+    private void createTopics(JsonNode command) throws InterruptedException, ExecutionException {
+        List<NewTopic> topics = new ArrayList<>();
+        command.get("names")
+                .forEach(each -> topics.add(
+                        new NewTopic(each.asText(), command.get("partitions").asInt(), (short) 1)));
+        admin.createTopics(topics).all().get();
+    }
+
+    private void configure(JsonNode set) throws InterruptedException, ExecutionException {
+        List<AlterConfigOp> changes = new ArrayList<>();
+        set.properties()
+                .forEach(each -> changes.add(new AlterConfigOp(
+                        new ConfigEntry(
+                                each.getKey(),
+                                each.getValue().isNull()
+                                        ? null
+                                        : each.getValue().asText()),
+                        each.getValue().isNull() ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
+        var group = new ConfigResource(ConfigResource.Type.GROUP, application.group());
+        admin.incrementalAlterConfigs(Map.of(group, changes)).all().get();
+    }
+
+    private void describe() throws InterruptedException, ExecutionException {
+        StreamsGroupDescription group = admin.describeStreamsGroups(List.of(application.group()))
+                .describedGroups()
+                .get(application.group())
+                .get();
+        Map<String, Object> members = new TreeMap<>();
+        group.members()
+                .forEach(member -> members.put(
+                        member.memberId(), Map.of("process", member.processId(), "epoch", member.memberEpoch())));
+        EventLog.write(
+                "described",
+                Map.of(
+                        "state", group.groupState().toString(),
+                        "epoch", group.groupEpoch(),
+                        "target_epoch", group.targetAssignmentEpoch(),
+                        "members", members));
+    }
+}

@@ -1,0 +1,261 @@
+package io.github.optassign.members;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.KeyValue;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.TaskOffset;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.TopicInfo;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.StreamsGroupHeartbeatRequest;
+import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
+
+/**
+ * One thread of an application as its group's coordinator sees it.
+ *
+ * <p>It joins with its topology, takes exactly the tasks that it is told, gives up at once what it is not told any
+ * more, acknowledges every change with its next heartbeat, which it sends at once, and stops its tasks while the
+ * coordinator says that the group is not ready. Offsets go with the first heartbeat, with an acknowledgement, and else
+ * after the interval that the coordinator asks for. Fenced, it drops everything and joins again; any other error ends
+ * its process.
+ */
+final class SimulatedMember {
+    private final Application application;
+    private final SimulatedProcess process;
+    private final Connection connection;
+    private final Map<TaskId, Copy> copies = new TreeMap<>();
+    private String id = Uuid.randomUuid().toString();
+    private int epoch = StreamsGroupHeartbeatRequest.JOIN_GROUP_MEMBER_EPOCH;
+    private boolean isChanged;
+    private boolean isGroupReady = true;
+    private long nextHeartbeatMs;
+    private long nextOffsetsMs;
+    private long offsetIntervalMs = Long.MAX_VALUE / 4;
+
+    SimulatedMember(Application application, SimulatedProcess process, Connection connection) {
+        this.application = application;
+        this.process = process;
+        this.connection = connection;
+    }
+
+    String id() {
+        return id;
+    }
+
+    String processName() {
+        return process.name();
+    }
+
+    Collection<Copy> copies() {
+        return copies.values();
+    }
+
+    boolean isGroupReady() {
+        return isGroupReady;
+    }
+
+    boolean has(TaskId task) {
+        return copies.containsKey(task);
+    }
+
+    /** Sends a heartbeat if one is due; returns whether the process may live on. */
+    boolean heartbeat(long nowMs) throws IOException {
+        if (nowMs < nextHeartbeatMs) {
+            return true;
+        }
+        boolean isJoining = epoch == StreamsGroupHeartbeatRequest.JOIN_GROUP_MEMBER_EPOCH;
+        StreamsGroupHeartbeatRequestData data = newRequest(epoch);
+        if (isJoining) {
+            addSelf(data);
+        } else if (isChanged) {
+            addTasks(data, copies.values());
+        }
+        if (application.reportsOffsets() && (isJoining || isChanged || nowMs >= nextOffsetsMs)) {
+            addOffsets(data);
+            nextOffsetsMs = nowMs + offsetIntervalMs;
+        }
+        isChanged = false;
+        return handle(connection.send(data), nowMs);
+    }
+
+    /** Leaves the group. */
+    void leave() throws IOException {
+        drop();
+        connection.send(newRequest(StreamsGroupHeartbeatRequest.LEAVE_GROUP_MEMBER_EPOCH));
+    }
+
+    /** Gives up all copies, without telling anybody. */
+    void drop() {
+        copies.values().forEach(copy -> copy.enter("gone"));
+        copies.clear();
+    }
+
+    private StreamsGroupHeartbeatRequestData newRequest(int withEpoch) {
+        return new StreamsGroupHeartbeatRequestData()
+                .setGroupId(application.group())
+                .setMemberId(id)
+                .setMemberEpoch(withEpoch)
+                .setEndpointInformationEpoch(-1);
+    }
+
+    private void addSelf(StreamsGroupHeartbeatRequestData data) {
+        var topology = new StreamsGroupHeartbeatRequestData.Topology().setEpoch(0);
+        topology.setSubtopologies(application.subtopologies().stream()
+                .map(each -> new StreamsGroupHeartbeatRequestData.Subtopology()
+                        .setSubtopologyId(each.id())
+                        .setSourceTopics(each.topics())
+                        .setStateChangelogTopics(
+                                each.logged()
+                                        ? List.of(new TopicInfo()
+                                                .setName(application.group() + "-" + each.id() + "-changelog"))
+                                        : List.of()))
+                .toList());
+        data.setTopology(topology)
+                .setRebalanceTimeoutMs(300_000)
+                .setProcessId(process.id())
+                .setClientTags(application.tags().entrySet().stream()
+                        .map(tag -> new KeyValue().setKey(tag.getKey()).setValue(tag.getValue()))
+                        .toList());
+        addTasks(data, List.of());
+    }
+
+    private static void addTasks(StreamsGroupHeartbeatRequestData data, Collection<Copy> owned) {
+        data.setActiveTasks(listTasks(owned, Copy.Role.ACTIVE))
+                .setStandbyTasks(listTasks(owned, Copy.Role.STANDBY))
+                .setWarmupTasks(List.of());
+    }
+
+    private static List<StreamsGroupHeartbeatRequestData.TaskIds> listTasks(Collection<Copy> owned, Copy.Role role) {
+        return owned.stream()
+                .filter(copy -> copy.role() == role)
+                .collect(Collectors.groupingBy(
+                        copy -> copy.task().subtopology(),
+                        TreeMap::new,
+                        Collectors.mapping(copy -> copy.task().partition(), Collectors.toList())))
+                .entrySet()
+                .stream()
+                .map(each -> new StreamsGroupHeartbeatRequestData.TaskIds()
+                        .setSubtopologyId(each.getKey())
+                        .setPartitions(each.getValue()))
+                .toList();
+    }
+
+    private void addOffsets(StreamsGroupHeartbeatRequestData data) {
+        List<TaskOffset> offsets = new ArrayList<>();
+        List<TaskOffset> endOffsets = new ArrayList<>();
+        process.offsets().forEach((task, offset) -> {
+            boolean isMine = has(task);
+            if (isMine || !process.isAssigned(task)) {
+                offsets.add(toOffset(task, offset));
+            }
+            // Only who reads a changelog knows where it ends.
+            if (isMine) {
+                endOffsets.add(toOffset(task, application.endOffsetNow()));
+            }
+        });
+        data.setTaskOffsets(offsets).setTaskEndOffsets(endOffsets);
+        Map<String, Long> lags = new TreeMap<>();
+        endOffsets.forEach(end -> lags.put(
+                end.subtopologyId() + "_" + end.partition(),
+                end.offset() - process.offsets().get(new TaskId(end.subtopologyId(), end.partition()))));
+        EventLog.write("reported", Map.of("process", process.name(), "member", id, "lags", lags));
+    }
+
+    private static TaskOffset toOffset(TaskId task, long offset) {
+        return new TaskOffset()
+                .setSubtopologyId(task.subtopology())
+                .setPartition(task.partition())
+                .setOffset(offset);
+    }
+
+    private boolean handle(StreamsGroupHeartbeatResponseData data, long nowMs) {
+        switch (Errors.forCode(data.errorCode())) {
+            case NONE -> accept(data, nowMs);
+            case COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR -> {
+                isChanged = true;
+                nextHeartbeatMs = nowMs + 100;
+            }
+            case UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH -> {
+                EventLog.write("fenced", Map.of("process", process.name(), "member", id));
+                drop();
+                id = Uuid.randomUuid().toString();
+                epoch = StreamsGroupHeartbeatRequest.JOIN_GROUP_MEMBER_EPOCH;
+                nextHeartbeatMs = nowMs;
+            }
+            default -> {
+                EventLog.write(
+                        "died",
+                        Map.of(
+                                "process",
+                                process.name(),
+                                "error",
+                                Errors.forCode(data.errorCode()).name(),
+                                "message",
+                                String.valueOf(data.errorMessage())));
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void accept(StreamsGroupHeartbeatResponseData data, long nowMs) {
+        if (epoch == StreamsGroupHeartbeatRequest.JOIN_GROUP_MEMBER_EPOCH) {
+            EventLog.write("joined", Map.of("process", process.name(), "member", id));
+        }
+        epoch = data.memberEpoch();
+        nextHeartbeatMs = nowMs + data.heartbeatIntervalMs();
+        offsetIntervalMs = data.taskOffsetIntervalMs();
+        nextOffsetsMs = Math.min(nextOffsetsMs, nowMs + offsetIntervalMs);
+        if (data.status() != null) {
+            isGroupReady = data.status().stream()
+                    .map(status -> StreamsGroupHeartbeatResponse.Status.fromCode(status.statusCode()))
+                    .noneMatch(SimulatedMember::stopsTasks);
+        }
+        if (data.activeTasks() != null) {
+            replaceCopies(data);
+            if (isChanged) {
+                nextHeartbeatMs = nowMs;
+            }
+        }
+    }
+
+    private static boolean stopsTasks(StreamsGroupHeartbeatResponse.Status status) {
+        return switch (status) {
+            case MISSING_SOURCE_TOPICS, MISSING_INTERNAL_TOPICS, INCORRECTLY_PARTITIONED_TOPICS, ASSIGNMENT_DELAYED ->
+                true;
+            default -> false;
+        };
+    }
+
+    private void replaceCopies(StreamsGroupHeartbeatResponseData data) {
+        Map<TaskId, Copy.Role> told = new TreeMap<>();
+        data.activeTasks()
+                .forEach(each -> each.partitions()
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.ACTIVE)));
+        data.standbyTasks()
+                .forEach(each -> each.partitions()
+                        .forEach(p -> told.put(new TaskId(each.subtopologyId(), p), Copy.Role.STANDBY)));
+        List<Copy> given = copies.values().stream()
+                .filter(copy -> told.get(copy.task()) != copy.role())
+                .toList();
+        given.forEach(copy -> {
+            copy.enter("gone");
+            copies.remove(copy.task());
+        });
+        isChanged |= !given.isEmpty();
+        told.forEach((task, role) -> {
+            if (!copies.containsKey(task)) {
+                copies.put(task, new Copy(task, role, this));
+                process.open(task);
+                isChanged = true;
+            }
+        });
+    }
+}

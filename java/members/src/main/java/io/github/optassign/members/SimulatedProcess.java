@@ -1,0 +1,148 @@
+package io.github.optassign.members;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A process: its members and its disk, driven by one thread of this JVM.
+ *
+ * <p>Each of its threads restores at the same rate: first what its actives lack, then what its standbys lack. The disk
+ * outlives the process, under its name.
+ */
+final class SimulatedProcess {
+    private static final long TICK_MS = 10;
+
+    /** Whether a disk has all of a task's state as soon as it has a task: so groups begin with state. */
+    static volatile boolean disksAreFull;
+
+    private final Application application;
+    private final String name;
+    private final Map<TaskId, Long> offsets;
+    private final List<SimulatedMember> members = new ArrayList<>();
+    private final Thread thread;
+    private volatile String end;
+
+    /**
+     * Starts a process.
+     *
+     * @param disk the offsets that its disk has, which it writes to
+     */
+    SimulatedProcess(Application application, String name, int threads, Map<TaskId, Long> disk) {
+        this.application = application;
+        this.name = name;
+        offsets = disk;
+        thread = new Thread(() -> run(threads), name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Kafka's id of the process, the same each time that it starts. */
+    String id() {
+        return UUID.nameUUIDFromBytes((application.group() + "/" + name).getBytes(StandardCharsets.UTF_8))
+                .toString();
+    }
+
+    Map<TaskId, Long> offsets() {
+        return offsets;
+    }
+
+    boolean isAssigned(TaskId task) {
+        return members.stream().anyMatch(member -> member.has(task));
+    }
+
+    /** Makes room on the disk for a task that has a changelog. */
+    void open(TaskId task) {
+        if (application.isLogged(task)) {
+            offsets.putIfAbsent(task, disksAreFull ? application.endOffsetNow() : 0);
+        }
+    }
+
+    /** Ends the process, by {@code leave} or {@code kill}, and waits until it has ended. */
+    void end(String how) throws InterruptedException {
+        end = how;
+        thread.join();
+    }
+
+    private void run(int threads) {
+        try (Connection connection = new Connection(application.bootstrap(), name)) {
+            for (int i = 0; i < threads; i++) {
+                members.add(new SimulatedMember(application, this, connection));
+            }
+            long before = System.nanoTime();
+            while (end == null) {
+                for (SimulatedMember member : members) {
+                    if (!member.heartbeat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime()))) {
+                        end = "died";
+                    }
+                }
+                long now = System.nanoTime();
+                restore((now - before) / 1e9);
+                before = now;
+                TimeUnit.MILLISECONDS.sleep(TICK_MS);
+            }
+            for (SimulatedMember member : members) {
+                if (end.equals("leave")) {
+                    member.leave();
+                } else {
+                    member.drop();
+                }
+            }
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            EventLog.write("died", Map.of("process", name, "error", e.toString(), "message", ""));
+            members.forEach(SimulatedMember::drop);
+        }
+        EventLog.write("ended", Map.of("process", name));
+    }
+
+    private void restore(double seconds) {
+        long endOffset = application.endOffsetNow();
+        for (SimulatedMember member : members) {
+            List<Copy> actives = new ArrayList<>();
+            List<Copy> standbys = new ArrayList<>();
+            for (Copy copy : member.copies()) {
+                if (!application.isLogged(copy.task()) || copy.isRunning()) {
+                    runOrRest(member, copy, endOffset);
+                } else {
+                    (copy.role() == Copy.Role.ACTIVE ? actives : standbys).add(copy);
+                }
+            }
+            List<Copy> first = actives.isEmpty() ? standbys : actives;
+            first.removeIf(copy -> offsets.get(copy.task()) >= endOffset);
+            double each = application.restorePerSecond() * seconds / Math.max(1, first.size());
+            first.forEach(copy ->
+                    offsets.merge(copy.task(), Math.round(each), (offset, more) -> Math.min(endOffset, offset + more)));
+            member.copies().forEach(copy -> runOrRest(member, copy, endOffset));
+        }
+    }
+
+    /** A running active writes the end of its changelog; whoever stops does so where it is. */
+    private void runOrRest(SimulatedMember member, Copy copy, long endOffset) {
+        long lag = application.isLogged(copy.task()) ? endOffset - offsets.get(copy.task()) : 0;
+        boolean runs = copy.role() == Copy.Role.ACTIVE && (copy.isRunning() || lag <= 0);
+        if (runs && !member.isGroupReady()) {
+            copy.enter("stopped");
+        } else if (runs) {
+            copy.enter("running");
+            offsets.computeIfPresent(copy.task(), (task, offset) -> endOffset);
+        } else if (copy.role() == Copy.Role.STANDBY && lag <= application.acceptableLag()) {
+            copy.enter("ready");
+        } else {
+            copy.enter("restoring");
+        }
+    }
+
+    /** What is on a disk that nothing was ever written to. */
+    static Map<TaskId, Long> emptyDisk() {
+        return new TreeMap<>();
+    }
+}

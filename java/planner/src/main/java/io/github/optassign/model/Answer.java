@@ -1,0 +1,50 @@
+package io.github.optassign.model;
+
+import java.util.List;
+
+/**
+ * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
+ * clients than those of the snapshot at hand.
+ *
+ * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or who runs the
+ *     group in shadow mode
+ * @param clients what each client gets
+ * @param plan where all copies shall be in the end, without warm-ups; null: this answer is the plan
+ * @param progress the warm-ups and restoring copies that the answer waits for (R11)
+ * @param pace what the times between answers have taught; null: nothing, or it is not told
+ * @param detail why solving ended as it did, where that is worth a word; empty: it is not
+ */
+public record Answer(
+        String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, Pace pace, String detail) {
+    /** One of which there is no more to say. */
+    public Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
+        this(assignor, clients, plan, progress, null, "");
+    }
+
+    /** The name of the assignor where the planner answered although somebody else should have. */
+    public static final String FALLBACK = "fallback";
+
+    /** The name of the assignor where the planner answered and nobody else should have. */
+    public static final String PLANNER = "planner";
+
+    /** Whether the planner decided. */
+    public boolean isPlanners() {
+        return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
+    }
+
+    /**
+     * What one client gets.
+     *
+     * @param followupMs delay of the follow-up that it asks for, ms; null: none
+     */
+    public record Client(
+            String processId, List<String> active, List<String> standby, List<String> warmup, Long followupMs) {}
+
+    /**
+     * A copy that is being restored, and how long it has made no progress.
+     *
+     * @param lag offsets left to replay when last seen; -1: not known
+     * @param answersWithoutProgress over how many answers the lag has not fallen
+     */
+    public record Progress(String task, String processId, long lag, int answersWithoutProgress) {}
+}

@@ -1,0 +1,233 @@
+package io.github.optassign.model;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Puts a {@link Snapshot} together task by task and client by client, for who has no state of Kafka Streams to read.
+ * Tasks and clients may come in any order.
+ *
+ * <p>A client whose lag of a logged task is not said has to replay the whole changelog, and that is as long as its end
+ * offset says; where no end offset is known, longer than any lag that is.
+ */
+public final class SnapshotBuilder {
+    /** Subtopologies are numbers, as text, mostly; others come behind them, by their text. */
+    private static final Comparator<String> SUBTOPOLOGY_ORDER = Comparator.comparing(SnapshotBuilder::topology)
+            .thenComparingInt(SnapshotBuilder::number)
+            .thenComparing(Comparator.naturalOrder());
+
+    private static final Comparator<Task> TASK_ORDER =
+            Comparator.comparing(Task::subtopology, SUBTOPOLOGY_ORDER).thenComparingInt(Task::partition);
+
+    private final GroupConfigs configs;
+    private final List<String> tagKeys;
+    private final TreeMap<String, Task> tasks = new TreeMap<>();
+    private final TreeMap<String, Client> clients = new TreeMap<>();
+
+    private record Task(
+            String name, String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {}
+
+    /**
+     * What is known of the group.
+     *
+     * @param tagKeys the tags in whose values the copies of a task shall differ
+     */
+    public SnapshotBuilder(GroupConfigs configs, List<String> tagKeys) {
+        this.configs = configs;
+        this.tagKeys = List.copyOf(new TreeSet<>(tagKeys));
+    }
+
+    /**
+     * Adds a task, whose name is subtopology, underscore, partition.
+     *
+     * @param subtopology a number or, of a named topology, {@code name__number}
+     * @param stateful whether it has a store
+     * @param logged whether it has a changelog, and so lags, standbys and warm-ups
+     * @param endOffset offsets in its changelogs; -1: not known
+     * @return its name
+     */
+    public String addTask(String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {
+        String name = subtopology + "_" + partition;
+        Task task = new Task(name, subtopology, partition, stateful || logged, logged, logged ? endOffset : -1);
+        if (tasks.putIfAbsent(name, task) != null) {
+            throw new IllegalArgumentException("task " + name + ": found twice; allowed: once");
+        }
+        return name;
+    }
+
+    /** Adds a client, of which more may be said. */
+    public Client addClient(String name, int threads) {
+        Client client = new Client(threads);
+        if (clients.putIfAbsent(name, client) != null) {
+            throw new IllegalArgumentException("client " + name + ": found twice; allowed: once");
+        }
+        return client;
+    }
+
+    /** What is known of one client. Tasks that the group does not have are left out. */
+    public static final class Client {
+        private final int threads;
+        private long capacityUnits = Traits.UNITS;
+        private boolean draining;
+        private final TreeSet<String> active = new TreeSet<>();
+        private final TreeSet<String> held = new TreeSet<>();
+        private final Map<String, Long> lags = new HashMap<>();
+        private final Map<String, String> tags = new HashMap<>();
+
+        private Client(int threads) {
+            this.threads = Math.max(1, threads);
+        }
+
+        /** It runs the task: it has the active, with all of its state. */
+        public Client runs(String task) {
+            lags.put(task, Snapshot.RUNNING);
+            return owns(task);
+        }
+
+        /** It has the active; how far it has restored that says the lag, if anything does. */
+        public Client owns(String task) {
+            active.add(task);
+            return this;
+        }
+
+        /** It has a standby or a warm-up, or what was left of one: a directory with some state. */
+        public Client holds(String task) {
+            held.add(task);
+            return this;
+        }
+
+        /**
+         * How much of a task it has yet to replay.
+         *
+         * @param offsets offsets; less than 0: that is not known
+         */
+        public Client lags(String task, long offsets) {
+            lags.put(task, offsets < 0 ? Snapshot.UNKNOWN : offsets);
+            return this;
+        }
+
+        /** It has this value of a tag. */
+        public Client tag(String key, String value) {
+            tags.put(key, value);
+            return this;
+        }
+
+        /**
+         * Says how much its threads can do.
+         *
+         * @param units relative capacity of one thread, in millionths
+         */
+        public Client capacity(long units) {
+            capacityUnits = units;
+            return this;
+        }
+
+        /** It is about to leave, and gives its work away. */
+        public Client drains() {
+            draining = true;
+            return this;
+        }
+    }
+
+    /** Puts the snapshot together. */
+    public Snapshot build() {
+        Task[] sorted = tasks.values().stream().sorted(TASK_ORDER).toArray(Task[]::new);
+        Map<String, Integer> index = new HashMap<>(sorted.length * 2);
+        String[] names = new String[sorted.length];
+        int[] subtopologies = new int[sorted.length];
+        boolean[] stateful = new boolean[sorted.length];
+        boolean[] logged = new boolean[sorted.length];
+        long[] ends = new long[sorted.length];
+        for (int t = 0; t < sorted.length; t++) {
+            Task task = sorted[t];
+            index.put(task.name, t);
+            names[t] = task.name;
+            boolean isNext = t > 0 && !task.subtopology.equals(sorted[t - 1].subtopology);
+            subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
+            stateful[t] = task.stateful;
+            logged[t] = task.logged;
+            ends[t] = task.endOffset;
+        }
+        Snapshot.Tasks taskArrays = new Snapshot.Tasks(names, subtopologies, stateful, logged);
+        return new Snapshot(configs, taskArrays, toClients(index, logged, ends), toTraits(), ends);
+    }
+
+    private Snapshot.Clients toClients(Map<String, Integer> index, boolean[] logged, long[] ends) {
+        int count = clients.size();
+        int[] threads = new int[count];
+        BitSet[] active = new BitSet[count];
+        BitSet[] held = new BitSet[count];
+        long[][] lags = new long[logged.length][count];
+        for (int t = 0; t < lags.length; t++) {
+            Arrays.fill(lags[t], logged[t] && ends[t] >= 0 ? ends[t] : Snapshot.NONE);
+        }
+        int c = 0;
+        for (Client client : clients.values()) {
+            threads[c] = client.threads;
+            active[c] = toIndices(index, client.active);
+            held[c] = toIndices(index, client.held);
+            held[c].andNot(active[c]);
+            for (Map.Entry<String, Long> lag : client.lags.entrySet()) {
+                Integer t = index.get(lag.getKey());
+                if (t != null && logged[t]) {
+                    lags[t][c] = lag.getValue();
+                }
+            }
+            c++;
+        }
+        return new Snapshot.Clients(clients.keySet().toArray(new String[0]), threads, active, held, lags);
+    }
+
+    private Traits toTraits() {
+        long[] sizes = new long[clients.size()];
+        boolean[] draining = new boolean[sizes.length];
+        int[][] tags = new int[sizes.length][tagKeys.size()];
+        List<Map<String, Integer>> values = new ArrayList<>();
+        tagKeys.forEach(key -> values.add(new HashMap<>()));
+        int c = 0;
+        for (Client client : clients.values()) {
+            sizes[c] = client.threads * client.capacityUnits;
+            draining[c] = client.draining;
+            for (int k = 0; k < tags[c].length; k++) {
+                String value = client.tags.get(tagKeys.get(k));
+                Map<String, Integer> known = values.get(k);
+                tags[c][k] = value == null ? -1 : known.computeIfAbsent(value, text -> known.size());
+            }
+            c++;
+        }
+        return new Traits(sizes, draining, tags);
+    }
+
+    private static BitSet toIndices(Map<String, Integer> index, Iterable<String> names) {
+        BitSet found = new BitSet(index.size());
+        for (String name : names) {
+            Integer t = index.get(name);
+            if (t != null) {
+                found.set(t);
+            }
+        }
+        return found;
+    }
+
+    private static String topology(String subtopology) {
+        int end = subtopology.lastIndexOf("__");
+        return end < 0 ? "" : subtopology.substring(0, end);
+    }
+
+    private static int number(String subtopology) {
+        int end = subtopology.lastIndexOf("__");
+        String text = end < 0 ? subtopology : subtopology.substring(end + 2);
+        try {
+            return Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            return Integer.MAX_VALUE;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
+import io.github.optassign.model.Snapshot;
+import java.util.Arrays;
+
+/**
+ * Plans the actives, balanced per client and subtopology in proportion to threads, by few moves of little state.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link #keepOwners} leaves tasks with owners that are among the most caught up clients.
+ *   <li>{@link #assignOthers} gives the other tasks to the least loaded of their most caught up clients.
+ *   <li>{@link #balance} moves as few tasks as it takes to reach the {@link Quotas}, the cheapest first.
+ *   <li>{@link #exchange} has clients exchange tasks where less is restored then, or fewer move.
+ * </ol>
+ */
+final class ActivePlanner {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    /** Per task its client so far; -1: none. */
+    private final int[] active;
+    /** Per subtopology and client the number of actives so far. */
+    private final long[][] count;
+    /** Per client the number of actives so far. */
+    private final long[] total;
+
+    private ActivePlanner(Snapshot snapshot, Ranks ranks, Previous previous) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        active = new int[snapshot.taskCount()];
+        Arrays.fill(active, -1);
+        count = new long[snapshot.subtopologyCount()][snapshot.clientCount()];
+        total = new long[snapshot.clientCount()];
+    }
+
+    /**
+     * Plans the actives of a snapshot with at least one client.
+     *
+     * @return per task its client
+     */
+    static int[] plan(Snapshot snapshot, Ranks ranks, Previous previous) {
+        ActivePlanner planner = new ActivePlanner(snapshot, ranks, previous);
+        planner.keepOwners();
+        planner.assignOthers();
+        planner.balance();
+        planner.exchange();
+        return planner.active;
+    }
+
+    private void keepOwners() {
+        for (int t = 0; t < active.length; t++) {
+            int owner = previous.owner(t);
+            if (owner >= 0 && ranks.rank(t, owner) == ranks.leastRank(t)) {
+                assign(t, owner);
+            }
+        }
+    }
+
+    private void assignOthers() {
+        for (int t = 0; t < active.length; t++) {
+            if (active[t] < 0) {
+                assign(t, findLeastLoaded(t));
+            }
+        }
+    }
+
+    private void assign(int t, int c) {
+        active[t] = c;
+        count[snapshot.subtopology(t)][c]++;
+        total[c]++;
+    }
+
+    private void move(int t, int c) {
+        int from = active[t];
+        count[snapshot.subtopology(t)][from]--;
+        total[from]--;
+        assign(t, c);
+    }
+
+    /**
+     * The most caught up client with the fewest tasks of the subtopology per thread, then the fewest tasks per thread.
+     */
+    private int findLeastLoaded(int t) {
+        long[] ofSubtopology = count[snapshot.subtopology(t)];
+        int best = -1;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (ranks.rank(t, c) != ranks.leastRank(t)) {
+                continue;
+            }
+            int order = best < 0 ? -1 : compareLoad(ofSubtopology, c, best);
+            if (order < 0 || (order == 0 && compareLoad(total, c, best) < 0)) {
+                best = c;
+            }
+        }
+        return best;
+    }
+
+    /** Compares loads per thread as they would be with one more task. */
+    private int compareLoad(long[] load, int a, int b) {
+        return snapshot.compareLoad(load[a], a, load[b], b);
+    }
+
+    private void balance() {
+        long[][] quotas = Quotas.find(snapshot, count);
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            for (int g = 0; g < count.length; g++) {
+                while (count[g][c] < quotas[g][c]) {
+                    move(findCheapest(g, c, quotas[g]), c);
+                }
+            }
+        }
+    }
+
+    /**
+     * The cheapest task for the taker among those of clients over their quota; of equals the one of the greatest id.
+     */
+    private int findCheapest(int g, int taker, long[] quota) {
+        int best = -1;
+        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
+            boolean offered = count[g][active[t]] > quota[active[t]];
+            if (offered && (best < 0 || ranks.cost(t, taker) <= ranks.cost(best, taker))) {
+                best = t;
+            }
+        }
+        return best;
+    }
+
+    private void exchange() {
+        boolean[] stateful = new boolean[count.length];
+        long[] tasks = new long[count.length];
+        long[] ofStateful = new long[total.length];
+        long statefulTasks = 0;
+        for (int t = 0; t < active.length; t++) {
+            int g = snapshot.subtopology(t);
+            stateful[g] = snapshot.isStateful(t);
+            tasks[g]++;
+            if (stateful[g]) {
+                statefulTasks++;
+                ofStateful[active[t]]++;
+            }
+        }
+        Windows[] windows = new Windows[count.length];
+        for (int g = 0; g < count.length; g++) {
+            windows[g] = Windows.of(tasks[g], 1, snapshot);
+        }
+        Exchange.Counts counts = new Exchange.Counts(
+                windows,
+                count,
+                stateful,
+                Windows.of(statefulTasks, 1, snapshot),
+                ofStateful,
+                Windows.of(active.length, 1, snapshot),
+                total);
+        PlanCosts costs = new PlanCosts(snapshot, ranks);
+        new Exchange(snapshot, counts) {
+            @Override
+            int[] givers(int t) {
+                return new int[] {active[t]};
+            }
+
+            @Override
+            long measureChange(int t, int from, int to) {
+                return costs.weigh(t, to, previous.owner(t) == to) - costs.weigh(t, from, previous.owner(t) == from);
+            }
+
+            @Override
+            boolean mayTake(int t, int from, int to) {
+                return true;
+            }
+
+            @Override
+            void move(int t, int from, int to) {
+                active[t] = to;
+            }
+        }.run();
+    }
+}

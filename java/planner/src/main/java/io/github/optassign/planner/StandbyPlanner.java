@@ -1,0 +1,272 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.measuring.Windows;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import java.util.function.IntFunction;
+
+/**
+ * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
+ *
+ * <p>Its passes:
+ *
+ * <ol>
+ *   <li>{@link #keepCaughtUp} leaves caught up copies where they are, as long as their client has room: first those
+ *       known to be standbys, then other state on a disk, such as that of former actives.
+ *   <li>{@link #placeMissing} puts the others where they cost least among clients with room.
+ *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its window or no move helps.
+ *   <li>{@link #exchange} has clients exchange standbys where less is restored then, or more stays.
+ * </ol>
+ */
+final class StandbyPlanner {
+    /** In place of a client: any that stays in its window. */
+    private static final int ANY = -1;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final RackTraffic traffic;
+    private final TagSpread spread;
+    private final Placement plan;
+    /** Of a client's copies of logged tasks. */
+    private final Windows windows;
+    /** Per subtopology, of a client's copies of its logged tasks. */
+    private final Windows[] ofSubtopology;
+    /** Per client its copies of logged tasks so far. */
+    private final long[] copies;
+    /** Per subtopology and client its copies of logged tasks so far. */
+    private final long[][] subtopologyCopies;
+
+    private StandbyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        this.traffic = traffic;
+        spread = new TagSpread(snapshot);
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        plan = Placement.empty(snapshot.taskCount());
+        System.arraycopy(active, 0, plan.active(), 0, active.length);
+        copies = new long[snapshot.clientCount()];
+        subtopologyCopies = new long[snapshot.subtopologyCount()][snapshot.clientCount()];
+        long logged = 0;
+        long[] loggedIn = new long[snapshot.subtopologyCount()];
+        for (int t = 0; t < active.length; t++) {
+            if (snapshot.isLogged(t)) {
+                logged++;
+                loggedIn[snapshot.subtopology(t)]++;
+                addToCounts(t, active[t], 1);
+            }
+        }
+        int copiesPerTask = snapshot.standbysPerTask() + 1;
+        windows = Windows.of(logged, copiesPerTask, snapshot);
+        ofSubtopology = new Windows[loggedIn.length];
+        for (int g = 0; g < loggedIn.length; g++) {
+            ofSubtopology[g] = Windows.of(loggedIn[g], copiesPerTask, snapshot);
+        }
+    }
+
+    /**
+     * Plans the standbys.
+     *
+     * @param active per task the client that is to have its active
+     * @return the plan with these actives
+     */
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, int[] active) {
+        StandbyPlanner planner = new StandbyPlanner(snapshot, ranks, previous, traffic, active);
+        if (snapshot.standbysPerTask() > 0) {
+            planner.keepCaughtUp();
+            planner.placeMissing();
+            planner.evenOut();
+            planner.exchange();
+        }
+        return planner.plan;
+    }
+
+    private void addToCounts(int t, int c, int more) {
+        copies[c] += more;
+        subtopologyCopies[snapshot.subtopology(t)][c] += more;
+    }
+
+    private void add(int t, int c) {
+        plan.addStandby(t, c);
+        addToCounts(t, c, 1);
+    }
+
+    private boolean isFull(int c) {
+        return copies[c] >= windows.high()[c];
+    }
+
+    private boolean isOver(int c) {
+        return copies[c] > windows.high()[c];
+    }
+
+    private boolean isFullFor(int t, int c) {
+        int g = snapshot.subtopology(t);
+        return isFull(c) || subtopologyCopies[g][c] >= ofSubtopology[g].high()[c];
+    }
+
+    private boolean lacksStandby(int t) {
+        return snapshot.isLogged(t) && plan.standby()[t].length < snapshot.standbysPerTask();
+    }
+
+    private void keepCaughtUp() {
+        keepCaughtUp(previous::standbys);
+        keepCaughtUp(snapshot::holders);
+    }
+
+    /**
+     * Keeps caught up copies, those that lag least first: where nothing is remembered, nobody knows which directories
+     * were standbys, but the one that lags least most likely was.
+     *
+     * @param clients task to the clients that may keep one, sorted
+     */
+    private void keepCaughtUp(IntFunction<int[]> clients) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            while (lacksStandby(t)) {
+                int best = -1;
+                int greatest = findGreatestGain(t);
+                for (int c : clients.apply(t)) {
+                    boolean fits = !plan.hasCopy(t, c)
+                            && ranks.rank(t, c) == 0
+                            && !isFull(c)
+                            && spread.gain(plan, t, c) >= greatest;
+                    if (fits && (best < 0 || ranks.offsets(t, c) < ranks.offsets(t, best))) {
+                        best = c;
+                    }
+                }
+                if (best < 0) {
+                    break;
+                }
+                add(t, best);
+            }
+        }
+    }
+
+    /** How many values of tags the best client for one more copy adds; 0 where tags do not matter. */
+    private int findGreatestGain(int t) {
+        int greatest = 0;
+        for (int c = 0; c < snapshot.clientCount() && spread.matters(); c++) {
+            boolean counts = !plan.hasCopy(t, c) && !snapshot.isDraining(c);
+            greatest = counts ? Math.max(greatest, spread.gain(plan, t, c)) : greatest;
+        }
+        return greatest;
+    }
+
+    private void placeMissing() {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            while (lacksStandby(t)) {
+                int best = -1;
+                for (int c = 0; c < snapshot.clientCount(); c++) {
+                    if (!plan.hasCopy(t, c) && (best < 0 || compare(t, c, best) < 0)) {
+                        best = c;
+                    }
+                }
+                add(t, best);
+            }
+        }
+    }
+
+    /**
+     * Compares clients for a standby: those that do not drain, zones without a copy, room, cost, what is read across
+     * racks, then copies per thread as they would be with one more. Zones come before room: without them the copies of
+     * a task may be lost together, while {@link #evenOut} sees to the numbers.
+     */
+    private int compare(int t, int a, int b) {
+        int order = Boolean.compare(snapshot.isDraining(a), snapshot.isDraining(b));
+        if (order == 0 && spread.matters()) {
+            order = Integer.compare(spread.gain(plan, t, b), spread.gain(plan, t, a));
+        }
+        order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
+        order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
+        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
+        order = order != 0 ? order : Integer.compare(traffic.crossings(t, a), traffic.crossings(t, b));
+        return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
+    }
+
+    /** Fills clients below their windows from any that can spare a standby, then relieves those above theirs. */
+    private void evenOut() {
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            boolean moved = true;
+            while (moved && copies[c] < windows.low()[c]) {
+                moved = moveCheapest(ANY, c);
+            }
+        }
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            boolean moved = true;
+            while (moved && copies[c] > windows.high()[c]) {
+                moved = moveCheapest(c, ANY);
+            }
+        }
+    }
+
+    /**
+     * Moves the cheapest standby from one client to another, either of which may be {@link #ANY}; false: there is none.
+     * Of equals it takes one of a client above its window, which has to give one anyway.
+     */
+    private boolean moveCheapest(int from, int to) {
+        int task = -1;
+        int giver = -1;
+        int taker = -1;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int holder : plan.standby()[t]) {
+                if (from == ANY ? copies[holder] <= windows.low()[holder] : holder != from) {
+                    continue;
+                }
+                int first = to == ANY ? 0 : to;
+                int last = to == ANY ? snapshot.clientCount() - 1 : to;
+                for (int c = first; c <= last; c++) {
+                    boolean takes = !plan.hasCopy(t, c) && (to != ANY || !isFull(c));
+                    if (!takes || spread.gain(plan, t, c, holder) < spread.gain(plan, t, holder, holder)) {
+                        continue;
+                    }
+                    int order = task < 0 ? -1 : Long.compare(ranks.cost(t, c), ranks.cost(task, taker));
+                    if (order < 0 || (order == 0 && isOver(holder) && !isOver(giver))) {
+                        task = t;
+                        giver = holder;
+                        taker = c;
+                    }
+                }
+            }
+        }
+        if (task < 0) {
+            return false;
+        }
+        plan.removeStandby(task, giver);
+        addToCounts(task, giver, -1);
+        add(task, taker);
+        return true;
+    }
+
+    private void exchange() {
+        Exchange.Counts counts = new Exchange.Counts(
+                ofSubtopology, subtopologyCopies, new boolean[ofSubtopology.length], null, null, windows, copies);
+        PlanCosts costs = new PlanCosts(snapshot, ranks);
+        new Exchange(snapshot, counts) {
+            @Override
+            int[] givers(int t) {
+                return plan.standby()[t];
+            }
+
+            @Override
+            long measureChange(int t, int from, int to) {
+                return costs.weigh(t, to, previous.hadStandby(t, to))
+                        - costs.weigh(t, from, previous.hadStandby(t, from));
+            }
+
+            @Override
+            boolean mayTake(int t, int from, int to) {
+                return !plan.hasCopy(t, to)
+                        && (snapshot.isDraining(from) || !snapshot.isDraining(to))
+                        && spread.gain(plan, t, to, from) >= spread.gain(plan, t, from, from);
+            }
+
+            @Override
+            void move(int t, int from, int to) {
+                plan.removeStandby(t, from);
+                plan.addStandby(t, to);
+            }
+        }.run();
+    }
+}

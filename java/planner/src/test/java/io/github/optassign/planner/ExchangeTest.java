@@ -1,0 +1,87 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.optassign.measuring.Balance;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.RestoreWork;
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Whether plans restore no more than they must, held against all plans where there are few. */
+class ExchangeTest {
+    private static SnapshotBuilder builder(int standbys) {
+        return new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false), List.of());
+    }
+
+    private static Placement plan(Snapshot snapshot) {
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+        return result.plan() == null ? result.placement() : result.plan();
+    }
+
+    /** Whichever tasks come first: a client that is new gets a copy of those with the least state. */
+    @Test
+    void aNewClientRestoresTheSmallestTasks() {
+        for (boolean smallestFirst : new boolean[] {true, false}) {
+            SnapshotBuilder builder = builder(1);
+            SnapshotBuilder.Client one = builder.addClient("a", 1);
+            SnapshotBuilder.Client other = builder.addClient("b", 1);
+            builder.addClient("c", 1);
+            for (int partition = 0; partition < 6; partition++) {
+                long end = 100_000L * (smallestFirst ? partition + 1 : 6 - partition);
+                String task = builder.addTask("0", partition, true, true, end);
+                (partition % 2 == 0 ? one : other).runs(task);
+                (partition % 2 == 0 ? other : one).holds(task).lags(task, 0);
+            }
+            Snapshot snapshot = builder.build();
+            Placement plan = plan(snapshot);
+            RestoreWork work = RestoreWork.of(snapshot, new Ranks(snapshot), plan);
+            assertEquals(100_000 + 200_000 + 300_000 + 400_000, work.offsets(), "smallest first: " + smallestFirst);
+            assertEquals(0, Balance.excess(snapshot, plan));
+        }
+    }
+
+    /** Without standbys: three clients, six tasks, state strewn at random; all balanced plans are tried. */
+    @Test
+    void noBalancedPlanWithoutStandbysRestoresLess() {
+        for (int seed = 0; seed < 200; seed++) {
+            Random random = new Random(seed);
+            SnapshotBuilder builder = builder(0);
+            List<SnapshotBuilder.Client> clients = new ArrayList<>();
+            for (String name : List.of("a", "b", "c")) {
+                clients.add(builder.addClient(name, 1));
+            }
+            for (int t = 0; t < 6; t++) {
+                String task = builder.addTask(t < 4 ? "0" : "1", t % 4, true, true, 1_000 + random.nextInt(100_000));
+                int owner = random.nextInt(3);
+                clients.get(owner).runs(task);
+                int holder = random.nextInt(3);
+                if (holder != owner) {
+                    clients.get(holder).holds(task).lags(task, random.nextInt(1_000));
+                }
+            }
+            Snapshot snapshot = builder.build();
+            Ranks ranks = new Ranks(snapshot);
+            long least = Long.MAX_VALUE;
+            for (int code = 0; code < 729; code++) {
+                Placement tried = Placement.empty(6);
+                for (int t = 0, rest = code; t < 6; t++, rest /= 3) {
+                    tried.active()[t] = rest % 3;
+                }
+                if (Balance.excess(snapshot, tried) == 0) {
+                    least = Math.min(
+                            least, RestoreWork.of(snapshot, ranks, tried).offsets());
+                }
+            }
+            Placement plan = plan(snapshot);
+            assertEquals(least, RestoreWork.of(snapshot, ranks, plan).offsets(), "seed " + seed);
+            assertEquals(0, Balance.excess(snapshot, plan), "seed " + seed);
+        }
+    }
+}

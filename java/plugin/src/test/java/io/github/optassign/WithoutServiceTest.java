@@ -1,0 +1,156 @@
+package io.github.optassign;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Level;
+import io.github.optassign.memory.Memories;
+import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.LogLines;
+import io.github.optassign.testing.TestGroup;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
+import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The plug-in where no service is configured: the planner answers, and that is no failure. */
+class WithoutServiceTest {
+    private final LogLines log = new LogLines();
+
+    @BeforeEach
+    void forget() {
+        Memories.clearAll();
+    }
+
+    @AfterEach
+    void close() {
+        log.close();
+    }
+
+    private static TaskAssignment rebalance(String application, TestGroup group, Map<String, ?> more) {
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        Map<String, Object> configs = new HashMap<>(Map.of("application.id", application));
+        configs.putAll(more);
+        assignor.configure(configs);
+        TaskAssignment assignment = assignor.assign(group.state());
+        assignor.onAssignmentComputed(null, null, AssignmentError.NONE);
+        return assignment;
+    }
+
+    private static Optional<Duration> followup(TaskAssignment assignment) {
+        Instant now = Instant.now();
+        return assignment.assignment().stream()
+                .map(KafkaStreamsAssignment::followupRebalanceDeadline)
+                .flatMap(Optional::stream)
+                .map(at -> Duration.between(now, at))
+                .findFirst();
+    }
+
+    /** Six tasks on two clients, and a third one without anything. */
+    private static TestGroup growing() {
+        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 1_000_000);
+        group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3", "0_4", "0_5");
+        return group;
+    }
+
+    /** Brings what the assignment says about: actives run, all other copies are restored. */
+    private static void settle(TestGroup group, TaskAssignment assignment) {
+        for (KafkaStreamsAssignment given : assignment.assignment()) {
+            TestGroup.Client client = group.clients.stream()
+                    .filter(each -> each.id.equals(given.processId()))
+                    .findFirst()
+                    .orElseThrow();
+            int index = group.clients.indexOf(client);
+            client.active.clear();
+            client.lags.clear();
+            given.tasks().forEach((task, assigned) -> {
+                if (assigned.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE) {
+                    client.standby.remove(task);
+                    group.runs(index, task.toString());
+                } else {
+                    group.holds(index, task.toString(), 0);
+                }
+            });
+        }
+    }
+
+    @Test
+    void aGroupGrowsFollowUpByFollowUp() {
+        TestGroup group = growing();
+        TaskAssignment assignment = rebalance("grows", group, Map.of());
+        assertTrue(
+                followup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0, "it looks soon how disks do");
+        int rebalances = 1;
+        while (followup(assignment).isPresent()) {
+            settle(group, assignment);
+            assignment = rebalance("grows", group, Map.of());
+            rebalances++;
+            assertTrue(rebalances < 10, "comes to rest");
+        }
+        settle(group, assignment);
+        assertEquals(
+                List.of(2, 2, 2),
+                group.clients.stream().map(client -> client.active.size()).toList());
+        assertEquals(
+                rebalances,
+                log.infos().stream()
+                        .filter(line -> line.contains("answered_by=planner"))
+                        .count());
+        assertEquals(List.of(), log.warnings());
+        assertEquals(List.of(), log.of(Level.ERROR));
+    }
+
+    @Test
+    void whoAnswersIsSaidOnce() {
+        rebalance("said", TestGroup.ofThreeTasks(), Map.of());
+        rebalance("said", TestGroup.ofThreeTasks(), Map.of());
+        List<String> said = log.infos().stream()
+                .filter(line -> line.contains("no optassign.url"))
+                .toList();
+        assertEquals(1, said.size(), log.infos().toString());
+        assertTrue(said.get(0).contains("application=said"), said.get(0));
+        assertTrue(said.get(0).contains("the planner in this JVM answers every rebalance"), said.get(0));
+        assertTrue(said.get(0).contains("the service would add plans proven optimal"), said.get(0));
+        assertEquals(
+                2,
+                log.infos().stream()
+                        .filter(line -> line.contains("round_trip_ms=none"))
+                        .count());
+    }
+
+    @Test
+    void byTheIntervalWhereThatIsWanted() {
+        TaskAssignment assignment = rebalance("interval", growing(), Map.of("optassign.followup", "interval"));
+        Duration delay = followup(assignment).orElseThrow();
+        assertTrue(delay.compareTo(Duration.ofMinutes(9)) > 0, delay.toString());
+    }
+
+    /** The service cannot compare: neither can the group be run by Kafka's default as if it did. */
+    @Test
+    void shadowModeIsAConfigurationThatIsBad() {
+        TaskAssignment assignment = rebalance("shadowed", TestGroup.ofThreeTasks(), Map.of("optassign.mode", "shadow"));
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+        assertTrue(
+                log.of(Level.ERROR).get(0).contains("Found optassign.mode=shadow without optassign.url"),
+                log.all().toString());
+    }
+
+    @Test
+    void whatOnlyAServiceUsesIsLeftOutWithAWarning() {
+        rebalance("heavy", TestGroup.ofThreeTasks(), Map.of("optassign.weights", "0:2"));
+        assertEquals(1, log.warnings().size());
+        assertTrue(
+                log.warnings().get(0).contains("Found optassign.weights without optassign.url"),
+                log.warnings().get(0));
+        assertFalse(log.infos().isEmpty());
+    }
+}

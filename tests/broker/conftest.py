@@ -1,0 +1,59 @@
+"""A real broker of Kafka 4.4.0 with our assignor, shared by these tests; each test has simulated groups of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from optassign.benchmarks.broker.members import Restoring, Subtopology
+from optassign.benchmarks.broker.scenario import OURS, Observed, start_broker
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+
+NewGroup = Callable[..., Observed]
+_TASKS = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("streams-groups")
+
+
+@pytest.fixture(scope="session")
+def broker(folder: Path) -> Iterator[Broker]:
+    try:
+        streams_group_classpath()
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    with start_broker(
+        folder / "broker",
+        group_streams_task_offset_interval_ms=1000,
+        group_streams_min_task_offset_interval_ms=1000,
+        group_streams_initial_rebalance_delay_ms=0,
+    ) as broker:
+        yield broker
+
+
+@pytest.fixture
+def new_group(broker: Broker, folder: Path) -> Iterator[NewGroup]:
+    """Makes groups of eight tasks with state and four without, which take two seconds to restore a copy."""
+    with ExitStack() as stack:
+
+        def make(name: str, *, standbys: int, reports_offsets: bool = True, assignor: str = OURS) -> Observed:
+            group = Observed(
+                broker,
+                folder,
+                name,
+                _TASKS,
+                Restoring(20_000, 10_000),
+                assignor=assignor,
+                standbys=standbys,
+                reports_offsets=reports_offsets,
+            )
+            stack.enter_context(group.members)
+            return group
+
+        yield make

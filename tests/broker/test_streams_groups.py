@@ -1,0 +1,67 @@
+"""What becomes of the tasks of a streams group when processes come and go, as the coordinator has it and as members live it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from optassign.benchmarks.broker.scenario import Change, Observed, play
+from optassign.benchmarks.broker.timeline import CopyEvent
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.waiting import await_condition
+
+_LONGEST = 120.0
+"""Seconds: generous, since the machine may be busy."""
+
+JOIN = Change("join", "ab", joins="c")
+KILL = Change("kill", "abc", killed="c")
+LEAVE = Change("leave", "abc", leaves="c")
+RETURN = Change("return", "abc", killed="c", returns="c")
+
+
+def restored_as_active(events: list[CopyEvent]) -> set[str]:
+    """Tasks that somebody had to restore before it could process them."""
+    return {event.task for event in events if event.role == "active" and event.state == "restoring"}
+
+
+@pytest.mark.parametrize(
+    ("change", "standbys"),
+    [
+        (JOIN, 0),
+        (JOIN, 1),
+        (KILL, 1),
+        pytest.param(LEAVE, 1, marks=pytest.mark.faults),
+        pytest.param(RETURN, 1, marks=pytest.mark.faults),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_no_task_waits_for_its_state(new_group: Callable[..., Observed], change: Change, standbys: int) -> None:
+    group = new_group(f"{change.name}-{standbys}", standbys=standbys)
+    figures = play(group, change, _LONGEST)
+    assert not group.members.deaths
+    assert figures.settled_s is not None, "every task runs, balanced, with all standbys"
+    assert figures.twice_ms == 0, "and none ever ran twice"
+    assert restored_as_active(group.members.events()) == set()
+    if change is JOIN:
+        assert len(figures.moved) == 4, "a third of twelve"
+
+
+def test_members_that_send_no_offsets_are_balanced_at_once(new_group: Callable[..., Observed], broker: Broker) -> None:
+    group = new_group("no-offsets", standbys=1, reports_offsets=False)
+    figures = play(group, JOIN, _LONGEST)
+    assert figures.settled_s is not None
+    assert group.triggers == 0
+    log = broker.log.read_text(encoding="utf-8")
+    assert log.count("group=no-offsets sends no offsets") == 1
+
+
+def test_a_trigger_changes_nothing_where_nothing_is_to_be_done(new_group: Callable[..., Observed]) -> None:
+    group = new_group("triggered", standbys=1)
+    play(group, Change("nothing", "ab"), _LONGEST)
+    before = len(group.members.events())
+    epoch = group.members.describe()["epoch"]
+    group.trigger()
+    await_condition("the assignor was asked", lambda: group.members.describe()["epoch"] > epoch)
+    play(group, Change("nothing", "ab"), _LONGEST, first=False)
+    assert len(group.members.events()) == before

@@ -1,0 +1,30 @@
+"""One jar, one line: no service is configured, and the planner in the JVM answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kafka_group import RATE, assert_sound
+
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.group import PRELOAD, Group
+
+_PROBES = 2
+"""A probe moves what has been warmed up, and a second may move what had to wait for the first."""
+
+
+def test_a_group_grows_without_a_service(broker: Broker, folder: Path) -> None:
+    with Group(broker, "alone", folder) as group:
+        group.load.write(PRELOAD)
+        group.load.run(RATE)
+        group.start("a", "b")
+        assert_sound(group, most_probes=_PROBES, assignor="planner")
+        before = group.generation
+        group.start("c")
+        placement = group.await_complete(after=before)
+        assert not any(task.startswith("0_") for task in placement.active["c"]), "it has no state yet"
+        assert_sound(group, most_probes=_PROBES, assignor="planner")
+        assert {each.assignor for each in group.rebalances} == {"planner"}
+        lines = [line for log in group.logs() for line in log.read_text(encoding="utf-8").splitlines() if "optassign:" in line]
+    assert any("no optassign.url: the planner in this JVM answers" in line for line in lines)
+    assert not [line for line in lines if "WARN" in line or "ERROR" in line]
