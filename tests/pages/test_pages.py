@@ -148,6 +148,8 @@ def test_what_if(service: Service, day: Path, query: dict[str, str], expected: d
     assert {path: path.read_bytes() for path in list_files(day)} == before
     if "standbys" in query:
         assert view["changed"]["restore_work"] > view["as_it_is"]["restore_work"]
+        # The new standbys take no warm-up slots, and yet no less time than their disks do.
+        assert view["changed"]["ms"] / 1000 > 0.95 * view["changed"]["restoring_s"] > 3_600
     if "drain" in query:
         (row,) = [row for row in view["counts"] if row["process_id"] == "orders-a1"]
         assert row["draining"]
