@@ -41,7 +41,8 @@ class WithSlots:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """An estimate: it holds where every copy that gets a slot is restored by the next follow-up, and nobody comes or goes."""
+    """An estimate: it holds where nobody comes or goes, and, while rates are not known, every copy that gets a slot is
+    restored by the next follow-up."""
 
     followups: int
     """Until the plan is reached, the next one included."""
@@ -97,7 +98,8 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
     if rates is None:
         return Outlook(followups, longest, copies, slots, interval, is_at_most=True)
     disks = _Disks(answer, in_line, rates.median / 1000)
-    ms = min(longest, disks.estimate_ms(slots))
+    # Not cut off at so many intervals: where a follow-up finds a copy still restoring, another one comes.
+    ms = disks.estimate_ms(slots)
     more = [WithSlots(w, _count_followups(copies, w), disks.estimate_ms(w)) for w in _double(slots, copies)]
     return Outlook(followups, ms, copies, slots, interval, is_by_rates=True, rates=rates, more_slots=_drop_useless(more, ms))
 

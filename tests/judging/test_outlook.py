@@ -89,6 +89,17 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
         assert outlook_to_text(outlook) == said
 
 
+def test_disks_that_take_longer_than_the_interval_are_believed() -> None:
+    """A standby that takes no slot, an hour's work for b: one follow-up is asked for, and comes after ten minutes at most."""
+    state = snapshot({"0_0": 3_600}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}}, num_standby_replicas=1)
+    waiting = (Waiting(task="0_0", process_id="b", role="standby", lag=3_600, slot=True),)
+    pace = Pace(taken_at="2026-01-01T00:00:00Z", clients=(ClientPace(process_id="b", offsets=100, ms=100_000),))
+    given = answer({"a": "0_0", "b": " | 0_0!"}).model_copy(update={"report": Report(waiting=waiting, pace=pace)})
+    outlook = estimate_outlook(state, given)
+    assert outlook is not None
+    assert (outlook.copies, outlook.ms) == (0, 3_600_000 + 1_500)
+
+
 def test_more_slots_save_time_until_the_slowest_disk_takes_as_long() -> None:
     """Twelve copies of ten seconds each: b has four, c eight. On one slot 120 seconds, on more c's own 80."""
     tasks = {f"0_{i}": 2_000 for i in range(12)}
