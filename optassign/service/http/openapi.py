@@ -70,6 +70,12 @@ _ENCODING = _describe_header("Content-Encoding", {"type": "string", "enum": ["id
 _BODY = {"required": True, "content": _describe_content("ApplicationState", _SNAPSHOT)}
 _REFUSALS: dict[int | str, dict[str, Any]] = {status: _describe_error(about) for status, about in _ERRORS.items()}
 
+_ALL_REFUSALS = {str(status): refusal for status, refusal in _REFUSALS.items()} | {
+    "404": _describe_error("No such application, client, rebalance or page")
+}
+_OF_APPLICATIONS = ("/v1/history", "/v1/applications")
+"""Where pages are about what may not be there."""
+
 _REQUEST_HEADERS = [
     _describe_header("Optassign-Protocol", {"type": "string", "enum": [PROTOCOL]}, "what the plug-in speaks", required=True),
     _describe_header("Optassign-Deadline-Ms", _MILLISECONDS, "until the answer is of no use any more"),
@@ -173,6 +179,10 @@ def describe_pages(app: FastAPI) -> dict[str, Any]:
             },
         }
         schemas.update(SCHEMAS)
+        for path, operations in found["paths"].items():
+            if path.startswith(_OF_APPLICATIONS):
+                for operation in operations.values():
+                    operation["responses"] = {**_ALL_REFUSALS, **operation["responses"]}
         app.openapi_schema = found
     return app.openapi_schema
 

@@ -176,3 +176,15 @@ def test_the_examples_of_the_description_are_right(service: Service) -> None:
     assert service.report(json.dumps(report).encode(), "r-1", 1, optassign_mode="shadow").status_code == 200
     refused = service.assign(json.dumps({**request, "tasks": [{"id": 7}]}).encode())
     check("Error", refused.json())
+
+
+def test_the_description_knows_what_may_not_be_there(service: Service) -> None:
+    paths = service.client.get("/openapi.json").json()["paths"]
+    about = {path: each for path, each in paths.items() if path.startswith(("/v1/history", "/v1/applications"))}
+    assert len(about) > 8
+    for path, operations in about.items():
+        for method, operation in operations.items():
+            assert {"200", "404"} <= operation["responses"].keys(), f"{method} {path}"
+    gone = service.client.get("/v1/history/nobody/what-if")
+    assert gone.status_code == 404
+    assert set(gone.json()) <= set(service.client.get("/openapi.json").json()["components"]["schemas"]["Error"]["properties"])

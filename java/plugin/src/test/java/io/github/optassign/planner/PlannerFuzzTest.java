@@ -98,7 +98,12 @@ class PlannerFuzzTest {
             case FIRST_PASS -> group.firstPass(answer);
             case FIRST_PASS_OF_SOME -> group.firstPass(answer, client -> random.nextBoolean());
             case GROW -> group.grow(answer, random.nextDouble(), random);
-            case JOIN -> group.clients.add(new TestGroup.Client(100 + random.nextInt(1_000_000)));
+            case JOIN -> {
+                TestGroup.Client joins = new TestGroup.Client(100 + random.nextInt(1_000_000));
+                if (group.clients.stream().noneMatch(client -> client.id.equals(joins.id))) {
+                    group.clients.add(joins);
+                }
+            }
             case LEAVE -> {
                 if (group.clients.size() > 1) {
                     group.clients.remove(any);
