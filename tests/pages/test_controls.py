@@ -1,5 +1,6 @@
 """Pausing, draining and forgetting on the page of an application: by whom, and what the page says then."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,8 +57,16 @@ def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
         held = service.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
         assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", ["box-1"])
 
-        ask("undrain", client="box-1")
-        ask("keep")
+        # A form for each, so that nobody has to type what is undone; nobody is called box-1, and that is said at once.
+        assert '<input type="hidden" name="client" value="box-1"><button name="do" value="undrain">' in browser.get(page).text
+        (unknown,) = re.findall(r"<bdi>box-1</bdi>, asked for by.*?</time>: ([^.]*)", browser.get(page).text)
+        assert unknown == "no client of the last rebalance goes by this name"
+        real = browser.get(f"/v1/history/{application}").json()["client_names"][0]
+        (known,) = re.findall(rf"<bdi>{real}</bdi>, asked for by.*?</time>: ([^.]*)", ask("drain", client=real))
+        assert known == "waits for the next rebalance"
+        assert 'value="undrain"' in ask("undrain", client=real)  # the other's
+        assert 'value="undrain"' not in ask("undrain", client="box-1")
+        assert 'value="keep"' not in ask("keep")
         assert "<strong>Paused</strong>" not in ask("resume")
         assert find_status(browser, application) == before
 
@@ -66,6 +75,12 @@ def test_who_may_not_operate_sees_no_form_and_is_refused(service: Service) -> No
     with log_in(service, OPERATOR) as browser:
         application = find_application(browser)
         assert CONTROLS not in browser.get(f"/applications/{application}").text
+        holding = {"Authorization": f"Bearer {OWNER}", "Optassign-Protocol": "1"}
+        paused = service.client.post(f"/v1/applications/{application}/pause", headers=holding)
+        assert paused.status_code == 200
+        assert "<strong>Paused</strong>" in (text := browser.get(f"/applications/{application}").text)
+        assert "/holds" not in text
+        service.client.delete(f"/v1/applications/{application}/pause", headers=holding)
         answer = browser.post(f"/applications/{application}/holds", data={"application": application, "do": "pause"})
         assert answer.status_code == 403
         assert find_status(browser, application) != "paused"

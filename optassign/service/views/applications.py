@@ -92,6 +92,7 @@ def view_application(
         task=_find_moves(index, folder, before, task) if task else None,
         zones=inside.zones,
         client_names=inside.client_names,
+        unknown_drains=_find_unknown_drains((holds or {}).get(row.application or "", {}), inside.called),
     )
 
 
@@ -126,6 +127,8 @@ class _Inside:
     rates: tuple[RateRow, ...] = ()
     zones: tuple[str, ...] = ()
     client_names: tuple[str, ...] = ()
+    called: frozenset[str] = frozenset()
+    """Every process id, client id and host, by which a client can be drained."""
 
 
 def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
@@ -145,9 +148,15 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
             rates=tuple(_list_rates(recording, names)),
             zones=tuple(sorted(tags)[:_MOST_NAMES]),
             client_names=tuple(client.process_id for client in clients[:_MOST_NAMES]),
+            called=frozenset(filter(None, (name for c in clients for name in (c.process_id, c.client_id, c.host)))),
         )
 
     return index.derive(entry, "application", look)
+
+
+def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
+    """A slip of the pen drains nobody, and would else be seen only at the next rebalance."""
+    return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
 
 
 def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:

@@ -187,6 +187,8 @@ class ApplicationView(Frozen):
     """Tags of clients that a zone may have, such as `zone=a`."""
     client_names: tuple[str, ...]
     """The process ids of the first of them."""
+    unknown_drains: tuple[str, ...]
+    """What operators have asked to drain, and no client of the last rebalance is called."""
 
 
 class GoalRow(Frozen):
