@@ -1,5 +1,6 @@
 """What the pages say, for people and for machines, of a day of rebalances."""
 
+import itertools
 import json
 import re
 from datetime import UTC, datetime
@@ -55,6 +56,25 @@ def test_what_is_waited_for(service: Service) -> None:
     page = service.client.get("/applications/orders", headers=HTML).text
     assert "waits for a slot" in page
     assert restoring[0]["client"].partition(" ")[0] in page
+
+
+def test_who_holds_what(service: Service) -> None:
+    """Every client of the last rebalance, the greatest load first; it leads to what that client gained and lost."""
+    view = service.client.get("/v1/history/orders").json()
+    row, holders = view["row"], view["holders"]
+    assert len(holders) == row["clients"]
+    assert sum(holder["active"] for holder in holders) == row["tasks"]
+    assert sum(holder["standbys"] for holder in holders) == row["standbys_wanted"]
+    assert sum(holder["waited_for"] for holder in holders) == row["waiting"]
+    assert (holders[0]["load"], holders[-1]["load"]) == (row["load_most"], row["load_least"])
+    assert all(one["load"] >= other["load"] for one, other in itertools.pairwise(holders))
+    page = service.client.get("/applications/orders", headers=HTML).text
+    first, last = (page.index(f"?client={holder['process_id']}#why") for holder in (holders[0], holders[-1]))
+    assert first < last
+    there = "/v1/history/" + row["last"]["id"].replace("/", "/rebalances/", 1)
+    assert f'href="{there.replace("/v1/history", "/applications")}?client={holders[0]["process_id"]}#why"' in page
+    about = service.client.get(there, params={"client": holders[0]["process_id"]}).json()["about"]
+    assert about[0].startswith(f"client {holders[0]['process_id']} ")
 
 
 def test_older_rebalances(two_pages: Service) -> None:

@@ -19,6 +19,7 @@ from optassign.service.views.lists import make_application_row, make_rebalance_r
 from optassign.service.views.types import (
     ApplicationsView,
     ApplicationView,
+    ClientRow,
     CopyRow,
     RateRow,
     RebalanceRow,
@@ -35,6 +36,7 @@ _ON_A_PAGE = 50
 """Rebalances."""
 _IN_TIMELINE = 200
 _MOST_COPIES = 50
+_MOST_HOLDERS = 50
 _MOST_NAMES = 200
 _MOST_DAMAGED = 5
 """Recordings that are passed by, in search of one that can be read."""
@@ -85,6 +87,8 @@ def view_application(
         row=row,
         copies=inside.copies,
         more_copies=inside.more_copies,
+        holders=inside.holders,
+        more_holders=inside.more_holders,
         rates=inside.rates,
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
         older=_name_place(listed[_ON_A_PAGE - 1][0]) if len(listed) > _ON_A_PAGE else None,
@@ -124,6 +128,8 @@ class _Inside:
 
     copies: tuple[CopyRow, ...] = ()
     more_copies: int = 0
+    holders: tuple[ClientRow, ...] = ()
+    more_holders: int = 0
     rates: tuple[RateRow, ...] = ()
     zones: tuple[str, ...] = ()
     client_names: tuple[str, ...] = ()
@@ -145,6 +151,8 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
         return _Inside(
             copies=tuple(copies[:_MOST_COPIES]),
             more_copies=max(0, len(copies) - _MOST_COPIES),
+            holders=tuple(_list_holders(recording, names)[:_MOST_HOLDERS]),
+            more_holders=max(0, len(clients) - _MOST_HOLDERS),
             rates=tuple(_list_rates(recording, names)),
             zones=tuple(sorted(tags)[:_MOST_NAMES]),
             client_names=tuple(client.process_id for client in clients[:_MOST_NAMES]),
@@ -168,6 +176,32 @@ def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
         clients=tuple(row.clients for row in rows),
         seconds=tuple(row.seconds for row in rows),
     )
+
+
+def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
+    """Every client, the greatest load first."""
+    state, given = recording.snapshot, recording.assignment.by_process_id
+    waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
+    rows = []
+    for client in state.clients:
+        answer = given.get(client.process_id)
+        active, standby, warmup = ((), (), ()) if answer is None else (answer.active, answer.standby, answer.warmup)
+        weight = sum(state.all_tasks[task].weight for task in active if task in state.all_tasks)
+        rows.append(
+            ClientRow(
+                client=names.label(client.process_id),
+                process_id=client.process_id,
+                threads=client.threads,
+                draining=client.draining,
+                active=len(active),
+                load=round(weight / (client.threads * client.capacity), 6),
+                standbys=len(standby),
+                warmups=len(warmup),
+                state=sum(state.full_lags.get(task, 0) for task in (*active, *standby)),
+                waited_for=waited_for[client.process_id],
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.load, -row.state, row.client))
 
 
 def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:

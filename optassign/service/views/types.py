@@ -11,6 +11,7 @@ __all__ = [
     "ApplicationRow",
     "ApplicationView",
     "ApplicationsView",
+    "ClientRow",
     "CopyRow",
     "CountRow",
     "GoalRow",
@@ -138,6 +139,24 @@ class RateRow(Frozen):
     """Copies, now."""
 
 
+class ClientRow(Frozen):
+    """What a client holds after the last rebalance."""
+
+    client: str
+    process_id: str
+    threads: int
+    draining: bool
+    active: int
+    load: float
+    """Weight of its active tasks per thread × capacity."""
+    standbys: int
+    warmups: int
+    state: int
+    """Offsets of the changelogs of its active tasks and standbys."""
+    waited_for: int
+    """Planned copies on it that are not there yet."""
+
+
 class Timeline(Frozen):
     """Rebalances as curves, the oldest first: one value of each list for each rebalance."""
 
@@ -176,6 +195,9 @@ class ApplicationView(Frozen):
     row: ApplicationRow
     copies: tuple[CopyRow, ...]
     more_copies: int
+    holders: tuple[ClientRow, ...]
+    """Who holds what; the greatest load first."""
+    more_holders: int
     rates: tuple[RateRow, ...]
     rebalances: tuple[RebalanceRow, ...]
     older: str | None
