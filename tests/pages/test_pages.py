@@ -154,6 +154,9 @@ def test_a_rebalance_and_why(service: Service) -> None:
     place = find_join(service)
     view = service.client.get(f"/v1/history/{place}", params={"task": "0_3"}).json()
     assert len(view["moves"]) == view["row"]["moved_active"] == sum(number for _, number in view["reasons"])
+    of_windows = [move["why"] for move in view["moves"] if "window" in move["why"]]
+    assert of_windows
+    assert all(re.search(r"window allows: \d+ [a-z ]+( \d)?, window \d+", why) for why in of_windows)
     assert view["about"][0] == "task 0_3 (logged)"
     heat = view["heat"]
     for phase in ("before", "after", "planned"):
