@@ -93,7 +93,8 @@ class ExplainedAnswer(AnswerInContext):
             others=len(state.clients) - len(candidates),
             others_may_be_active=(0 if caught_up else strangers) == least,
             others_cost=0 if caught_up else strangers,
-            why_moved=self.why_moved(task),
+            why_moved=(why := self.why_moved(task)),
+            window=self.find_window(task, why),
             owners=tuple(client.process_id for client in state.clients if task in client.previous_active),
             detour=self.find_detour(task),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
@@ -192,7 +193,7 @@ class ExplainedAnswer(AnswerInContext):
         for task, now in self.now.active.items():
             owner, why = self.previous.active.get(task), self.why_moved(task)
             if owner is not None and why is not None and task in moved:
-                moves.append(Move(task, owner, now[0], why))
+                moves.append(Move(task, owner, now[0], why, self.find_window(task, why)))
             elif owner is None or (why is not None and task in self.previous.in_transit):
                 new += 1
             else:

@@ -81,6 +81,8 @@ class TaskExplanation:
     others_cost: int
     """Offsets that a copy on one of the others has to replay first."""
     why_moved: Why | None
+    window: WindowCount | None
+    """The window that it moved for; None where it did for none."""
     owners: tuple[str, ...]
     """The clients that list the task as previously active; one of several is believed."""
     detour: "Detour | None"
@@ -136,6 +138,8 @@ class Move:
     from_client: str
     to_client: str
     why: Why
+    window: WindowCount | None = None
+    """The window that it moves for; None where it does for none."""
 
 
 @dataclass(frozen=True, slots=True)

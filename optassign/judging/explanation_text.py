@@ -16,13 +16,12 @@ from optassign.judging.explanation import (
     Role,
     RoleChange,
     TaskExplanation,
-    Why,
     WindowCount,
 )
+from optassign.judging.reasons_text import REASONS, name_window, reason_to_text, show_range
 from optassign.measuring.outlook import Outlook, RestoreRates
 
 __all__ = [
-    "REASONS",
     "answer_to_lines",
     "client_to_lines",
     "format_minutes",
@@ -37,23 +36,6 @@ __all__ = [
 
 Label = Callable[[str], str]
 _SHOWN = 10
-_WINDOWS = {
-    "active": "active tasks",
-    "stateful_active": "stateful active tasks",
-    "copies": "copies of logged tasks",
-    "subtopology_active": "active tasks of subtopology",
-    "subtopology_copies": "copies of subtopology",
-}
-REASONS: dict[Why, str] = {
-    "gone": "its client has gone",
-    "draining": "its client is about to leave",
-    "lags": "another client is more caught up (R3)",
-    "planned": "planned here, now caught up",
-    "load": "its client carried more than is balanced",
-    "above its window": "its client had more than its window allows",
-    "to one below its window": "another client had less than its window allows",
-    "goals": "the goals, or other tasks that move, made it so",
-}
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
 
 
@@ -87,7 +69,7 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     if len(e.owners) > 1:
         yield f"{len(e.owners)} clients list it as active before: {shorten_list([*map(label, e.owners)])}"
     if e.why_moved is not None:
-        yield f"why: {REASONS[e.why_moved]}"
+        yield f"why: {reason_to_text(e.why_moved, e.window)}"
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
     if e.kind != "logged":
         yield "it has no changelog: nothing to restore, so any client may run it"
@@ -145,7 +127,7 @@ def _describe_binding_window(count: WindowCount, process_id: str, label: Label) 
     whose = "its" if count.process_id == process_id else f"{label(count.process_id)}'s"
     full = count.process_id == process_id
     state = "full" if full else "none to spare"
-    return f"{whose} window of {_window_name(count)} ({count.planned} of {_window_range(count)}, {state})"
+    return f"{whose} window of {name_window(count)} ({count.planned} of {show_range(count)}, {state})"
 
 
 def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
@@ -162,7 +144,7 @@ def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
         outside = not count.low <= count.planned <= count.high
         if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
             where = ", outside it" if outside else ""
-            yield f"  {_window_name(count)}: {_describe_counts(count)}, window {_window_range(count)}{where}"
+            yield f"  {name_window(count)}: {_describe_counts(count)}, window {show_range(count)}{where}"
         else:
             quiet += 1
     if quiet:
@@ -308,11 +290,3 @@ def pluralize(number: int, noun: str) -> str:
 def shorten_list(items: Sequence[str], shown: int = _SHOWN) -> str:
     """The first `shown` items, and how many more there are."""
     return ", ".join(items[:shown]) + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
-
-
-def _window_name(count: WindowCount) -> str:
-    return _WINDOWS[count.window] + ("" if count.subtopology is None else f" {count.subtopology}")
-
-
-def _window_range(count: WindowCount) -> str:
-    return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

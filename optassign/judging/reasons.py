@@ -100,17 +100,26 @@ class AnswerInContext:
             return "planned"
         if self.balances_load:
             return "load" if self.loads_of(owner).before > self.allowed_load else "goals"
+        window = self._find_window(task, owner, now[0])
+        return "goals" if window is None else "above its window" if window.process_id == owner else "to one below its window"
+
+    def find_window(self, task: str, why: Why | None) -> WindowCount | None:
+        """The window that a task moved for, where `why` says that one did: the first of those that its client was above, or
+        else the new one below."""
+        if why not in ("above its window", "to one below its window"):
+            return None
+        return self._find_window(task, self.previous.active[task], self.now.active[task][0])
+
+    def _find_window(self, task: str, owner: str, new: str) -> WindowCount | None:
         info = self.state.all_tasks[task]
         concerned: list[WindowName] = ["active", "subtopology_active"]
         if info.stateful:
             concerned.append("stateful_active")
         subtopology = info.task_id.subtopology_key
         # Where the client's count is the same as before, it got another task instead: then the window is not the reason.
-        if any((n := self.count(owner, w, subtopology)).before > max(n.high, n.after) for w in concerned):
-            return "above its window"
-        if any((n := self.count(now[0], w, subtopology)).before < min(n.low, n.after) for w in concerned):
-            return "to one below its window"
-        return "goals"
+        above = (n for w in concerned if (n := self.count(owner, w, subtopology)).before > max(n.high, n.after))
+        below = (n for w in concerned if (n := self.count(new, w, subtopology)).before < min(n.low, n.after))
+        return next(above, None) or next(below, None)
 
     def _was_planned(self, task: str, process_id: str) -> bool:
         """Whether the remembered answer waited with this move until the client would be caught up, as it is now."""

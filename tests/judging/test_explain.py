@@ -44,8 +44,23 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
     assert "active: moves from a to b" in text
-    assert "its client had more than its window allows" in text
+    assert "why: its client had more than its window allows: 5 active tasks, window 4\n" in text
     assert "R3 leaves 2 clients" in text
+
+
+def test_the_window_of_a_subtopology_is_named() -> None:
+    """Both clients have two active tasks, as many as they should: without the subtopology the reason would be none."""
+    state = snapshot(
+        {"1_0": "stateless", "1_1": "stateless", "2_0": "stateless", "2_1": "stateless"},
+        {"a": {"active": "1_0 1_1"}, "b": {"active": "2_0 2_1"}},
+    )
+    given = answer({"a": "1_0 2_0", "b": "1_1 2_1"})
+    e = explain_task(state, given, "1_1")
+    assert e.window is not None
+    assert (e.window.process_id, e.window.subtopology, e.window.before) == ("a", "1", 2)
+    said = "why: its client had more than its window allows: 2 active tasks of subtopology 1, window 1"
+    assert said in [line.strip() for line in task_to_lines(e)]
+    assert [move.window for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.window]
 
 
 def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
@@ -107,9 +122,11 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
     task = state.tasks[0].id
     others = {c.process_id: " ".join(t for t in c.previous_active if t != task) for c in state.clients}
     others["b"] += f" {task}"
-    e = explain_answer(state, answer(others))
-    assert [(move.task, move.from_client, move.to_client, move.why) for move in e.moves] == [(task, "a", "b", why)]
-    assert explain_task(state, answer(others), task).why_moved == why
+    whole = explain_answer(state, answer(others))
+    assert [(move.task, move.from_client, move.to_client, move.why) for move in whole.moves] == [(task, "a", "b", why)]
+    e = explain_task(state, answer(others), task)
+    assert e.why_moved == why
+    assert (e.window is None) == (why != "to one below its window")
 
 
 def moved_as_planned() -> ApplicationState:

@@ -5,14 +5,19 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from pages import REBALANCES_ON_A_PAGE, list_pages, write_recording
 from serving import Service, list_files, make_state, run_service, wait_until
 
+from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording
+from optassign.service.pages.rendering import render
+from optassign.service.views.applications import view_application
+from optassign.service.views.index import RecordingIndex
 
 HTML = {"Accept": "text/html"}
 
@@ -56,6 +61,44 @@ def test_what_is_waited_for(service: Service) -> None:
     page = service.client.get("/applications/orders", headers=HTML).text
     assert "waits for a slot" in page
     assert restoring[0]["client"].partition(" ")[0] in page
+
+
+def test_warm_ups_of_an_assignor_that_says_nothing(service: Service) -> None:
+    """Kafka's own assignor reports nothing of what it waits for: its warm-ups are listed, and not all is said to be there."""
+    view = service.client.get("/v1/history/clicks").json()
+    row = view["row"]
+    assert (row["status"]["word"], row["waiting"], row["last"]["warmups"]) == ("warming up", 0, 2)
+    assert [(copy["role"], copy["restoring"], copy["lag"] > 0) for copy in view["copies"]] == [("warm-up", True, True)] * 2
+    page = service.client.get("/applications/clicks", headers=HTML).text
+    assert "waits for 2 warm-ups" in page
+    assert "tells no plan" in page
+    assert "every copy is where it shall be" not in page
+    assert "every copy is where it shall be" in service.client.get("/applications/payments", headers=HTML).text
+
+
+def test_what_should_be_done_by_now(day: Path) -> None:
+    """Clients tell how far they are at rebalances only: what is due meanwhile is not said to have been done a while ago."""
+    index = RecordingIndex(day)
+    nothing = {"paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
+    frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}
+
+    def show(after_s: float, **held: Any) -> str:
+        view = view_application(index, "orders", at + after_s, holds={"orders": held})
+        assert view is not None
+        return render("application.html", view=view, **frame).decode()
+
+    first = view_application(index, "orders", datetime.now(UTC).timestamp())
+    assert first is not None
+    assert first.row.expected_end is not None
+    at = parse_time(first.row.last.at).timestamp()
+    end_s = parse_time(first.row.expected_end).timestamp() - at
+    assert end_s > 3_600
+    early, later, late = show(60), show(3_600), show(end_s + 1)
+    assert "by now" not in early
+    assert later.count(">by now</td>") == sum(copy.expected_end is not None for copy in first.copies) > 0
+    assert "<strong>likely by now</strong>" in late
+    assert "<strong>likely by now</strong>" not in later
+    assert "not while it is paused" in show(60, paused={"by": "Ada", "at": first.now})
 
 
 def test_who_holds_what(service: Service) -> None:
@@ -111,6 +154,9 @@ def test_a_rebalance_and_why(service: Service) -> None:
     place = find_join(service)
     view = service.client.get(f"/v1/history/{place}", params={"task": "0_3"}).json()
     assert len(view["moves"]) == view["row"]["moved_active"] == sum(number for _, number in view["reasons"])
+    of_windows = [move["why"] for move in view["moves"] if "window" in move["why"]]
+    assert of_windows
+    assert all(re.search(r"window allows: \d+ [a-z ]+( \d)?, window \d+", why) for why in of_windows)
     assert view["about"][0] == "task 0_3 (logged)"
     heat = view["heat"]
     for phase in ("before", "after", "planned"):

@@ -3,18 +3,17 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from optassign.formats.assignment import Waiting
 from optassign.formats.base import parse_time
 from optassign.formats.parsing.input_errors import InputError
 from optassign.measuring.client_names import ClientNames
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
-from optassign.service.views.index import Copy, Entry, RecordingIndex
+from optassign.service.views.copies import list_copies, measure_file
+from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
 from optassign.service.views.types import (
     ApplicationsView,
@@ -40,10 +39,8 @@ _MOST_HOLDERS = 50
 _MOST_NAMES = 200
 _MOST_DAMAGED = 5
 """Recordings that are passed by, in search of one that can be read."""
-_MOST_LOOKED_BACK = 30
-"""Recordings, in search of since when a copy has been waited for."""
-_MOST_BYTES, _MOST_BYTES_OF_TASK = 1_000_000, 2_500_000
-"""Of them, as they are on the disk: large ones take long to read."""
+_MOST_BYTES_OF_TASK = 2_500_000
+"""Of recordings, as they are on the disk: large ones take long to read."""
 
 
 def view_applications(
@@ -105,7 +102,7 @@ def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> T
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), _IN_TIMELINE):
-        size += _measure(entry)
+        size += measure_file(entry)
         if size > _MOST_BYTES_OF_TASK and seen:
             break
         seen.append((entry, index.read_owners(entry, task)))
@@ -146,7 +143,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
         except InputError:
             return None
         clients, names = recording.snapshot.clients, ClientNames(recording.snapshot)
-        copies = _list_copies(index, entry, recording, names)
+        copies = list_copies(index, entry, recording, names)
         tags = {f"{key}={value}" for client in clients for key, value in client.tags.items()}
         return _Inside(
             copies=tuple(copies[:_MOST_COPIES]),
@@ -214,87 +211,3 @@ def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
         for r in rates
     ]
     return sorted(found, key=lambda row: (row.offsets_per_s, row.client))[:_MOST_NAMES]
-
-
-def _list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """The copies that the follow-up waits for: those being restored first, then those that have been waited for the longest."""
-    state, report = recording.snapshot, recording.assignment.report
-    if not report.waiting:
-        return []
-    at = parse_time(recording.recorded_at)
-    pace = {} if report.pace is None else {row.process_id: row for row in report.pace.clients if row.ms and row.offsets}
-    at_once = Counter(copy.process_id for copy in report.waiting if copy.slot)
-    without_progress = {(p.task, p.process_id): p.answers_without_progress for p in report.warmup_progress}
-    since = _find_since(index, entry, {(copy.task, copy.process_id, copy.role) for copy in report.waiting})
-    rows = []
-    for copy in report.waiting:
-        known, row = (copy.task, copy.process_id, copy.role), pace.get(copy.process_id)
-        rate = 1000 * row.offsets / row.ms / at_once[copy.process_id] if row is not None and copy.slot else None
-        whole = state.full_lags.get(copy.task, 0)
-        end = None
-        if rate and copy.lag is not None and copy.lag / rate < 10**9:
-            end = format_utc((at + timedelta(seconds=copy.lag / rate)).timestamp())
-        first, number, at_least = since[known]
-        head = index.read_head(first)
-        rows.append(
-            CopyRow(
-                task=copy.task,
-                client=names.label(copy.process_id),
-                role=copy.role,
-                lag=copy.lag,
-                whole=whole,
-                progress=None if copy.lag is None or not whole else round(min(1.0, max(0.0, 1 - copy.lag / whole)), 3),
-                restoring=copy.slot,
-                rate=rate,
-                expected_end=end,
-                since=recording.recorded_at if head is None else head.recorded_at,
-                since_at_least=at_least,
-                rebalances=number,
-                why=_say_why(recording, copy, without_progress.get(known[:2], 0)),
-            )
-        )
-    return sorted(rows, key=lambda row: (not row.restoring, -row.rebalances, row.task, row.client))
-
-
-def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
-    """Why a planned copy is not there yet."""
-    report, state = recording.assignment.report, recording.snapshot
-    if copy.slot and without_progress:
-        return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
-    if copy.slot:
-        return "being restored"
-    if copy.process_id not in state.kafka_streams_states:
-        return "its client has gone"
-    if report.stalled:
-        return "stalled: no warm-up makes progress"
-    taken = sum(entry.slot for entry in report.waiting)
-    most = state.configs.max_warmup_replicas
-    if taken >= most:
-        return f"waits for a slot: max.warmup.replicas = {most:,}, all taken"
-    if copy.role == "standby":
-        return "a standby follows once the active task has moved"
-    return "waits for the copies before it"
-
-
-def _measure(entry: Entry) -> int:
-    try:
-        return entry.path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int, bool]]:
-    """Copy -> the oldest recording from which on it was waited for in each, how many these are, and whether at least."""
-    found = dict.fromkeys(copies, (entry, 1, False))
-    left, size = set(copies), 0
-    older = index.list_entries(entry.folder, before=_name_place(entry))
-    for number, other in enumerate(older, start=2):
-        size += _measure(other)
-        if number == _MOST_LOOKED_BACK or size > _MOST_BYTES:
-            found.update((copy, (*found[copy][:2], True)) for copy in left)
-            break
-        left &= index.read_waiting(other)
-        if not left:
-            break
-        found.update((copy, (other, number, False)) for copy in left)
-    return found

@@ -7,7 +7,8 @@ from optassign.assignor import assign, create, names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.judging.comparison import Comparison, compare
 from optassign.judging.explain import ExplainedAnswer
-from optassign.judging.explanation_text import REASONS, answer_to_lines, client_to_lines, task_to_lines
+from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
+from optassign.judging.reasons_text import REASONS, reason_to_text
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.anonymise import anonymise
 from optassign.recordings.recording import Recording
@@ -62,7 +63,7 @@ def view_rebalance(
                 task=move.task,
                 from_client=names.label(move.from_client),
                 to_client=names.label(move.to_client),
-                why=REASONS[move.why],
+                why=reason_to_text(move.why, move.window),
             )
             for move in moves
         ),

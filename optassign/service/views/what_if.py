@@ -10,7 +10,8 @@ from optassign.formats.base import Frozen
 from optassign.formats.state import ApplicationState, TaskId
 from optassign.judging.explain import ExplainedAnswer
 from optassign.judging.explanation import Explanation
-from optassign.judging.explanation_text import REASONS, answer_to_lines, pluralize
+from optassign.judging.explanation_text import answer_to_lines, pluralize
+from optassign.judging.reasons_text import reason_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import make_overview
@@ -111,7 +112,9 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
         changed=changed,
         summary=tuple(answer_to_lines(explanation, label, moves=False)),
         moves=tuple(
-            MoveRow(task=m.task, from_client=label(m.from_client), to_client=label(m.to_client), why=REASONS[m.why])
+            MoveRow(
+                task=m.task, from_client=label(m.from_client), to_client=label(m.to_client), why=reason_to_text(m.why, m.window)
+            )
             for m in moves
         ),
         more_moves=len(explanation.moves) - len(moves),
