@@ -15,6 +15,7 @@ from serving import Service, run_service
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 _SECONDS = 90_000
 """Milliseconds for what solves or simulates."""
+expect.set_options(timeout=_SECONDS)  # else five seconds, in which a busy machine has compared nothing
 
 
 @pytest.fixture(scope="module")
