@@ -14,7 +14,8 @@ _PROBES = 3
 
 
 def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., Group]) -> None:
-    waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS)
+    # By its estimate the follow-up would come before the other application has even started.
+    waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS, optassign_followup="interval")
     waiting.start("a")
     waiting.await_complete()
     first = waiting.generation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optassign.benchmarks.kafka.group import Group
+from optassign.benchmarks.kafka.group import LAG, Group
 
 RATE = 300.0
 """Records per second into the three subtopologies of an application together."""
@@ -20,3 +20,13 @@ def assert_sound(group: Group, *, most_probes: int, assignor: str | None = "cp-s
     assert assignor is None or group.rebalances[-1].assignor == assignor
     group.load.await_accounted()
     group.load.run(RATE)
+
+
+def assert_nothing_cold_ran(group: Group, name: str) -> None:
+    """Check that an instance that joined without state warmed its tasks up before it ran them: a user would wait otherwise.
+
+    What a task restores between being given and running is no more than acceptable.recovery.lag.
+    """
+    stateful = {task for task, owners in group.owners().items() if task.startswith("0_") and name in owners}
+    restored = group.instances[name].status().restored_active
+    assert restored <= LAG * len(stateful), f"{name} runs {sorted(stateful)} after restoring {restored} records"
