@@ -36,8 +36,26 @@ class GreedyMethod(Method):
         """The greedy plan, if it is balanced."""
         if self._plan is None or self._plan[0] is not case:
             placed = self.find_least_excess(case)
-            self._plan = case, Found(placed if case.reaches_target(placed) else None, found_by=FoundBy.GREEDY)
+            plan = placed if case.reaches_target(placed) else None
+            self._plan = case, Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
         return self._plan[1]
+
+    def _take_zones_from_now(self, case: Case, plan: Placement | None) -> Placement | None:
+        """The plan, or what is balanced now with its standbys swapped, where that has copies in more zones.
+
+        Else a group could be at rest by a poor plan, and find a better one as soon as it is asked again.
+        """
+        if plan is not None and self._count_missing_zones(case, plan) == self._least_missing_zones(case):
+            return plan
+        now = self.find_balanced_now(case).placement
+        if now is None:
+            return plan
+        swapped = spread_standbys(case.problem, case.target, now, now=False)
+        if not case.reaches_target(swapped):
+            return plan
+        if plan is None or self._count_missing_zones(case, swapped) < self._count_missing_zones(case, plan):
+            return swapped
+        return plan
 
     def find_least_excess(self, case: Case) -> Placement:
         """The greedy plan, with the excess that it has."""
@@ -64,7 +82,7 @@ class GreedyMethod(Method):
         missing, own = self._count_missing_zones(case, now), case.problem.remembered_plan
         if own is not None and missing > self._count_missing_zones(case, own):
             return False
-        if tag_spread.NAME not in self.order.names or missing == tag_spread.bound_by_numbers(case.problem):
+        if missing == self._least_missing_zones(case):
             return True
         found = self.find_plan(case).placement
         return found is None or missing <= self._count_missing_zones(case, found)
@@ -74,6 +92,10 @@ class GreedyMethod(Method):
         if tag_spread.NAME not in self.order.names:
             return 0
         return int(evaluate(case.problem, case.forced, plan, (tag_spread.GOAL,))[tag_spread.NAME])
+
+    def _least_missing_zones(self, case: Case) -> int:
+        """What no placement can go below by its numbers alone."""
+        return tag_spread.bound_by_numbers(case.problem) if tag_spread.NAME in self.order.names else 0
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """All that is asked for beyond the default order; of two goals what greedy does for them."""

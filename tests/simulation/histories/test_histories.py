@@ -72,6 +72,13 @@ def test_ours_break_no_rule_and_settle(assignor: str, seed: int) -> None:
     assert grades.above_active == grades.skew == 0, str(history)
 
 
+@pytest.mark.parametrize("seed", [2957, 5057])
+def test_greedy_finds_no_more_zones_once_at_rest(seed: int) -> None:
+    """Of these it called an answer the best that it could find, and found copies in more zones when it was asked again."""
+    history = draw_history("small", seed)
+    assert not play_history(history, "greedy").unsettled, str(history)
+
+
 def test_a_change_played_from_its_rest_is_that_of_the_history() -> None:
     """Of histories with one change, which is all that is graded of them; their start counts for answers only."""
     seeds = [seed for seed in range(1, 80) if len(draw_history("small", seed).changes) == 1][:4]
