@@ -7,19 +7,19 @@ import numpy as np
 from optassign.models.flows.face import CopiesFace, LayerFace
 from optassign.models.lp.face_program import FaceProgram, MergedPlaces
 from optassign.models.lp.program import Program
-from optassign.models.problem import STATELESS, IntArray
+from optassign.models.problem import STATELESS, BoolArray, IntArray
 from optassign.models.windows import Windows
 
 _GLOP_UP_TO = 5_000
 """Free variables of a program with tags: beyond, HiGHS takes half the time, and less and less."""
 
 
-def build_face_program(face: CopiesFace, windows: Windows, *, merge: bool = True) -> FaceProgram:
+def build_face_program(face: CopiesFace, windows: Windows, apart: BoolArray | None = None) -> FaceProgram:
     """The program for the given windows of actives; the windows of copies are in the face already.
 
-    `merge`: whether places are merged at all.
+    `apart` (G × C,): places that are to be told apart beside those that have to be.
     """
-    builder = _Builder(face, windows, merge=merge)
+    builder = _Builder(face, windows, apart)
     builder.add_copies()
     builder.add_actives()
     builder.tie_actives_to_copies()
@@ -31,7 +31,7 @@ def build_face_program(face: CopiesFace, windows: Windows, *, merge: bool = True
 class _Builder:
     """Adds the blocks of the program, in the order of the table above."""
 
-    def __init__(self, face: CopiesFace, windows: Windows, *, merge: bool) -> None:
+    def __init__(self, face: CopiesFace, windows: Windows, apart: BoolArray | None) -> None:
         self._face, self._windows, self._program = face, windows, Program()
         self._problem = problem = face.problem
         cells = problem.G * problem.C
@@ -43,8 +43,9 @@ class _Builder:
         self._actives_high = np.minimum(windows.group_active.high.ravel(), problem.T)
         place = face.place_group * problem.C + face.place_client
         self._place_low, self._place_high = _spread(cells, place, face.places.low, face.places.high)
-        is_wanted = (self._copies_low > 0) | (self._place_low > 0) | (self._actives_low > 0)
-        is_apart = is_wanted if merge else np.ones(cells, dtype=np.bool_)
+        is_apart: BoolArray = (self._copies_low > 0) | (self._place_low > 0) | (self._actives_low > 0)
+        if apart is not None:
+            is_apart |= apart
         self._is_apart = is_apart
         self._q_cell = place[is_apart[place]]
         self._r_cell = place[~is_apart[place] & (self._place_high[place] > 0)]

@@ -36,6 +36,8 @@ _MOST_TIED = 10_000
 """Columns up to which the last tie is worth a program of its own: in larger groups nobody looks for the least id."""
 _MOST_ROUNDS = 4
 """How often a face is looked at again after pools that could not be dealt were written out as columns."""
+_MOST_CROWDED = 2
+"""How often only those merged places are told apart that are short of room; then all are, which can take ten times as long."""
 _MOST_WHOLE = 30_000
 """Variables that are still free: up to so many, whole numbers are asked for where the program's vertex has fractions."""
 _SHORT_ROW = 200
@@ -59,15 +61,17 @@ class Improved:
 def improve_plan(face: CopiesFace, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline) -> Improved:
     """The plan on the face that is best in the goals, in their order, inside the windows of actives.
 
-    It is looked for again with all places told apart, or with pools written out as columns, where they could not be dealt.
+    It is looked for again with more places told apart, or with pools written out as columns, where they could not be dealt.
     """
-    merge = True
+    apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
+    crowded = 0
     for _ in range(_MOST_ROUNDS):
-        program = build_face_program(face, windows, merge=merge)
+        program = build_face_program(face, windows, apart)
         optimum = _find_optimum(program, goals, deadline)
         reading = Reading() if optimum.values is None else read_plan(program, optimum.values)
-        if reading.is_merged_too_far:
-            merge = False
+        if len(reading.crowded):
+            crowded += 1
+            apart[reading.crowded if crowded <= _MOST_CROWDED else slice(None)] = True
             continue
         if not len(reading.stuck):
             break

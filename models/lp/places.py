@@ -13,7 +13,10 @@ import numpy as np
 from ortools.graph.python import max_flow
 
 from optassign.models.lp.face_program import FaceProgram, MergedPlaces
-from optassign.models.problem import IntArray, Placement, make_placement
+from optassign.models.problem import BoolArray, IntArray, Placement, make_placement
+
+_MOST_BEYOND = 0.1
+"""Share of clients up to which those that a least cut leaves without their copies are told apart, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +24,8 @@ class Reading:
     """The plan, or why there is none."""
 
     placement: Placement | None = None
-    is_merged_too_far: bool = False
-    """The merged places have not enough room for what the program counts there."""
+    crowded: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Subtopology × C + client of merged places that have not the room for what the program counts there."""
     stuck: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Tasks of the subtopologies whose pooled copies could not be dealt."""
 
@@ -31,10 +34,10 @@ def read_plan(program: FaceProgram, values: IntArray) -> Reading:
     """The plan of whole values (variables,)."""
     face, problem = program.face, program.face.problem
     C = problem.C
-    counts = _tell_apart(program, values)
-    if counts is None:
-        return Reading(is_merged_too_far=True)
-    copies_at, actives_at = counts
+    try:
+        copies_at, actives_at = _tell_apart(program, values)
+    except _CrowdedError as error:
+        return Reading(crowded=error.cell)
 
     active = np.full(problem.T, -1, dtype=np.int64)
     on = program.a_column[values[program.a] > 0]
@@ -60,8 +63,16 @@ def read_plan(program: FaceProgram, values: IntArray) -> Reading:
     return Reading(make_placement(active, standby, C))
 
 
-def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntArray] | None:
-    """(G, C) pooled copies of logged tasks, and (G, C) pooled actives; None where merged places have not the room."""
+class _CrowdedError(Exception):
+    """Merged places have not enough room."""
+
+    def __init__(self, cell: IntArray) -> None:
+        super().__init__()
+        self.cell = cell
+
+
+def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntArray]:
+    """(G, C) pooled copies of logged tasks, and (G, C) pooled actives; _CrowdedError where merged places have not the room."""
     face, problem = program.face, program.face.problem
     cells = problem.G * problem.C
     column_cell = problem.group[problem.col_task] * problem.C + problem.col_client
@@ -81,8 +92,6 @@ def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntAr
         is_logged = number == 0
         limit = np.minimum(room, lead) if is_logged else lead
         more = _transport(merged, values[merged.of_pool], values[merged.of_client], limit[merged.cell])
-        if more is None:
-            return None
         actives[merged.cell] += more
         if is_logged:
             copies[merged.cell] += more
@@ -90,14 +99,15 @@ def _tell_apart(program: FaceProgram, values: IntArray) -> tuple[IntArray, IntAr
     r, m = program.r, program.m[0]
     standbys = values[r.of_pool] - values[m.of_pool], values[r.of_client] - values[m.of_client]
     more = _transport(r, *standbys, room[r.cell])
-    if more is None:
-        return None
     copies[r.cell] += more
     return copies.reshape(problem.G, problem.C), actives.reshape(problem.G, problem.C)
 
 
-def _transport(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray) -> IntArray | None:
-    """(k,) copies on each of the merged places, as many as each pool and client has; None where there is no room."""
+def _transport(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray) -> IntArray:
+    """(k,) copies on each of the merged places, as many as each pool and client has.
+
+    _CrowdedError where there is no room: the places of those pools, or of those clients, that a least cut says are short of it.
+    """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
     wanted = int(of_pool.sum())
     if not wanted:
@@ -110,10 +120,28 @@ def _transport(merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, roo
     arcs = flow.add_arcs_with_capacity(row[open_], first_client + merged.cell[open_] % clients, room[open_])
     flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_pool)
     flow.add_arcs_with_capacity(first_client + np.arange(clients), np.full(clients, sink), of_client)
-    if flow.solve(source, sink) != flow.OPTIMAL or flow.optimal_flow() < wanted:
-        return None
+    flow.solve(source, sink)
+    if flow.optimal_flow() < wanted:
+        raise _CrowdedError(merged.cell[_find_short(flow, merged, of_client)])
     copies[open_] = flow.flows(arcs)
     return copies
+
+
+def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, of_client: IntArray) -> BoolArray:
+    """(k,) the places of the pools, and of the clients where they are few, that have more than fits there.
+
+    Of the least cuts there is one at each end: the narrow one at the pools may name one of several that are short of room,
+    the wide one may name all pools for the sake of one client.
+    """
+    pools, clients = len(merged.pool), len(of_client)
+    narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
+    narrow[flow.get_source_side_min_cut()] = True
+    wide[flow.get_sink_side_min_cut()] = False
+    is_short = (wide if 2 * int(wide[:pools].sum()) <= pools else narrow)[:pools][merged.row]
+    beyond = ~narrow[pools : pools + clients] & (of_client > 0)
+    if int(beyond.sum()) <= _MOST_BEYOND * clients:
+        is_short |= beyond[merged.cell % clients]
+    return is_short
 
 
 def _list_columns(program: FaceProgram, task: int) -> set[int]:
