@@ -1,0 +1,190 @@
+package io.github.optassign.watch;
+
+import io.github.optassign.watch.deciding.Limits;
+import java.io.IOException;
+import java.io.Reader;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.TreeSet;
+
+/**
+ * What the command line and the file of properties say.
+ *
+ * @param admin of Kafka's Admin client, as they are in the file
+ * @param groups to watch; empty: all that our assignor assigns
+ * @param metrics where to listen; empty: nowhere
+ */
+record Settings(
+        Map<String, Object> admin,
+        List<String> groups,
+        Limits limits,
+        long intervalMs,
+        Optional<InetSocketAddress> metrics,
+        boolean isDryRun,
+        boolean isOnce) {
+    static final String USAGE = """
+            usage: optassign watch --config FILE [--groups NAME,...] [--interval SECONDS] [--metrics HOST:PORT] \
+            [--dry-run] [--once]""";
+
+    private static final String OURS = "optassign.";
+    private static final String LAG = "optassign.acceptable.recovery.lag";
+    private static final String GROUPS = "optassign.watch.groups";
+    private static final String INTERVAL = "optassign.watch.interval.ms";
+    private static final String METRICS = "optassign.watch.metrics";
+    private static final String PAUSE = "optassign.watch.pause.ms";
+    private static final String STANDING = "optassign.watch.standing.ms";
+    private static final String BROKEN = "optassign.watch.broken.ms";
+    private static final String STUCK = "optassign.watch.stuck.ms";
+    private static final String TOUCHED = "optassign.watch.touched.ms";
+    private static final String PER_HOUR = "optassign.watch.max.per.hour";
+    private static final String TRIES = "optassign.watch.max.tries";
+    private static final List<String> KEYS =
+            List.of(LAG, GROUPS, INTERVAL, METRICS, PAUSE, STANDING, BROKEN, STUCK, TOUCHED, PER_HOUR, TRIES);
+    private static final long LONGEST_MS = 86_400_000;
+
+    /** Something is wrong with the command line or the file; says where, what, and what is allowed. */
+    static final class BadSettingsException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        BadSettingsException(String message) {
+            super(message);
+        }
+    }
+
+    /** Reads both. */
+    static Settings read(List<String> arguments) throws BadSettingsException {
+        String file = null;
+        boolean isDryRun = false;
+        boolean isOnce = false;
+        Map<String, String> given = new HashMap<>();
+        for (Iterator<String> rest = arguments.iterator(); rest.hasNext(); ) {
+            String option = rest.next();
+            switch (option) {
+                case "--dry-run" -> isDryRun = true;
+                case "--once" -> isOnce = true;
+                case "--config" -> file = next(option, rest);
+                case "--groups" -> given.put(GROUPS, next(option, rest));
+                case "--metrics" -> given.put(METRICS, next(option, rest));
+                case "--interval" -> given.put(INTERVAL, toMs(next(option, rest)));
+                default -> throw new BadSettingsException("found " + option + "; " + USAGE);
+            }
+        }
+        if (file == null) {
+            throw new BadSettingsException("--config is missing; " + USAGE);
+        }
+        Map<String, String> found = load(Path.of(file));
+        found.putAll(given);
+        return read(file, found, isDryRun, isOnce);
+    }
+
+    private static Settings read(String file, Map<String, String> found, boolean isDryRun, boolean isOnce)
+            throws BadSettingsException {
+        for (String key : new TreeSet<>(found.keySet())) {
+            if (key.startsWith(OURS) && !KEYS.contains(key)) {
+                throw new BadSettingsException(file + ": found " + key + "; allowed: " + String.join(", ", KEYS));
+            }
+        }
+        Limits byDefault = Limits.DEFAULT;
+        Limits limits = new Limits(
+                number(found, LAG, byDefault.acceptableLag(), 0, Long.MAX_VALUE),
+                number(found, PAUSE, byDefault.pauseMs(), 1000, LONGEST_MS),
+                number(found, STANDING, byDefault.standingMs(), 1000, LONGEST_MS),
+                number(found, BROKEN, byDefault.brokenMs(), 1000, LONGEST_MS),
+                number(found, STUCK, byDefault.stuckMs(), 1000, LONGEST_MS),
+                number(found, TOUCHED, byDefault.touchedMs(), 1000, LONGEST_MS),
+                (int) number(found, PER_HOUR, byDefault.mostPerHour(), 2, 3600),
+                (int) number(found, TRIES, byDefault.mostTries(), 0, 16));
+        List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
+                .map(String::trim)
+                .filter(each -> !each.isEmpty())
+                .distinct()
+                .toList();
+        if (found.containsKey(GROUPS) && groups.isEmpty()) {
+            throw new BadSettingsException(
+                    GROUPS + " or --groups: found nothing; allowed: ids of groups, separated by commas");
+        }
+        Map<String, Object> admin = new HashMap<>(found);
+        admin.keySet().removeIf(key -> key.startsWith(OURS));
+        if (!admin.containsKey("bootstrap.servers") && !admin.containsKey("bootstrap.controllers")) {
+            throw new BadSettingsException(file + ": bootstrap.servers is missing; allowed: host:port,...");
+        }
+        admin.putIfAbsent("client.id", "optassign-watch");
+        return new Settings(
+                admin,
+                groups,
+                isOnce ? limits.once() : limits,
+                number(found, INTERVAL, 10_000, 200, LONGEST_MS),
+                found.containsKey(METRICS) ? Optional.of(toAddress(found.get(METRICS))) : Optional.empty(),
+                isDryRun,
+                isOnce);
+    }
+
+    private static String next(String option, Iterator<String> rest) throws BadSettingsException {
+        if (!rest.hasNext()) {
+            throw new BadSettingsException(option + ": found nothing after it; " + USAGE);
+        }
+        return rest.next();
+    }
+
+    private static Map<String, String> load(Path file) throws BadSettingsException {
+        Properties properties = new Properties();
+        try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+            properties.load(reader);
+        } catch (IOException | IllegalArgumentException e) {
+            throw new BadSettingsException(
+                    "--config: found that " + file + " cannot be read (" + e + "); allowed: a file of properties");
+        }
+        Map<String, String> found = new HashMap<>();
+        properties.stringPropertyNames().forEach(key -> found.put(key, properties.getProperty(key)));
+        return found;
+    }
+
+    private static String toMs(String seconds) throws BadSettingsException {
+        try {
+            return String.valueOf(Math.round(Double.parseDouble(seconds) * 1000));
+        } catch (NumberFormatException e) {
+            throw new BadSettingsException("--interval: found " + seconds + "; allowed: seconds, 0.2 to 86400");
+        }
+    }
+
+    private static long number(Map<String, String> found, String key, long byDefault, long least, long most)
+            throws BadSettingsException {
+        String text = found.get(key);
+        if (text == null) {
+            return byDefault;
+        }
+        try {
+            long number = Long.parseLong(text.trim());
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // Said below, as of any number that is not allowed.
+        }
+        throw new BadSettingsException(
+                key + ": found " + text + "; allowed: a whole number from " + least + " to " + most);
+    }
+
+    private static InetSocketAddress toAddress(String text) throws BadSettingsException {
+        int colon = text.lastIndexOf(':');
+        try {
+            int port = Integer.parseInt(text.substring(colon + 1));
+            InetSocketAddress address = new InetSocketAddress(text.substring(0, colon), port);
+            if (colon > 0 && !address.isUnresolved()) {
+                return address;
+            }
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            // Said below, as of an unknown host.
+        }
+        throw new BadSettingsException(METRICS + " or --metrics: found " + text + "; allowed: host:port");
+    }
+}

@@ -1,0 +1,154 @@
+package io.github.optassign.watch;
+
+import io.github.optassign.watch.deciding.Decider;
+import io.github.optassign.watch.deciding.Decision;
+import io.github.optassign.watch.deciding.Decision.Action;
+import io.github.optassign.watch.deciding.GroupMemory;
+import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.deciding.Judgement;
+import io.github.optassign.watch.deciding.Limits;
+import io.github.optassign.watch.deciding.TaskId;
+import io.github.optassign.watch.kafka.Kafka;
+import io.github.optassign.watch.kafka.RackTags;
+import io.github.optassign.watch.metrics.Metrics;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A group from look to look: decides, does it, and says so. */
+final class WatchedGroup {
+    private static final Logger LOG = LoggerFactory.getLogger(WatchedGroup.class);
+    private static final long LONGEST_BACK_OFF_MS = 300_000;
+
+    private final String name;
+    private final Kafka kafka;
+    private final Metrics metrics;
+    private final Decider decider;
+    private final long acceptable;
+    private final boolean isDryRun;
+    private GroupMemory memory = GroupMemory.none();
+    private Map<TaskId, List<String>> activeBefore;
+    private String heldBack = "";
+    private int failures;
+    private long retryAtMs;
+    private boolean isUnderWay;
+    private boolean mayBeTouched;
+
+    WatchedGroup(String name, Kafka kafka, Metrics metrics, Limits limits, boolean isDryRun) {
+        this.name = name;
+        this.kafka = kafka;
+        this.metrics = metrics;
+        this.isDryRun = isDryRun;
+        decider = new Decider(limits);
+        acceptable = limits.acceptableLag();
+    }
+
+    /** Looks, and acts; returns what was decided. */
+    Action look(GroupView view, RackTags tags, long nowMs) throws InterruptedException {
+        see(view);
+        Decision decision = decider.decide(view, memory, nowMs);
+        GroupMemory seen = decision.next();
+        if (decision.action() == Action.HOLD) {
+            hold(decision);
+        } else if (decision.action() != Action.NOTHING) {
+            if (nowMs < retryAtMs || !act(decision, tags, nowMs)) {
+                // As if it had not been decided: the next look decides anew.
+                return Action.HOLD;
+            }
+            activeBefore = view.active();
+            isUnderWay = true;
+            mayBeTouched = true;
+        }
+        memory = seen;
+        return decision.action();
+    }
+
+    /** Looks, but does nothing about it. */
+    void see(GroupView view) {
+        tell(view);
+        isUnderWay = view.phase() == GroupView.Phase.CHANGING || view.epoch() == memory.actedAtEpoch();
+        mayBeTouched = view.isTouched() || view.epoch() == memory.actedAtEpoch();
+    }
+
+    private void tell(GroupView view) {
+        Judgement judgement = new Judgement(view, acceptable);
+        metrics.set("optassign_watch_touched", view.isTouched() ? 1 : 0, "group", name);
+        metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
+        metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
+        if (memory.touchedAtMs() < 0 && view.isTouched() && activeBefore == null) {
+            LOG.info("group={} has the mark of a trigger that nobody took back; it is taken back in time", name);
+        }
+        if (activeBefore != null && view.epoch() > memory.epoch()) {
+            Map<TaskId, List<String>> before = activeBefore;
+            long moved = view.active().entrySet().stream()
+                    .filter(task -> !Objects.equals(task.getValue(), before.get(task.getKey())))
+                    .count();
+            LOG.info(
+                    "group={} assigned: active_moved={} warming_up={}",
+                    name,
+                    moved,
+                    judgement.tasksWithWarmups().size());
+            activeBefore = null;
+        }
+    }
+
+    private void hold(Decision decision) {
+        metrics.count("optassign_watch_held_back_total", "group", name, "for", decision.why());
+        if (decision.why().equals("hour") && !heldBack.equals("hour")) {
+            LOG.warn("group={} has had its triggers of this hour, and waits: {}", name, decision.text());
+        }
+        heldBack = decision.why();
+    }
+
+    private boolean act(Decision decision, RackTags tags, long nowMs) throws InterruptedException {
+        String what = decision.action() == Action.TRIGGER ? "trigger" : "restore";
+        heldBack = "";
+        if (isDryRun) {
+            LOG.info("group={} would {}: reason={} ({})", name, what, decision.why(), decision.text());
+            return true;
+        }
+        try {
+            kafka.alter(name, tags.toggle());
+        } catch (ExecutionException e) {
+            failures++;
+            retryAtMs = nowMs + Math.min(LONGEST_BACK_OFF_MS, 5_000L << Math.min(failures, 10));
+            metrics.count("optassign_watch_failures_total");
+            LOG.warn(
+                    "group={} {} failed, {} ms until the next: {}",
+                    name,
+                    what,
+                    retryAtMs - nowMs,
+                    e.getCause().toString());
+            return false;
+        }
+        failures = 0;
+        if (decision.action() == Action.TRIGGER) {
+            metrics.count("optassign_watch_triggers_total", "group", name, "reason", decision.why());
+        }
+        if (tags.isTouched()) {
+            metrics.count("optassign_watch_restorations_total", "group", name);
+        }
+        LOG.info(
+                "group={} {}: reason={} ({}); {} {} the mark",
+                name,
+                what,
+                decision.why(),
+                decision.text(),
+                RackTags.CONFIG,
+                tags.isTouched() ? "is without" : "has");
+        return true;
+    }
+
+    /** Whether an assignment is still to come, or to be carried out. */
+    boolean isUnderWay() {
+        return isUnderWay;
+    }
+
+    /** Whether the config may be touched, as far as is known. */
+    boolean mayBeTouched() {
+        return mayBeTouched;
+    }
+}

@@ -1,0 +1,165 @@
+package io.github.optassign.watch;
+
+import io.github.optassign.watch.deciding.Decision.Action;
+import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.kafka.GroupReader;
+import io.github.optassign.watch.kafka.Kafka;
+import io.github.optassign.watch.kafka.RackTags;
+import io.github.optassign.watch.metrics.Metrics;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.StreamsGroupDescription;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Looks at groups every few seconds, and has those assigned again for which that would do something. */
+final class Watcher {
+    private static final Logger LOG = LoggerFactory.getLogger(Watcher.class);
+    private static final String OURS = "optassign";
+    private static final String ASSIGNOR = "streams.assignor.name";
+    private static final String STANDBYS = "streams.num.standby.replicas";
+    /** How long {@code --once} waits until what it has triggered is over. */
+    private static final long ONCE_MS = 60_000;
+
+    private final Settings settings;
+    private final Kafka kafka;
+    private final Metrics metrics;
+    private final Map<String, WatchedGroup> groups = new TreeMap<>();
+    private final Set<String> notOurs = new HashSet<>();
+    private volatile boolean isStopped;
+
+    Watcher(Settings settings, Kafka kafka, Metrics metrics) {
+        this.settings = settings;
+        this.kafka = kafka;
+        this.metrics = metrics;
+    }
+
+    /** Ends {@link #run} soon. */
+    void stop() {
+        isStopped = true;
+    }
+
+    /** Looks until stopped, then puts back what is touched. */
+    void run() throws InterruptedException {
+        while (!isStopped) {
+            try {
+                look(true);
+            } catch (ExecutionException e) {
+                metrics.count("optassign_watch_failures_total");
+                LOG.warn("groups cannot be listed: {}", e.getCause().toString());
+            }
+            for (long slept = 0; slept < settings.intervalMs() && !isStopped; slept += 100) {
+                TimeUnit.MILLISECONDS.sleep(Math.min(100, settings.intervalMs() - slept));
+            }
+        }
+        restore();
+    }
+
+    /**
+     * Looks and acts once, waits until that is over, and puts back what is touched. Throws what asking Kafka throws.
+     */
+    void runOnce() throws InterruptedException, ExecutionException {
+        boolean hasActed = look(true).contains(Action.TRIGGER);
+        long end = nowMs() + ONCE_MS;
+        while (hasActed
+                && !settings.isDryRun()
+                && nowMs() < end
+                && !isStopped
+                && groups.values().stream().anyMatch(WatchedGroup::isUnderWay)) {
+            TimeUnit.MILLISECONDS.sleep(500);
+            look(false);
+        }
+        restore();
+    }
+
+    private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {
+        Collection<String> names = settings.groups().isEmpty() ? kafka.listGroups() : settings.groups();
+        Map<String, Config> configs = kafka.describeConfigs(names);
+        configs.entrySet().removeIf(each -> !isOurs(each.getKey(), each.getValue()));
+        Map<String, StreamsGroupDescription> found = kafka.describeGroups(configs.keySet());
+        Set<String> topics = new TreeSet<>();
+        found.values().forEach(group -> topics.addAll(GroupReader.listTopics(group)));
+        Map<String, Integer> partitions = kafka.countPartitions(topics);
+        groups.keySet().stream().filter(name -> !found.containsKey(name)).forEach(metrics::forget);
+        groups.keySet().retainAll(found.keySet());
+        Set<Action> done = new HashSet<>();
+        for (Map.Entry<String, StreamsGroupDescription> group : found.entrySet()) {
+            String name = group.getKey();
+            RackTags tags = RackTags.read(configs.get(name).get(RackTags.CONFIG));
+            int standbys = Integer.parseInt(configs.get(name).get(STANDBYS).value());
+            GroupView view = GroupReader.read(group.getValue(), partitions, standbys, tags.isTouched());
+            WatchedGroup watched = groups.computeIfAbsent(name, this::newGroup);
+            if (mayAct) {
+                done.add(watched.look(view, tags, nowMs()));
+            } else {
+                watched.see(view);
+            }
+        }
+        metrics.set("optassign_watch_groups", groups.size());
+        metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
+        return done;
+    }
+
+    private WatchedGroup newGroup(String name) {
+        LOG.info("group={} is watched{}", name, settings.isDryRun() ? ", and not touched" : "");
+        return new WatchedGroup(name, kafka, metrics, settings.limits(), settings.isDryRun());
+    }
+
+    private boolean isOurs(String group, Config config) {
+        ConfigEntry entry = config.get(ASSIGNOR);
+        boolean isOurs = entry != null && OURS.equals(entry.value());
+        if (isOurs) {
+            notOurs.remove(group);
+        } else if (notOurs.add(group)) {
+            LOG.info(
+                    "group={} is not watched: its {} is {}, not {}",
+                    group,
+                    ASSIGNOR,
+                    entry == null ? "unknown" : entry.value(),
+                    OURS);
+        }
+        return isOurs;
+    }
+
+    private void restore() throws InterruptedException {
+        if (settings.isDryRun()) {
+            return;
+        }
+        List<String> touched = groups.entrySet().stream()
+                .filter(group -> group.getValue().mayBeTouched())
+                .map(Map.Entry::getKey)
+                .toList();
+        Map<String, RackTags> tags = new HashMap<>();
+        kafka.describeConfigs(touched)
+                .forEach((name, config) -> tags.put(name, RackTags.read(config.get(RackTags.CONFIG))));
+        for (Map.Entry<String, RackTags> group : tags.entrySet()) {
+            if (group.getValue().isTouched()) {
+                try {
+                    kafka.alter(group.getKey(), group.getValue().toggle());
+                    LOG.info("group={} restored: {} is without the mark", group.getKey(), RackTags.CONFIG);
+                } catch (ExecutionException e) {
+                    LOG.warn(
+                            "group={} keeps the mark {} in {}, which means nothing: {}",
+                            group.getKey(),
+                            RackTags.MARK,
+                            RackTags.CONFIG,
+                            e.getCause().toString());
+                }
+            }
+        }
+    }
+
+    private static long nowMs() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    }
+}

@@ -1,0 +1,105 @@
+package io.github.optassign.watch.deciding;
+
+import io.github.optassign.watch.deciding.Decision.Action;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Decides whether a group shall be assigned once more. A function of what is seen, what was seen and the time.
+ *
+ * <ul>
+ *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task warms up, or balance would gain
+ *       if it were active there. Each copy is evidence once.
+ *   <li>{@code broken}: the target is wrong, or members do not reach it.
+ *   <li>{@code standing}: the group could be better, and nothing gets nearer. After a failover of the coordinator, say,
+ *       when the assignor kept what it found.
+ * </ul>
+ *
+ * <p>The last two are tried a few times, each after twice the time of the one before, until processes or tasks change.
+ */
+public final class Decider {
+    private final Limits limits;
+
+    public Decider(Limits limits) {
+        this.limits = limits;
+    }
+
+    /** Decides after a look. */
+    public Decision decide(GroupView view, GroupMemory before, long nowMs) {
+        Judgement judgement = new Judgement(view, limits.acceptableLag());
+        GroupMemory memory = before.see(view, judgement, nowMs);
+        if (view.phase() == GroupView.Phase.NOT_RUNNING) {
+            return memory.touchedAtMs() >= 0
+                    ? act(Action.RESTORE, "empty", "nobody is there", memory, 0, nowMs)
+                    : nothing(memory);
+        }
+        if (memory.isAwaiting(limits.stuckMs(), nowMs)) {
+            return nothing(memory);
+        }
+        String broken = describeBroken(view, judgement, memory, nowMs);
+        if (!broken.isEmpty()) {
+            return act(Action.TRIGGER, "broken", broken, memory, memory.tries() + 1, nowMs);
+        }
+        if (view.phase() == GroupView.Phase.CHANGING) {
+            return nothing(memory);
+        }
+        if (judgement.isDone()) {
+            return memory.touchedAtMs() >= 0
+                    ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
+                    : nothing(memory);
+        }
+        Set<Copy> evidence = new HashSet<>(judgement.couldLead());
+        evidence.removeAll(memory.known());
+        if (!evidence.isEmpty()) {
+            String text = evidence.size() + " caught up, the first of them "
+                    + evidence.stream()
+                            .map(copy -> copy.task() + " on " + copy.process())
+                            .min(String::compareTo)
+                            .orElse("");
+            return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
+        }
+        if (stands(memory.nearerAtMs(), limits.standingMs(), memory, nowMs)) {
+            String text = judgement.tasksWithWarmups().isEmpty()
+                    ? "it could be better, and nothing is on its way"
+                    : judgement.tasksWithWarmups().size() + " tasks warm up, and nothing gets nearer";
+            return act(Action.TRIGGER, "standing", text, memory, memory.tries() + 1, nowMs);
+        }
+        boolean isTouchedForLong = memory.touchedAtMs() >= 0 && nowMs - memory.touchedAtMs() >= limits.touchedMs();
+        return isTouchedForLong
+                ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
+                : nothing(memory);
+    }
+
+    /** Empty: it is not, or not for long. */
+    private String describeBroken(GroupView view, Judgement judgement, GroupMemory memory, long nowMs) {
+        List<String> faults = judgement.faults();
+        if (!faults.isEmpty() && stands(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
+            return String.join(", ", faults);
+        }
+        boolean isStuck = view.phase() == GroupView.Phase.CHANGING
+                && stands(memory.progressAtMs(), limits.stuckMs(), memory, nowMs);
+        return isStuck ? "members do not come nearer to the assignment" : "";
+    }
+
+    private boolean stands(long sinceMs, long forMs, GroupMemory memory, long nowMs) {
+        return memory.tries() < limits.mostTries() && nowMs - sinceMs >= forMs << memory.tries();
+    }
+
+    private Decision act(Action action, String why, String text, GroupMemory memory, int tries, long nowMs) {
+        List<Long> acted = memory.actedAtMs();
+        if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseMs()) {
+            return new Decision(Action.HOLD, "pause", text, memory);
+        }
+        // One is kept for what has to be undone.
+        int most = limits.mostPerHour() - (memory.touchedAtMs() >= 0 ? 0 : 1);
+        if (acted.size() >= most) {
+            return new Decision(Action.HOLD, "hour", text, memory);
+        }
+        return new Decision(action, why, text, memory.act(nowMs, tries));
+    }
+
+    private static Decision nothing(GroupMemory memory) {
+        return new Decision(Action.NOTHING, "", "", memory);
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.optassign.watch.deciding;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What one look at a group leaves for the next; never changed.
+ *
+ * @param epoch of the group, -1: there was no look yet
+ * @param caughtUp what was caught up at the last look
+ * @param known what an assignment has already seen caught up
+ * @param shape processes and tasks of the group
+ * @param progress what members had done, and when that last was another
+ * @param nearerAtMs when something last was new, or a warm-up got nearer
+ * @param least offsets that warm-ups had left, the fewest since then
+ * @param tries triggers since then that had no new evidence
+ * @param actedAtMs when assignments were brought about, of the last hour
+ * @param touchedAtMs since when the config is touched; -1: it is not
+ * @param actedAtEpoch the group's epoch when we last brought an assignment about
+ */
+public record GroupMemory(
+        int epoch,
+        Set<Copy> caughtUp,
+        Set<Copy> known,
+        Object shape,
+        Object progress,
+        long progressAtMs,
+        long nearerAtMs,
+        long least,
+        int tries,
+        List<Long> actedAtMs,
+        long touchedAtMs,
+        int actedAtEpoch) {
+    private static final long HOUR_MS = 3_600_000;
+
+    public static GroupMemory none() {
+        return new GroupMemory(-1, Set.of(), Set.of(), null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
+    }
+
+    /** Goes on to another look. */
+    GroupMemory see(GroupView view, Judgement judgement, long nowMs) {
+        Set<Copy> seen = new HashSet<>(known);
+        // What had caught up when we last looked, the assignor may have been told.
+        if (view.epoch() != epoch) {
+            seen.addAll(caughtUp);
+        }
+        seen.retainAll(judgement.standbys());
+        Object shapeNow = List.of(view.units(), view.tasks(), view.standbys());
+        boolean isOther = !shapeNow.equals(shape);
+        boolean hasMoved = isOther || view.epoch() != epoch || !view.progress().equals(progress);
+        long remaining = judgement.remaining();
+        boolean isNearer = isOther || view.epoch() != epoch || remaining < least;
+        List<Long> acted = new ArrayList<>(actedAtMs);
+        acted.removeIf(at -> nowMs - at >= HOUR_MS);
+        return new GroupMemory(
+                view.epoch(),
+                judgement.caughtUp(),
+                seen,
+                shapeNow,
+                view.progress(),
+                hasMoved ? nowMs : progressAtMs,
+                isNearer ? nowMs : nearerAtMs,
+                isNearer ? remaining : least,
+                isOther ? 0 : tries,
+                acted,
+                view.isTouched() ? (touchedAtMs < 0 ? nowMs : touchedAtMs) : -1,
+                actedAtEpoch);
+    }
+
+    /** Whether the assignment that we brought about has yet to be seen; after so long it is not waited for. */
+    boolean isAwaiting(long longestMs, long nowMs) {
+        return epoch == actedAtEpoch && !actedAtMs.isEmpty() && nowMs - actedAtMs.get(actedAtMs.size() - 1) < longestMs;
+    }
+
+    /**
+     * As it is once an assignment has been brought about.
+     *
+     * @param triesNow 0: there was new evidence
+     */
+    GroupMemory act(long nowMs, int triesNow) {
+        Set<Copy> seen = new HashSet<>(known);
+        seen.addAll(caughtUp);
+        List<Long> acted = new ArrayList<>(actedAtMs);
+        acted.add(nowMs);
+        return new GroupMemory(
+                epoch, caughtUp, seen, shape, progress, nowMs, nowMs, least, triesNow, acted, touchedAtMs, epoch);
+    }
+}

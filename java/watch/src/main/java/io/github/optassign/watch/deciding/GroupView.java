@@ -1,0 +1,41 @@
+package io.github.optassign.watch.deciding;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A group at one look, with its target assignment: what the last call of the assignor wanted.
+ *
+ * @param phase what the coordinator says of the group
+ * @param epoch of the group; a higher one than before: the assignor was called, or will be at once
+ * @param units process to the number of its threads × its capacity; 0: it drains
+ * @param standbys asked for, of each task that has a changelog
+ * @param tasks all tasks, and whether they have a changelog
+ * @param active task to the processes that shall process it: one, unless the plan is broken
+ * @param standby task to the processes that shall have a standby of it
+ * @param lags of the copies of which offsets are known
+ * @param progress another object than before if any member has taken a step towards the target
+ * @param isTouched whether the group's config has what a trigger leaves there
+ */
+public record GroupView(
+        Phase phase,
+        int epoch,
+        Map<String, Double> units,
+        int standbys,
+        Map<TaskId, Boolean> tasks,
+        Map<TaskId, List<String>> active,
+        Map<TaskId, Set<String>> standby,
+        Map<Copy, Long> lags,
+        Object progress,
+        boolean isTouched) {
+    /** What a group is doing. */
+    public enum Phase {
+        /** Every member has what the target gives it. */
+        STABLE,
+        /** On its way to the target, or about to get one. */
+        CHANGING,
+        /** Nobody is there, or its topics are missing: no assignment would change anything. */
+        NOT_RUNNING
+    }
+}

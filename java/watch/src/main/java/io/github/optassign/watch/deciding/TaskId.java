@@ -1,0 +1,19 @@
+package io.github.optassign.watch.deciding;
+
+import java.util.Comparator;
+
+/** A task as the protocol names it. */
+public record TaskId(String subtopology, int partition) implements Comparable<TaskId> {
+    private static final Comparator<TaskId> ORDER =
+            Comparator.comparing(TaskId::subtopology).thenComparingInt(TaskId::partition);
+
+    @Override
+    public int compareTo(TaskId other) {
+        return ORDER.compare(this, other);
+    }
+
+    @Override
+    public String toString() {
+        return subtopology + "_" + partition;
+    }
+}

@@ -1,0 +1,165 @@
+package io.github.optassign.watch.kafka;
+
+import io.github.optassign.watch.deciding.Copy;
+import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.deciding.TaskId;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
+import org.apache.kafka.clients.admin.StreamsGroupDescription;
+import org.apache.kafka.clients.admin.StreamsGroupMemberAssignment;
+import org.apache.kafka.clients.admin.StreamsGroupMemberDescription;
+import org.apache.kafka.clients.admin.StreamsGroupMemberDescription.TaskOffset;
+import org.apache.kafka.clients.admin.StreamsGroupSubtopologyDescription;
+
+/** Makes a {@link GroupView} of what the coordinator says of a group. */
+public final class GroupReader {
+    /** What Kafka Streams says instead of the offset of a task that runs. */
+    private static final long LATEST = -2;
+
+    /** Client tags, as in the broker's assignor (docs/broker.md, "Configuration"). */
+    private static final String CAPACITY = "optassign.capacity";
+
+    private static final String DRAINING = "optassign.draining";
+
+    private GroupReader() {}
+
+    /**
+     * Reads a group.
+     *
+     * @param partitions topic to its number of partitions, of the topics that are known
+     */
+    public static GroupView read(
+            StreamsGroupDescription group, Map<String, Integer> partitions, int standbys, boolean isTouched) {
+        Map<TaskId, List<String>> active = new TreeMap<>();
+        Map<TaskId, Set<String>> standby = new TreeMap<>();
+        Map<String, Double> units = new TreeMap<>();
+        List<Object> progress = new ArrayList<>();
+        for (StreamsGroupMemberDescription member : group.members()) {
+            units.merge(member.processId(), toUnit(member.clientTags()), Double::sum);
+            forEach(
+                    member.targetAssignment().activeTasks(),
+                    task -> active.computeIfAbsent(task, none -> new ArrayList<>())
+                            .add(member.processId()));
+            forEach(
+                    member.targetAssignment().standbyTasks(),
+                    task -> standby.computeIfAbsent(task, none -> new TreeSet<>())
+                            .add(member.processId()));
+            progress.add(Map.of(
+                    "member", member.memberId(),
+                    "epoch", member.memberEpoch(),
+                    "active", toSet(member.assignment().activeTasks()),
+                    "standby", toSet(member.assignment().standbyTasks())));
+        }
+        return new GroupView(
+                toPhase(group),
+                group.groupEpoch(),
+                units,
+                standbys,
+                listTasks(group, partitions, active.keySet(), standby.keySet()),
+                active,
+                standby,
+                readLags(group),
+                new HashSet<>(progress),
+                isTouched);
+    }
+
+    private static GroupView.Phase toPhase(StreamsGroupDescription group) {
+        return switch (group.groupState()) {
+            case STABLE -> GroupView.Phase.STABLE;
+            case RECONCILING, ASSIGNING -> GroupView.Phase.CHANGING;
+            default -> GroupView.Phase.NOT_RUNNING;
+        };
+    }
+
+    private static double toUnit(Map<String, String> tags) {
+        if ("true".equalsIgnoreCase(tags.get(DRAINING))) {
+            return 0;
+        }
+        try {
+            double capacity = Double.parseDouble(tags.getOrDefault(CAPACITY, "1"));
+            return capacity >= 1e-6 && capacity <= 1e6 ? capacity : 1;
+        } catch (NumberFormatException e) {
+            return 1;
+        }
+    }
+
+    private interface Taking {
+        void take(TaskId task);
+    }
+
+    private static void forEach(Collection<StreamsGroupMemberAssignment.TaskIds> tasks, Taking taking) {
+        tasks.forEach(each -> each.partitions().forEach(p -> taking.take(new TaskId(each.subtopologyId(), p))));
+    }
+
+    private static Set<TaskId> toSet(Collection<StreamsGroupMemberAssignment.TaskIds> tasks) {
+        Set<TaskId> all = new HashSet<>();
+        forEach(tasks, all::add);
+        return all;
+    }
+
+    /** All topics that tasks read, from which their number follows. */
+    public static Set<String> listTopics(StreamsGroupDescription group) {
+        Set<String> topics = new TreeSet<>();
+        group.subtopologies().forEach(each -> topics.addAll(sources(each)));
+        return topics;
+    }
+
+    private static Set<String> sources(StreamsGroupSubtopologyDescription subtopology) {
+        Set<String> topics = new TreeSet<>(subtopology.sourceTopics());
+        topics.addAll(subtopology.repartitionSourceTopics().keySet());
+        return topics;
+    }
+
+    /** Those of the topology, and those that somebody has: topics may be hidden from us. */
+    private static Map<TaskId, Boolean> listTasks(
+            StreamsGroupDescription group, Map<String, Integer> partitions, Set<TaskId> active, Set<TaskId> standby) {
+        Map<String, Boolean> logged = new HashMap<>();
+        Map<TaskId, Boolean> tasks = new TreeMap<>();
+        for (StreamsGroupSubtopologyDescription each : group.subtopologies()) {
+            boolean isLogged = !each.stateChangelogTopics().isEmpty();
+            logged.put(each.subtopologyId(), isLogged);
+            int count = sources(each).stream()
+                    .mapToInt(topic -> partitions.getOrDefault(topic, 0))
+                    .max()
+                    .orElse(0);
+            for (int p = 0; p < count; p++) {
+                tasks.put(new TaskId(each.subtopologyId(), p), isLogged);
+            }
+        }
+        active.forEach(task -> tasks.putIfAbsent(task, logged.getOrDefault(task.subtopology(), false)));
+        standby.forEach(task -> tasks.putIfAbsent(task, logged.getOrDefault(task.subtopology(), false)));
+        return tasks;
+    }
+
+    /** As the assignor has it: who has a copy is believed both offsets, which are as of one moment. */
+    private static Map<Copy, Long> readLags(StreamsGroupDescription group) {
+        Map<Copy, Long> lags = new HashMap<>();
+        for (StreamsGroupMemberDescription member : group.members()) {
+            Map<TaskId, Long> ends = new HashMap<>();
+            forEachOffset(member.taskEndOffsets(), ends::put);
+            Set<TaskId> has = toSet(member.assignment().standbyTasks());
+            forEachOffset(member.taskOffsets(), (task, offset) -> {
+                long end = ends.getOrDefault(task, -1L);
+                if (has.contains(task) && (offset == LATEST || offset >= 0 && end >= 0)) {
+                    lags.put(new Copy(task, member.processId()), offset == LATEST ? 0 : Math.max(0, end - offset));
+                }
+            });
+        }
+        return lags;
+    }
+
+    private static void forEachOffset(List<TaskOffset> offsets, BiConsumer<TaskId, Long> taking) {
+        Optional.ofNullable(offsets)
+                .orElse(List.of())
+                .forEach(each -> taking.accept(new TaskId(each.subtopologyId(), each.partition()), each.offset()));
+    }
+}

@@ -1,0 +1,2 @@
+/** What Kafka is asked, and how a group is triggered. */
+package io.github.optassign.watch.kafka;

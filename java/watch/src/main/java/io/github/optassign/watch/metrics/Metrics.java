@@ -1,0 +1,68 @@
+package io.github.optassign.watch.metrics;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Counts and figures, in the text format of Prometheus. Safe to use from several threads. */
+public final class Metrics {
+    private static final Map<String, String> ABOUT = Map.of(
+            "optassign_watch_triggers_total", "counter Assignments that were brought about, by reason.",
+            "optassign_watch_restorations_total", "counter Configs of groups put back as they were.",
+            "optassign_watch_held_back_total", "counter Looks at which a trigger had to wait, by what for.",
+            "optassign_watch_failures_total", "counter Requests to Kafka that failed.",
+            "optassign_watch_touched", "gauge 1 while a group's config has the mark of a trigger.",
+            "optassign_watch_warming_up", "gauge Tasks that warm up.",
+            "optassign_watch_done", "gauge 1 if nothing is left to do.",
+            "optassign_watch_groups", "gauge Groups that are watched.",
+            "optassign_watch_last_look_timestamp_seconds", "gauge When all groups were last looked at.");
+
+    private final Map<String, Map<String, Double>> series = new TreeMap<>();
+
+    /** Adds 1. */
+    public synchronized void count(String name, String... labels) {
+        series.computeIfAbsent(name, none -> new TreeMap<>()).merge(join(labels), 1.0, Double::sum);
+    }
+
+    /** Sets a figure. */
+    public synchronized void set(String name, double value, String... labels) {
+        series.computeIfAbsent(name, none -> new TreeMap<>()).put(join(labels), value);
+    }
+
+    /** Forgets the figures, not the counts, of a group that is watched no more. */
+    public synchronized void forget(String group) {
+        for (String name :
+                new String[] {"optassign_watch_touched", "optassign_watch_warming_up", "optassign_watch_done"}) {
+            series.getOrDefault(name, new TreeMap<>()).remove(join("group", group));
+        }
+    }
+
+    private static String join(String... labels) {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < labels.length; i += 2) {
+            String value =
+                    labels[i + 1].replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n");
+            text.append(i == 0 ? "{" : ",")
+                    .append(labels[i])
+                    .append("=\"")
+                    .append(value)
+                    .append('"');
+        }
+        return text.isEmpty() ? "" : text.append('}').toString();
+    }
+
+    /** All of it. */
+    synchronized String render() {
+        StringBuilder text = new StringBuilder();
+        series.forEach((name, values) -> {
+            String[] about = ABOUT.get(name).split(" ", 2);
+            text.append("# HELP ").append(name).append(' ').append(about[1]).append('\n');
+            text.append("# TYPE ").append(name).append(' ').append(about[0]).append('\n');
+            values.forEach((labels, value) -> text.append(name)
+                    .append(labels)
+                    .append(' ')
+                    .append(value == Math.rint(value) ? String.valueOf(value.longValue()) : String.valueOf(value))
+                    .append('\n'));
+        });
+        return text.toString();
+    }
+}

@@ -1,0 +1,42 @@
+package io.github.optassign.watch.metrics;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+
+/** Answers {@code GET /metrics}. */
+public final class MetricsServer implements AutoCloseable {
+    private final HttpServer server;
+    private final Metrics metrics;
+
+    public MetricsServer(InetSocketAddress address, Metrics metrics) throws IOException {
+        this.metrics = metrics;
+        server = HttpServer.create(address, 0);
+        server.createContext("/", this::answer);
+        server.start();
+    }
+
+    public InetSocketAddress address() {
+        return server.getAddress();
+    }
+
+    private void answer(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            boolean isThere = exchange.getRequestURI().getPath().equals("/metrics");
+            byte[] body = (isThere ? metrics.render() : "allowed: /metrics\n").getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+            exchange.sendResponseHeaders(isThere ? 200 : 404, body.length);
+            try (OutputStream out = exchange.getResponseBody()) {
+                out.write(body);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+    }
+}

@@ -1,0 +1,2 @@
+/** What was done, for who scrapes it. */
+package io.github.optassign.watch.metrics;

@@ -1,0 +1,136 @@
+package io.github.optassign.watch.deciding;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.watch.deciding.Decision.Action;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** What holds whatever a group does; seeds are in the messages. */
+class DeciderPropertiesTest {
+    private static final Limits LIMITS =
+            new Limits(TestGroup.ACCEPTABLE, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
+    private static final int SEEDS = 300;
+    private static final long HOUR_MS = 3_600_000;
+
+    private final Decider decider = new Decider(LIMITS);
+
+    /** A group of random size whose last process has joined, with warm-ups at random lags. */
+    private static TestGroup draw(Random random) {
+        TestGroup group = new TestGroup();
+        int processes = 2 + random.nextInt(4);
+        for (int c = 0; c < processes; c++) {
+            group.processes("p" + c);
+        }
+        group.standbys = random.nextInt(2);
+        int count = 1 + random.nextInt(12);
+        for (int p = 0; p < count; p++) {
+            TaskId task = TestGroup.task(p);
+            int owner = random.nextInt(processes);
+            group.task(task, "p" + owner);
+            for (int k = 1; k <= group.standbys + random.nextInt(2) && k < processes; k++) {
+                group.standby(task, "p" + (owner + k) % processes, random.nextInt(5) * 500L - 500);
+            }
+        }
+        return group;
+    }
+
+    private static void disturb(TestGroup group, Random random) {
+        switch (random.nextInt(8)) {
+            case 0 -> group.epoch++;
+            case 1 -> group.phase = GroupView.Phase.values()[random.nextInt(3)];
+            case 2 -> group.progress = random.nextInt(3);
+            case 3 -> group.units.put("p" + random.nextInt(5), random.nextInt(3) * 1.0);
+            case 4 -> group.isTouched = random.nextBoolean();
+            case 5 -> group.lags.replaceAll((copy, lag) -> random.nextInt(5) * 500L);
+            case 6 -> group.active.get(TestGroup.task(0)).set(0, "p" + random.nextInt(2));
+            default -> group.standby(TestGroup.task(0), "p" + random.nextInt(2), random.nextInt(3000));
+        }
+    }
+
+    @Test
+    void neverStormsWhateverHappens() {
+        for (int seed = 0; seed < SEEDS; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = draw(random);
+            GroupMemory memory = GroupMemory.none();
+            List<Long> acted = new ArrayList<>();
+            long nowMs = 0;
+            for (int i = 0; i < 1500; i++) {
+                nowMs += random.nextInt(20_000);
+                if (random.nextInt(3) == 0) {
+                    disturb(group, random);
+                }
+                Decision decision = decider.decide(group.view(), memory, nowMs);
+                memory = decision.next();
+                if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
+                    assertTrue(
+                            acted.isEmpty() || nowMs - acted.get(acted.size() - 1) >= LIMITS.pauseMs(), "seed " + seed);
+                    acted.add(nowMs);
+                    group.isTouched = !group.isTouched;
+                    group.epoch++;
+                }
+            }
+            for (int i = LIMITS.mostPerHour(); i < acted.size(); i++) {
+                assertTrue(acted.get(i) - acted.get(i - LIMITS.mostPerHour()) >= HOUR_MS, "seed " + seed);
+            }
+        }
+    }
+
+    @Test
+    void stopsWhereNothingChangesAndLeavesNothingTouched() {
+        for (int seed = 0; seed < SEEDS; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = draw(random);
+            group.isTouched = random.nextBoolean();
+            boolean isAnswering = random.nextBoolean();
+            GroupMemory memory = GroupMemory.none();
+            int triggers = 0;
+            Action last = Action.NOTHING;
+            for (long nowMs = 0; nowMs < 4 * HOUR_MS; nowMs += 10_000) {
+                Decision decision = decider.decide(group.view(), memory, nowMs);
+                memory = decision.next();
+                last = decision.action();
+                if (last == Action.TRIGGER || last == Action.RESTORE) {
+                    triggers += last == Action.TRIGGER ? 1 : 0;
+                    group.isTouched = !group.isTouched;
+                    group.epoch += isAnswering ? 1 : 0;
+                }
+            }
+            assertEquals(Action.NOTHING, last, "seed " + seed);
+            assertEquals(false, group.isTouched, "seed " + seed);
+            assertTrue(triggers <= 1 + LIMITS.mostTries(), "seed " + seed + ": " + triggers);
+        }
+    }
+
+    @Test
+    void whatHasCaughtUpIsSoonActive() {
+        for (int seed = 0; seed < SEEDS; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = draw(random);
+            GroupMemory memory = GroupMemory.none();
+            int triggers = 0;
+            int warming = new Judgement(group.view(), TestGroup.ACCEPTABLE)
+                    .tasksWithWarmups()
+                    .size();
+            for (long nowMs = 0; nowMs < HOUR_MS / 4; nowMs += 10_000) {
+                group.lags.replaceAll((copy, lag) -> Math.max(0, lag - random.nextInt(50)));
+                Decision decision = decider.decide(group.view(), memory, nowMs);
+                memory = decision.next();
+                if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
+                    triggers++;
+                    group.isTouched = !group.isTouched;
+                    group.assign();
+                }
+            }
+            Judgement end = new Judgement(group.view(), TestGroup.ACCEPTABLE);
+            boolean anyReady = end.caughtUp().stream()
+                    .anyMatch(copy -> end.tasksWithWarmups().contains(copy.task()));
+            assertEquals(false, anyReady, "seed " + seed);
+            assertTrue(triggers <= 2 * warming + 2 * LIMITS.mostTries() + 4, "seed " + seed + ": " + triggers);
+        }
+    }
+}

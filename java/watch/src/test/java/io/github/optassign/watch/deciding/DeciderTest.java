@@ -1,0 +1,228 @@
+package io.github.optassign.watch.deciding;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.optassign.watch.deciding.Decision.Action;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Single stories of a group, and when it is triggered in them. */
+class DeciderTest {
+    private static final Limits LIMITS =
+            new Limits(TestGroup.ACCEPTABLE, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
+
+    private final TestGroup group = TestGroup.joined();
+    private final Decider decider = new Decider(LIMITS);
+    private GroupMemory memory = GroupMemory.none();
+    private long nowMs = 1_000_000;
+
+    /** Looks after so long; what is decided is taken to be done. */
+    private Decision look(long laterMs) {
+        nowMs += laterMs;
+        Decision decision = decider.decide(group.view(), memory, nowMs);
+        memory = decision.next();
+        if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
+            group.isTouched = !group.isTouched;
+        }
+        return decision;
+    }
+
+    private void expect(Action action, String why, Decision found) {
+        assertEquals(action, found.action(), found.toString());
+        assertEquals(why, found.why());
+    }
+
+    /** Looks every ten seconds, and counts what is done. */
+    private int countActions(int looks) {
+        int count = 0;
+        for (int i = 0; i < looks; i++) {
+            Action action = look(10_000).action();
+            count += action == Action.TRIGGER || action == Action.RESTORE ? 1 : 0;
+        }
+        return count;
+    }
+
+    @Test
+    void waitsWhileWarmupsAreBehind() {
+        expect(Action.NOTHING, "", look(0));
+        group.standby(TestGroup.task(0), "c", 1001);
+        expect(Action.NOTHING, "", look(10_000));
+    }
+
+    @Test
+    void triggersOnceForAWarmupThatHasCaughtUp() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 1000);
+        Decision decision = look(10_000);
+        expect(Action.TRIGGER, "caught_up", decision);
+        assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
+        group.epoch++;
+        // The assignor has not moved it, for whatever reason.
+        expect(Action.NOTHING, "", look(10_000));
+        expect(Action.NOTHING, "", look(10_000));
+    }
+
+    @Test
+    void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+        group.assign();
+        group.standby(TestGroup.task(3), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+        assertEquals(false, group.isTouched, "the second trigger takes the mark of the first away");
+        group.assign();
+        assertEquals(0, countActions(1000));
+    }
+
+    @Test
+    void restoresWhenNothingIsLeftToDo() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+        group.assign();
+        expect(Action.RESTORE, "done", look(10_000));
+        group.epoch++;
+        assertEquals(0, countActions(1000));
+    }
+
+    @Test
+    void anAssignmentThatHasYetToComeIsWaitedFor() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+        expect(Action.NOTHING, "", look(60_000));
+        group.assign();
+        expect(Action.RESTORE, "done", look(10_000));
+    }
+
+    @Test
+    void findsTheMarkThatAnotherLifeLeftAndTakesItAway() {
+        group.isTouched = true;
+        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.assign();
+        expect(Action.RESTORE, "done", look(0));
+    }
+
+    @Test
+    void takesTheMarkAwayAlsoWhereTheGroupTakesLong() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+        group.assign();
+        expect(Action.NOTHING, "", look(10_000));
+        for (long lag = 40_000; lag > 20_000; lag -= 1000) {
+            group.standby(TestGroup.task(3), "c", lag);
+            expect(Action.NOTHING, "", look(14_000));
+        }
+        group.standby(TestGroup.task(3), "c", 19_000);
+        expect(Action.RESTORE, "long", look(20_000));
+    }
+
+    @Test
+    void waitsUntilTheLastAssignmentIsCarriedOut() {
+        look(0);
+        group.phase = GroupView.Phase.CHANGING;
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.NOTHING, "", look(10_000));
+        group.phase = GroupView.Phase.STABLE;
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+    }
+
+    @Test
+    void aStandbyIsNoEvidenceWhereNothingWouldGain() {
+        TestGroup still = new TestGroup().processes("a", "b");
+        still.standbys = 1;
+        still.task(TestGroup.task(0), "a").task(TestGroup.task(1), "b");
+        still.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "a", 50_000);
+        assertEquals(Action.NOTHING, decider.decide(still.view(), memory, 0).action());
+        still.standby(TestGroup.task(0), "b", 0);
+        assertEquals(
+                Action.NOTHING, decider.decide(still.view(), memory, 10_000).action());
+    }
+
+    @Test
+    void aStandbyThatHasCaughtUpIsEvidenceWhereBalanceWouldGain() {
+        TestGroup skewed = new TestGroup().processes("a", "b");
+        skewed.standbys = 1;
+        skewed.task(TestGroup.task(0), "a").task(TestGroup.task(1), "a");
+        skewed.standby(TestGroup.task(0), "b", 50_000).standby(TestGroup.task(1), "b", 50_000);
+        GroupMemory first = decider.decide(skewed.view(), memory, 0).next();
+        skewed.standby(TestGroup.task(0), "b", 0);
+        expect(Action.TRIGGER, "caught_up", decider.decide(skewed.view(), first, 10_000));
+    }
+
+    @Test
+    void whatStandsIsTriedAFewTimesAndThenLetBe() {
+        group.standby.clear();
+        look(0);
+        expect(Action.NOTHING, "", look(179_000));
+        expect(Action.TRIGGER, "standing", look(1000));
+        group.epoch++;
+        look(10_000);
+        expect(Action.NOTHING, "", look(200_000));
+        int actions = 0;
+        for (int i = 0; i < 10_000; i++) {
+            Action action = look(10_000).action();
+            actions += action == Action.TRIGGER ? 1 : 0;
+            group.epoch += action == Action.TRIGGER || action == Action.RESTORE ? 1 : 0;
+        }
+        assertEquals(3, actions, "four tries in all");
+        assertEquals(false, group.isTouched);
+        group.processes("d");
+        look(10_000);
+        expect(Action.TRIGGER, "standing", look(180_000));
+    }
+
+    @Test
+    void aTaskThatNobodyHasIsMended() {
+        group.active.get(TestGroup.task(5)).clear();
+        look(0);
+        expect(Action.NOTHING, "", look(29_000));
+        Decision decision = look(1000);
+        expect(Action.TRIGGER, "broken", decision);
+        assertEquals("task 0_5 is active nowhere", decision.text());
+    }
+
+    @Test
+    void membersThatDoNotReachTheAssignmentAreGivenAnother() {
+        group.phase = GroupView.Phase.CHANGING;
+        look(0);
+        group.progress = 1;
+        expect(Action.NOTHING, "", look(119_000));
+        expect(Action.NOTHING, "", look(119_000));
+        expect(Action.TRIGGER, "broken", look(1000));
+    }
+
+    @Test
+    void anEmptyGroupIsLetBe() {
+        group.phase = GroupView.Phase.NOT_RUNNING;
+        look(0);
+        assertEquals(0, countActions(1000));
+        group.isTouched = true;
+        expect(Action.RESTORE, "empty", look(10_000));
+    }
+
+    @Test
+    void neverTwiceWithinThePause() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(5000));
+        group.assign();
+        group.standby(TestGroup.task(3), "c", 0);
+        expect(Action.HOLD, "pause", look(9000));
+        expect(Action.TRIGGER, "caught_up", look(1000));
+    }
+
+    @Test
+    void atAGlanceOnlyWhatIsThereCounts() {
+        Decider once = new Decider(LIMITS.once());
+        assertEquals(
+                Action.NOTHING, once.decide(group.view(), GroupMemory.none(), 5).action());
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", once.decide(group.view(), GroupMemory.none(), 5));
+        TestGroup broken = TestGroup.joined();
+        broken.active.put(TestGroup.task(1), List.of("a", "b"));
+        expect(Action.TRIGGER, "broken", once.decide(broken.view(), GroupMemory.none(), 5));
+    }
+}

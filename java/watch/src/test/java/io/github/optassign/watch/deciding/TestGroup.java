@@ -1,0 +1,94 @@
+package io.github.optassign.watch.deciding;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** A group that tests make up: two threads a process, all tasks with a changelog unless said otherwise. */
+final class TestGroup {
+    static final long ACCEPTABLE = 1000;
+
+    final Map<String, Double> units = new TreeMap<>();
+    final Map<TaskId, Boolean> tasks = new TreeMap<>();
+    final Map<TaskId, List<String>> active = new TreeMap<>();
+    final Map<TaskId, Set<String>> standby = new TreeMap<>();
+    final Map<Copy, Long> lags = new HashMap<>();
+    GroupView.Phase phase = GroupView.Phase.STABLE;
+    int standbys;
+    int epoch = 1;
+    Object progress = 0;
+    boolean isTouched;
+
+    /** Six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
+    static TestGroup joined() {
+        TestGroup group = new TestGroup().processes("a", "b", "c");
+        for (int p = 0; p < 6; p++) {
+            group.task(task(p), p < 3 ? "a" : "b");
+        }
+        return group.standby(task(0), "c", 50_000).standby(task(3), "c", 50_000);
+    }
+
+    static TaskId task(int partition) {
+        return new TaskId("0", partition);
+    }
+
+    TestGroup processes(String... names) {
+        for (String name : names) {
+            units.put(name, 2.0);
+        }
+        return this;
+    }
+
+    TestGroup task(TaskId task, String owner) {
+        tasks.put(task, true);
+        active.put(task, new ArrayList<>(List.of(owner)));
+        return this;
+    }
+
+    /** A standby; a lag below 0 is not known. */
+    TestGroup standby(TaskId task, String process, long lag) {
+        standby.computeIfAbsent(task, none -> new TreeSet<>()).add(process);
+        lags.put(new Copy(task, process), lag);
+        if (lag < 0) {
+            lags.remove(new Copy(task, process));
+        }
+        return this;
+    }
+
+    /** What our assignor does: an active goes where its warm-up has caught up. */
+    void assign() {
+        epoch++;
+        standby.forEach((task, processes) -> {
+            String ready = processes.stream()
+                    .filter(process -> lags.getOrDefault(new Copy(task, process), Long.MAX_VALUE) <= ACCEPTABLE)
+                    .findFirst()
+                    .orElse(null);
+            if (processes.size() > standbys && ready != null) {
+                active.get(task).set(0, ready);
+                processes.remove(ready);
+            }
+        });
+    }
+
+    GroupView view() {
+        Map<TaskId, List<String>> owners = new TreeMap<>();
+        active.forEach((task, of) -> owners.put(task, List.copyOf(of)));
+        Map<TaskId, Set<String>> others = new TreeMap<>();
+        standby.forEach((task, of) -> others.put(task, Set.copyOf(of)));
+        return new GroupView(
+                phase,
+                epoch,
+                Map.copyOf(units),
+                standbys,
+                Map.copyOf(tasks),
+                owners,
+                others,
+                Map.copyOf(lags),
+                progress,
+                isTouched);
+    }
+}

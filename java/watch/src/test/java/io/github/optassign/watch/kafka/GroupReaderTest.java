@@ -1,0 +1,115 @@
+package io.github.optassign.watch.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.optassign.watch.deciding.Copy;
+import io.github.optassign.watch.deciding.GroupView;
+import io.github.optassign.watch.deciding.TaskId;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.clients.admin.StreamsGroupDescription;
+import org.apache.kafka.clients.admin.StreamsGroupMemberAssignment;
+import org.apache.kafka.clients.admin.StreamsGroupMemberAssignment.TaskIds;
+import org.apache.kafka.clients.admin.StreamsGroupMemberDescription;
+import org.apache.kafka.clients.admin.StreamsGroupMemberDescription.TaskOffset;
+import org.apache.kafka.clients.admin.StreamsGroupSubtopologyDescription;
+import org.apache.kafka.clients.admin.StreamsGroupTopologyDescriptionStatus;
+import org.apache.kafka.common.GroupState;
+import org.apache.kafka.common.Node;
+import org.junit.jupiter.api.Test;
+
+/** A group as the coordinator describes it, and what is read from that. */
+class GroupReaderTest {
+    private static StreamsGroupMemberDescription member(
+            String id, String process, Map<String, String> tags, List<Integer> active, List<Integer> standby) {
+        var assignment = new StreamsGroupMemberAssignment(
+                List.of(new TaskIds("0", active)), List.of(new TaskIds("0", standby)), List.of());
+        return new StreamsGroupMemberDescription(
+                id,
+                3,
+                Optional.empty(),
+                Optional.empty(),
+                "client",
+                "host",
+                0,
+                process,
+                Optional.empty(),
+                tags,
+                List.of(new TaskOffset("0", 0, 700), new TaskOffset("0", 1, -2), new TaskOffset("0", 2, 5)),
+                List.of(new TaskOffset("0", 0, 1000)),
+                assignment,
+                assignment,
+                false);
+    }
+
+    private static StreamsGroupDescription group(GroupState state, StreamsGroupMemberDescription... members) {
+        return new StreamsGroupDescription(
+                "g",
+                7,
+                7,
+                0,
+                List.of(
+                        new StreamsGroupSubtopologyDescription(
+                                "0",
+                                List.of("in", "hidden"),
+                                List.of(),
+                                Map.of("log", new StreamsGroupSubtopologyDescription.TopicInfo(0, 0, Map.of())),
+                                Map.of()),
+                        new StreamsGroupSubtopologyDescription("1", List.of("other"), List.of(), Map.of(), Map.of())),
+                List.of(members),
+                state,
+                new Node(1, "h", 1),
+                Set.of(),
+                Optional.empty(),
+                StreamsGroupTopologyDescriptionStatus.NOT_REQUESTED,
+                Optional.of("optassign"));
+    }
+
+    @Test
+    void readsTasksProcessesAndLags() {
+        GroupView view = GroupReader.read(
+                group(
+                        GroupState.STABLE,
+                        member("m1", "a", Map.of("optassign.capacity", "2"), List.of(1), List.of(0)),
+                        member("m2", "a", Map.of("optassign.capacity", "x"), List.of(), List.of()),
+                        member("m3", "b", Map.of("optassign.draining", "true"), List.of(0), List.of(2))),
+                Map.of("in", 3, "other", 1),
+                1,
+                true);
+        assertEquals(GroupView.Phase.STABLE, view.phase());
+        assertEquals(7, view.epoch());
+        assertEquals(Map.of("a", 3.0, "b", 0.0), view.units());
+        TaskId stateless = new TaskId("1", 0);
+        TaskId first = new TaskId("0", 0);
+        assertEquals(
+                Map.of(first, true, new TaskId("0", 1), true, new TaskId("0", 2), true, stateless, false),
+                view.tasks());
+        assertEquals(Map.of(first, List.of("b"), new TaskId("0", 1), List.of("a")), view.active());
+        assertEquals(Map.of(first, Set.of("a"), new TaskId("0", 2), Set.of("b")), view.standby());
+        // Who has no copy is not asked, and an offset without an end says nothing.
+        assertEquals(Map.of(new Copy(first, "a"), 300L), view.lags());
+        assertEquals(true, view.isTouched());
+    }
+
+    @Test
+    void aTaskOfATopicThatIsHiddenIsKnownFromWhoHasIt() {
+        GroupView view = GroupReader.read(
+                group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(4), List.of())), Map.of(), 0, false);
+        assertEquals(Map.of(new TaskId("0", 4), true), view.tasks());
+        assertEquals(GroupView.Phase.CHANGING, view.phase());
+    }
+
+    @Test
+    void progressIsWhatMembersHave() {
+        GroupView one = GroupReader.read(
+                group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(1), List.of())), Map.of(), 0, false);
+        GroupView same = GroupReader.read(
+                group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(1), List.of())), Map.of(), 0, false);
+        GroupView other = GroupReader.read(
+                group(GroupState.RECONCILING, member("m", "a", Map.of(), List.of(2), List.of())), Map.of(), 0, false);
+        assertEquals(one.progress(), same.progress());
+        assertEquals(false, one.progress().equals(other.progress()));
+    }
+}
