@@ -108,7 +108,7 @@ class Members:
         self.execute("configure", set={name.replace("_", "."): value for name, value in configs.items()})
 
     def describe(self) -> dict[str, Any]:
-        """What the coordinator says of the group: state, epochs, members."""
+        """What the coordinator says of the group: state, epochs, members, the configs of its own."""
         self.execute("describe")
         with self._lock:
             return next(event for event in reversed(self.others) if event["event"] == "described")

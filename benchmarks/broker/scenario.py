@@ -60,7 +60,7 @@ class Change:
 
 
 class Observed:
-    """A simulated group with an assignor, with or without somebody who triggers when warm-ups are done."""
+    """A simulated group with an assignor, which triggers when warm-ups are done where nobody else does."""
 
     def __init__(
         self,

@@ -41,6 +41,13 @@ def streams_group_classpath() -> str:
     return _collect([_build_if_old("members", "optassign-members"), _build_if_old("broker", "optassign-broker")], "members")
 
 
+@cache
+def watch_jar() -> Path:
+    """The jar of `optassign watch`. Raises what `classpath` does."""
+    _check_tools()
+    return Path(_copy([_build_if_old("watch", "optassign-watch")])[0])
+
+
 def test_classpath() -> str:
     """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()
@@ -63,11 +70,14 @@ def _check_tools() -> None:
 
 def _collect(built: Iterable[Path], libraries: str) -> str:
     """A class path of these jars and the libraries of a module."""
-    # Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile.
+    return os.pathsep.join([*_copy(built), str(JAVA / libraries / "target" / "lib" / "*")])
+
+
+def _copy(jars: Iterable[Path]) -> list[str]:
+    """Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile."""
     copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
     atexit.register(shutil.rmtree, copies, ignore_errors=True)
-    jars = [shutil.copy2(jar, copies) for jar in built]
-    return os.pathsep.join([*map(str, jars), str(JAVA / libraries / "target" / "lib" / "*")])
+    return [str(shutil.copy2(jar, copies)) for jar in jars]
 
 
 def _build_if_old(module: str, artifact: str) -> Path:

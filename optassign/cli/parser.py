@@ -20,6 +20,7 @@ from optassign.cli.commands import (
     simulate,
     top,
     validate,
+    watch,
 )
 from optassign.cli.commands.holding import HOLDING_COMMANDS
 from optassign.cli.errors import USAGE
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Command] = {
     "anonymise": anonymise,
     "serve": serve,
     "top": top,
+    "watch": watch,
     "record": record,
     "benchmark": benchmark,
     "replay": replay,

@@ -42,7 +42,9 @@ def new_group(broker: Broker, folder: Path) -> Iterator[NewGroup]:
     """Makes groups of eight tasks with state and four without, which take two seconds to restore a copy."""
     with ExitStack() as stack:
 
-        def make(name: str, *, standbys: int, reports_offsets: bool = True, assignor: str = OURS) -> Observed:
+        def make(
+            name: str, *, standbys: int, reports_offsets: bool = True, assignor: str = OURS, watched: bool = True
+        ) -> Observed:
             group = Observed(
                 broker,
                 folder,
@@ -51,6 +53,7 @@ def new_group(broker: Broker, folder: Path) -> Iterator[NewGroup]:
                 Restoring(20_000, 10_000),
                 assignor=assignor,
                 standbys=standbys,
+                watched=watched,
                 reports_offsets=reports_offsets,
             )
             stack.enter_context(group.members)

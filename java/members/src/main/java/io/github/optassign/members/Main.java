@@ -34,7 +34,8 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
  *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
  *   <li>{@code {"command": "fill", "on": true}} has every task's state on each disk that gets the task from now on.
  *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; one of null is taken back.
- *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members.
+ *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members, the configs of its
+ *       own.
  * </ul>
  *
  * <p>At the end of the input the JVM halts. Events: {@code joined}, {@code copy} (a copy's state: restoring, running,
@@ -128,12 +129,18 @@ public final class Main {
         group.members()
                 .forEach(member -> members.put(
                         member.memberId(), Map.of("process", member.processId(), "epoch", member.memberEpoch())));
+        var resource = new ConfigResource(ConfigResource.Type.GROUP, application.group());
+        Map<String, Object> configs = new TreeMap<>();
+        admin.describeConfigs(List.of(resource)).all().get().get(resource).entries().stream()
+                .filter(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG)
+                .forEach(entry -> configs.put(entry.name(), entry.value()));
         EventLog.write(
                 "described",
                 Map.of(
                         "state", group.groupState().toString(),
                         "epoch", group.groupEpoch(),
                         "target_epoch", group.targetAssignmentEpoch(),
+                        "configs", configs,
                         "members", members));
     }
 }

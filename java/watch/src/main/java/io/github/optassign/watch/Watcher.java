@@ -105,6 +105,7 @@ final class Watcher {
                 watched.see(view);
             }
         }
+        metrics.count("optassign_watch_looks_total");
         metrics.set("optassign_watch_groups", groups.size());
         metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
         return done;

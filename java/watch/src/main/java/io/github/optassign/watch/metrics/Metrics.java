@@ -9,6 +9,7 @@ public final class Metrics {
             "optassign_watch_triggers_total", "counter Assignments that were brought about, by reason.",
             "optassign_watch_restorations_total", "counter Configs of groups put back as they were.",
             "optassign_watch_held_back_total", "counter Looks at which a trigger had to wait, by what for.",
+            "optassign_watch_looks_total", "counter Looks at all groups.",
             "optassign_watch_failures_total", "counter Requests to Kafka that failed.",
             "optassign_watch_touched", "gauge 1 while a group's config has the mark of a trigger.",
             "optassign_watch_warming_up", "gauge Tasks that warm up.",

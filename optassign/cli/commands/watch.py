@@ -1,0 +1,75 @@
+"""`optassign watch`: has a broker's assignor asked again when that would move something. A Java program, found and started."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from optassign.cli.arguments import accept_numbers
+from optassign.cli.errors import UsageError
+
+__all__ = ["ABOUT", "add_arguments", "run"]
+
+ABOUT = "trigger assignments of streams groups in the broker, when warm-ups have caught up"
+_JAR = "OPTASSIGN_WATCH_JAR"
+"""Environment variable: the jar, where it is not built in a checkout."""
+_SOURCES = "OPTASSIGN_JAVA"
+"""Environment variable: the folder with the Maven modules, where it is not the repository's `java`."""
+_LEAST_JAVA = 17
+_BUILD = "mvn -f java/pom.xml -pl watch -DskipTests -Dstyle.skip package"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `watch` takes."""
+    add = parser.add_argument
+    add("--config", required=True, metavar="FILE", help="properties of Kafka's Admin client, and optassign.watch.* (docs/broker.md)")
+    add("--groups", metavar="NAME,…", help="groups to watch (default: all that optassign assigns)")
+    add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="between two looks (default: 10)")
+    add("--metrics", metavar="HOST:PORT", help="where Prometheus finds /metrics (default: nowhere)")
+    add("--dry-run", action="store_true", help="say what would be done, and touch nothing")
+    add("--once", action="store_true", help="look once, act where it is due, put back what was touched, and end")
+    add("--jar", metavar="FILE", help=f"optassign-watch.jar (default: ${_JAR}, or what a checkout has built)")
+
+
+def run(arguments: Namespace) -> int:
+    """Become the Java program, so that signals reach it; its exit codes are ours. UsageError if it cannot be started."""
+    command = [_find_java(), "-jar", str(_find_jar(arguments.jar)), "--config", arguments.config]
+    for option in ("groups", "interval", "metrics"):
+        value = getattr(arguments, option)
+        if value is not None:
+            command += [f"--{option}", str(value)]
+    command += ["--dry-run"] * arguments.dry_run + ["--once"] * arguments.once
+    sys.stdout.flush()
+    if os.name == "posix":
+        os.execv(command[0], command)
+    return subprocess.run(command, check=False).returncode
+
+
+def _find_java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = (shutil.which("java", path=str(Path(home) / "bin")) if home else None) or shutil.which("java")
+    allowed = f"allowed: Java {_LEAST_JAVA} or later in JAVA_HOME or on PATH"
+    if java is None:
+        raise UsageError(f"watch: found no java; {allowed}")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    if version is None or int(version[1]) < _LEAST_JAVA:
+        raise UsageError(f"watch: found {java}, which is {version[0] if version else 'of no known version'}; {allowed}")
+    return java
+
+
+def _find_jar(chosen: str | None) -> Path:
+    for name, value in (("--jar", chosen), (_JAR, os.environ.get(_JAR))):
+        if value:
+            if not Path(value).is_file():
+                raise UsageError(f"{name}: found no file {value}; allowed: optassign-watch.jar")
+            return Path(value)
+    sources = os.environ.get(_SOURCES)
+    folder = Path(sources) if sources else Path(__file__).resolve().parents[3] / "java"
+    built = sorted((folder / "watch" / "target").glob("optassign-watch-*.jar"))
+    if not built:
+        raise UsageError(f"--jar: found none, nor one built in a checkout; allowed: optassign-watch.jar, made by {_BUILD}")
+    return built[-1]

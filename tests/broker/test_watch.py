@@ -1,0 +1,129 @@
+"""`optassign watch` beside a real broker: what it brings about, what it leaves, and what becomes of it when it is ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from optassign.benchmarks.broker.scenario import Change, Observed, play
+from optassign.benchmarks.broker.timeline import replay
+from optassign.benchmarks.broker.watching import Watching
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.waiting import await_condition
+
+NewGroup = Callable[..., Observed]
+_LONGEST = 240.0
+"""Seconds: generous, since the machine may be busy."""
+_TAGS = "streams.rack.aware.assignment.tags"
+_LOOKS = "optassign_watch_looks_total"
+
+
+def tags_of(group: Observed) -> str | None:
+    """What the group itself has configured for tags of racks."""
+    tags: str | None = group.members.describe()["configs"].get(_TAGS)
+    return tags
+
+
+def warm_up(group: Observed) -> None:
+    """Have a third process join a group of two at rest, and wait until the coordinator knows of a warm-up that it is done."""
+    play(group, Change("rest", "ab"), _LONGEST)
+    group.start("c")
+    await_condition(
+        "a warm-up that has caught up",
+        lambda: any(process == "c" and 0 in lags.values() for _, process, lags in group.members.reported),
+        timeout=_LONGEST,
+    )
+
+
+def await_looks(watcher: Watching, count: int) -> None:
+    """Wait until the watcher has looked so often more."""
+    await_condition("metrics", lambda: _LOOKS in watcher.read(), logs=lambda: [watcher.process.log])
+    before = watcher.read()[_LOOKS]
+    await_condition("looks", lambda: watcher.read()[_LOOKS] >= before + count, logs=lambda: [watcher.process.log])
+
+
+def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+    group = new_group("watched", standbys=1, watched=False)
+    group.members.configure(streams_rack_aware_assignment_tags="cell")
+    with Watching(broker.address, "watched", folder) as watcher:
+        figures = play(group, Change("join", "ab", joins="c"), _LONGEST)
+        assert figures.settled_s is not None, watcher.said
+        assert len(figures.moved) == 4, "a third of twelve"
+        assert not any(event.role == "active" and event.state == "restoring" for event in group.members.events())
+        await_condition("restored", lambda: tags_of(group) == "cell", found=lambda: (tags_of(group), watcher.said))
+        triggers, epoch = watcher.triggers, group.members.describe()["epoch"]
+        assert 0 < triggers <= 8, watcher.said
+        await_looks(watcher, 20)
+        assert watcher.triggers == triggers, watcher.said
+        assert group.members.describe()["epoch"] == epoch
+        metrics = watcher.read()
+        assert metrics['optassign_watch_done{group="watched"}'] == 1
+        assert metrics['optassign_watch_touched{group="watched"}'] == 0
+        assert metrics['optassign_watch_triggers_total{group="watched",reason="caught_up"}'] > 0
+    assert watcher.process.exit_code == 0
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_what_is_touched_is_put_back_whatever_ends_it(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
+    name = f"ended-by-{end}"
+    group = new_group(name, standbys=0, watched=False)
+    warm_up(group)
+    # With such a pause it can do one thing only, and that is to touch.
+    with Watching(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
+        await_condition("touched", lambda: tags_of(group) == "optassign", found=lambda: first.said)
+        getattr(first.process, end)()
+    if end == "stop":
+        assert first.process.exit_code == 0, first.said
+        assert tags_of(group) is None
+        return
+    assert tags_of(group) == "optassign"
+    with Watching(broker.address, name, folder) as second:
+        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: second.said)
+        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: second.said)
+
+
+def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+    group = new_group("once", standbys=0, watched=False)
+    warm_up(group)
+    epoch = group.members.describe()["epoch"]
+    dry = Watching(broker.address, "once", folder, "--once", "--dry-run")
+    assert dry.process.await_end() == 0
+    assert "group=once would trigger: reason=caught_up (" in dry.said
+    assert (group.members.describe()["epoch"], tags_of(group)) == (epoch, None)
+    wet = Watching(broker.address, "once", folder, "--once")
+    assert wet.process.await_end() == 0
+    assert "group=once trigger: reason=caught_up (" in wet.said
+    assert tags_of(group) is None
+    assert group.members.describe()["epoch"] > epoch
+    await_condition(
+        "something moved",
+        lambda: any(copy.process == "c" for copies in replay(group.members.events()).running().values() for copy in copies),
+        found=lambda: wet.said,
+    )
+
+
+def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+    new_group("stickys", standbys=0, watched=False, assignor="sticky")
+    once = Watching(broker.address, "stickys", folder, "--once")
+    assert once.process.await_end() == 0
+    assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
+
+
+@pytest.mark.parametrize(
+    ("address", "properties", "code", "said"),
+    [
+        ("", {"security_protocol": "NO"}, 2, "Invalid value NO for configuration security.protocol"),
+        ("", {"optassign_watch_pause_ms": "soon"}, 2, "optassign.watch.pause.ms: found soon; allowed: a whole number"),
+        ("nobody.invalid:1", {}, 2, "No resolvable bootstrap urls"),
+        ("127.0.0.1:1", {"default_api_timeout_ms": 2000, "request_timeout_ms": 1000}, 1, "Kafka cannot be asked"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    broker: Broker, folder: Path, address: str, properties: dict[str, object], code: int, said: str
+) -> None:
+    watcher = Watching(address or broker.address, "wrong", folder, "--once", **properties)
+    assert watcher.process.await_end() == code
+    assert said in watcher.said
+    assert "\tat " not in watcher.said, "one line, no stack trace"
