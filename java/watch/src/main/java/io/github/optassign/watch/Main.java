@@ -58,10 +58,9 @@ public final class Main {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> end(watcher, worker, isOver)));
             try {
                 if (settings.isOnce()) {
-                    watcher.runOnce();
-                } else {
-                    watcher.run();
+                    return watcher.runOnce() ? 0 : BROKEN;
                 }
+                watcher.run();
             } finally {
                 isOver.set(true);
             }

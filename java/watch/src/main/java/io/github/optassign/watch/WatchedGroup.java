@@ -78,7 +78,7 @@ final class WatchedGroup {
         metrics.set("optassign_watch_touched", view.isTouched() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
         metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
-        if (memory.touchedAtMs() < 0 && view.isTouched() && activeBefore == null) {
+        if (memory.isEmpty() && view.isTouched()) {
             LOG.info("group={} has the mark of a trigger that nobody took back; it is taken back in time", name);
         }
         if (activeBefore != null && view.epoch() > memory.epoch()) {

@@ -65,10 +65,8 @@ final class Watcher {
         restore();
     }
 
-    /**
-     * Looks and acts once, waits until that is over, and puts back what is touched. Throws what asking Kafka throws.
-     */
-    void runOnce() throws InterruptedException, ExecutionException {
+    /** Looks and acts once, waits until that is over, and puts back what is touched. Returns whether nothing failed. */
+    boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
         long end = nowMs() + ONCE_MS;
         while (hasActed
@@ -80,6 +78,7 @@ final class Watcher {
             look(false);
         }
         restore();
+        return metrics.total("optassign_watch_failures_total") == 0;
     }
 
     private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {

@@ -39,12 +39,20 @@ public record GroupMemory(
         return new GroupMemory(-1, Set.of(), Set.of(), null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
     }
 
+    /** Whether there was no look yet. */
+    public boolean isEmpty() {
+        return epoch < 0;
+    }
+
     /** Goes on to another look. */
     GroupMemory see(GroupView view, Judgement judgement, long nowMs) {
         Set<Copy> seen = new HashSet<>(known);
         // What had caught up when we last looked, the assignor may have been told.
         if (view.epoch() != epoch) {
             seen.addAll(caughtUp);
+        }
+        if (isEmpty()) {
+            seen.addAll(judgement.orderedStandbys());
         }
         seen.retainAll(judgement.standbys());
         Object shapeNow = List.of(view.units(), view.tasks(), view.standbys());

@@ -2,6 +2,7 @@ package io.github.optassign.watch.deciding;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +70,15 @@ public final class Judgement {
         Set<Copy> found = new HashSet<>(standbys);
         found.removeIf(copy -> view.lags().getOrDefault(copy, Long.MAX_VALUE) > acceptable);
         return found;
+    }
+
+    /** Those that are likely the standbys that were asked for: caught up, while the warm-up of their task is not. */
+    Set<Copy> orderedStandbys() {
+        Set<Copy> ready = caughtUp();
+        Map<TaskId, Integer> counts = new HashMap<>();
+        ready.forEach(copy -> counts.merge(copy.task(), 1, Integer::sum));
+        ready.removeIf(copy -> !hasWarmup(copy.task()) || counts.get(copy.task()) > standbysPossible);
+        return ready;
     }
 
     /** Caught up, and there is a reason to make the task active there: it warms up, or balance would gain. */

@@ -24,6 +24,13 @@ public final class Metrics {
         series.computeIfAbsent(name, none -> new TreeMap<>()).merge(join(labels), 1.0, Double::sum);
     }
 
+    /** The sum of what was counted under a name. */
+    public synchronized double total(String name) {
+        return series.getOrDefault(name, Map.of()).values().stream()
+                .mapToDouble(each -> each)
+                .sum();
+    }
+
     /** Sets a figure. */
     public synchronized void set(String name, double value, String... labels) {
         series.computeIfAbsent(name, none -> new TreeMap<>()).put(join(labels), value);

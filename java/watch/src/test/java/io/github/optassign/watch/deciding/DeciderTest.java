@@ -63,6 +63,18 @@ class DeciderTest {
     }
 
     @Test
+    void atTheFirstLookAStandbyBesideAWarmupThatIsBehindIsNoEvidence() {
+        group.standbys = 1;
+        group.standby(TestGroup.task(0), "b", 0);
+        assertEquals(Action.NOTHING, look(0).action());
+        group.standby(TestGroup.task(0), "c", 0);
+        Decision decision = look(10_000);
+        assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
+        memory = GroupMemory.none();
+        assertEquals(Action.TRIGGER, look(10_000).action(), "with both caught up nobody can tell, so it is tried");
+    }
+
+    @Test
     void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
