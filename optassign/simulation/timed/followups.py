@@ -103,16 +103,40 @@ class _Heartbeats(FollowUps):
 
     def _listen(self) -> None:
         if self._awaited:
-            every = self._application.scenario.group.heartbeat_s
-            self._planned = self._agenda.plan((self._agenda.now // every + 1) * every, self._look)
+            self._planned = self._agenda.plan(_next_multiple(self._agenda.now, self._every_s()), self._look)
+
+    def _every_s(self) -> float:
+        return self._application.scenario.group.heartbeat_s
 
     def _look(self) -> None:
         self._planned = None
         acceptable = self._application.configs.acceptable_recovery_lag
         if any(self._application.lag_of(t, c) <= acceptable for t, c in self._awaited):
-            self._trigger("heartbeat")
+            self._tell()
         else:
             self._listen()
+
+    def _tell(self) -> None:
+        self._trigger("heartbeat")
+
+
+class _Watcher(_Heartbeats):
+    """Protocol `streams` with `optassign watch`: members report their offsets now and then, and the watcher looks.
+
+    Putting back the config that it touched is one more assignment, which changes nothing; it is left out here.
+    """
+
+    def _every_s(self) -> float:
+        return self._application.scenario.group.offset_interval_s
+
+    def _tell(self) -> None:
+        watch_s = self._application.scenario.group.watch_s
+        assert watch_s is not None
+        self._planned = self._agenda.plan(_next_multiple(self._agenda.now, watch_s), self._act)
+
+    def _act(self) -> None:
+        self._planned = None
+        self._trigger("watcher")
 
 
 class _Nothing(FollowUps):
@@ -127,8 +151,14 @@ class _Nothing(FollowUps):
 
 def make_followups(application: Application, agenda: Agenda, trigger: Trigger) -> FollowUps:
     """Those of the scenario's protocol."""
+    if application.scenario.group.watch_s is not None:
+        return _Watcher(application, agenda, trigger)
     kinds: dict[str, type[FollowUps]] = {"probing": _Timer, "learner": _Learners, "heartbeat": _Heartbeats, "streams": _Nothing}
     return kinds[application.scenario.group.protocol](application, agenda, trigger)
+
+
+def _next_multiple(now: float, every_s: float) -> float:
+    return (now // every_s + 1) * every_s
 
 
 def find_followup_s(answer: TaskAssignment) -> float | None:

@@ -22,7 +22,7 @@ _MOST_PASSES = 50
 """Of one rebalance: an assignor that never comes to an end is stopped, and the run says so."""
 
 
-_FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat"}
+_FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
 
 
 def model_seconds(tasks: int, clients: int) -> float:
@@ -45,7 +45,8 @@ class Rebalancer:
 
     Cooperative (KIP-429): tasks with a living owner are revoked in a first pass, and given in a second; all others go on.
     Eager: no task is processed from the trigger until the answer is applied. `streams` (KIP-1071): the assignor is asked once
-    for a target, without warm-ups; a task that moves is given to its new owner a heartbeat after it was revoked.
+    for a target, without warm-ups unless these are emulated; a task that moves is given to its new owner a heartbeat after it
+    was revoked.
     """
 
     def __init__(
@@ -94,7 +95,9 @@ class Rebalancer:
             return
         state = make_snapshot(self._application, self.remembered, self._agenda.now)
         answer = ask(self.assignor, state)
-        self.remembered = answer = without_warmups(answer) if self._has_targets else answer
+        if self._has_targets:
+            answer = as_streams_has_it(answer, emulated_warmups=self._group.emulated_warmups)
+        self.remembered = answer
         seconds = model_seconds(len(state.tasks), len(state.clients))
         self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))
 
@@ -178,9 +181,15 @@ class Rebalancer:
                 application.mode[t, c] = ABSENT
 
 
-def without_warmups(answer: TaskAssignment) -> TaskAssignment:
-    """As the broker of Kafka 4.4 would have it: active and standby tasks only."""
-    clients = tuple(client.model_copy(update={"warmup": (), "followup_rebalance_ms": None}) for client in answer.clients)
+def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
+    """As the broker of Kafka 4.4 would have it: active and standby tasks only, and nobody asks for a follow-up.
+
+    Emulated warm-ups are standbys to the broker; here they stay warm-ups, so that they are not counted as standbys.
+    """
+    clients = tuple(
+        client.model_copy(update={"warmup": client.warmup if emulated_warmups else (), "followup_rebalance_ms": None})
+        for client in answer.clients
+    )
     return answer.model_copy(update={"clients": clients})
 
 

@@ -45,6 +45,15 @@ class Group(Frozen):
         default=600.0, description="seconds that state stays on a disk without being assigned"
     )
     heartbeat_s: Seconds = Field(default=3.0, description="seconds between the heartbeats of a member")
+    emulated_warmups: bool = Field(
+        default=False, description="`streams`: what warms up is a standby to the broker (docs/broker.md); false: nothing does"
+    )
+    offset_interval_s: Annotated[float, Field(gt=0, le=1e9)] = Field(
+        default=60.0, description="`streams`: seconds between a member's reports of its offsets"
+    )
+    watch_s: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+        default=None, description="`streams`: seconds between two looks of `optassign watch`; null: nobody triggers"
+    )
     follow_s: Seconds = Field(default=0.1, description="seconds by which restored standbys are behind")
     restore_per_s: Rate | None = Field(default=None, description="offsets per second that the brokers send in all")
 
@@ -154,6 +163,7 @@ class Scenario(Frozen):
         for number, kind in enumerate(self.clients):
             if kind.ids and kind.model_fields_set & {"name", "count"}:
                 raise cross_check_error("ids besides name or count", "either", f".clients[{number}]")
+        self._check_watch()
         names = [name for name, _ in self.list_clients()]
         twice = next((name for i, name in enumerate(sorted(names)[1:]) if name == sorted(names)[i]), None)
         if twice is not None:
@@ -171,6 +181,14 @@ class Scenario(Frozen):
             raise cross_check_error("joins for all", "some subtopology that is there at the start", ".subtopologies")
         check_events(self)
         return self
+
+    def _check_watch(self) -> None:
+        """A watcher without warm-ups would have nothing to do, and other protocols have neither."""
+        group = self.group
+        if group.emulated_warmups and group.protocol != "streams":
+            raise cross_check_error("true", f"false with protocol {group.protocol}", ".group.emulated_warmups")
+        if group.watch_s is not None and not group.emulated_warmups:
+            raise cross_check_error(str(group.watch_s), "null without emulated_warmups", ".group.watch_s")
 
     @cached_property
     def task_ids(self) -> frozenset[str]:

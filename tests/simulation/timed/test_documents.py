@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -146,6 +147,26 @@ def test_kip_1071_moves_at_once_and_restores_then() -> None:
     assert not any(
         "warmup" in roles for event in played.events if event["event"] == "rebalance" for roles in event["clients"].values()
     )
+
+
+def test_emulated_warmups_wait_until_somebody_triggers() -> None:
+    """Beside KIP-1071 as it is: no task is down for its state; with a watcher the group is balanced, without it is not."""
+    clients = [{"name": "I", "count": 2}, {"name": "new", "joins": True}]
+    join: dict[str, Any] = {"at": 10, "do": "join", "clients": ["new1"]}
+    group = {"protocol": "streams", "emulated_warmups": True, "offset_interval_s": 15}
+    alone, watched = (
+        play({**group, "watch_s": watch_s}, 12, clients, [join], num_standby_replicas=1, max_warmup_replicas=20)
+        for watch_s in (None, 10)
+    )
+    assert [event["reason"] for event in alone.events if event["event"] == "rebalance"] == ["join"]
+    assert alone.felt.balanced_since() == math.inf
+    reasons = [event["reason"] for event in watched.events if event["event"] == "rebalance"]
+    assert set(reasons) == {"join", "watcher"}
+    assert watched.felt.followups == reasons.count("watcher") <= 4
+    restoring = 8 * 10
+    assert watched.felt.balanced_since() <= join["at"] + restoring + 15 + 10 + 5, "a report, a look, and the handing over"
+    for played in (alone, watched):
+        assert played.felt.longest_down_s <= 4, "a heartbeat, not a restoration"
 
 
 def test_kip_441_one_rebalance_from_cold_and_few_after_a_join() -> None:

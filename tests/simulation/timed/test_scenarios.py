@@ -34,6 +34,8 @@ def test_the_library_can_be_read_by_name() -> None:
         ("[[clients]]\ncount = 3", "clients", "a second time"),
         ("[group]\nprotocol = 7", "group.protocol", "7"),
         ("[grop]\n", "grop", "grop"),
+        ("[group]\nemulated_warmups = true", "group.emulated_warmups", "true; allowed: false with protocol probing"),
+        ('[group]\nprotocol = "streams"\nwatch_s = 10', "group.watch_s", "10.0; allowed: null without emulated_warmups"),
         ('[[events]]\nat = 5\ndo = "remove-threads"\nclients = ["c1"]', "events[0].threads", '1 of "c1", which has 1'),
         ('[[events]]\nat = 5\ndo = "add-threads"', "events[0]", "none"),
         ('[[events]]\nat = 5\ndo = "crash"\nclients = ["c1"]\nthreads = 2', "events[0]", "threads with crash"),
