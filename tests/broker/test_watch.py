@@ -111,13 +111,16 @@ def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker
     assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
 
 
+_UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.errors.TimeoutException"
+
+
 @pytest.mark.parametrize(
     ("address", "properties", "code", "said"),
     [
         ("", {"security_protocol": "NO"}, 2, "Invalid value NO for configuration security.protocol"),
         ("", {"optassign_watch_pause_ms": "soon"}, 2, "optassign.watch.pause.ms: found soon; allowed: a whole number"),
         ("nobody.invalid:1", {}, 2, "No resolvable bootstrap urls"),
-        ("127.0.0.1:1", {"default_api_timeout_ms": 2000, "request_timeout_ms": 1000}, 1, "configs of group=wrong cannot be described: org.apache.kafka.common.errors.TimeoutException"),
+        ("127.0.0.1:1", {"default_api_timeout_ms": 2000, "request_timeout_ms": 1000}, 1, _UNKNOWN),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -58,9 +58,7 @@ def test_finds_what_a_checkout_has_built(fake_java: Path, tmp_path: Path) -> Non
         (["--config", "x", "--interval", "soon"], "invalid number value: 'soon'"),
     ],
 )
-def test_what_is_missing_is_said(
-    fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
-) -> None:
+def test_what_is_missing_is_said(fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
     code, out, err = run_here(capsys, "watch", *options)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1

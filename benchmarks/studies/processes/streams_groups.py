@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from optassign.benchmarks.broker.members import Restoring, Subtopology
 from optassign.benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
 from optassign.benchmarks.broker.timeline import Figures
+from optassign.benchmarks.broker.watching import Watching
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.tables import to_markdown
 
@@ -25,6 +27,7 @@ _CHANGES = (
 _RATE = 5_000
 _SMALL, _LARGE = 10, 120
 """Seconds that a thread takes to restore one copy by itself."""
+_AS_SHIPPED = {"optassign_watch_interval_ms": 10_000, "optassign_watch_pause_ms": 10_000}
 _HEAD = (
     "processes",
     "standbys",
@@ -43,7 +46,7 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class _Variant:
-    """Who assigns, and whether somebody triggers when warm-ups are done."""
+    """Who assigns, and whether `optassign watch` triggers when warm-ups are done."""
 
     name: str
     assignor: str
@@ -52,7 +55,7 @@ class _Variant:
 
 _VARIANTS = (
     _Variant("`sticky`", STICKY, watched=False),
-    _Variant("`optassign`", OURS, watched=True),
+    _Variant("`optassign`, `optassign watch`", OURS, watched=True),
     _Variant("`optassign`, nobody triggers", OURS, watched=False),
 )
 
@@ -93,18 +96,21 @@ def _play(
         Restoring(seconds * _RATE, _RATE),
         assignor=variant.assignor,
         standbys=standbys,
-        watched=variant.watched,
+        watched=False,
     )
     # Without a trigger nothing more will come once everything is restored, and nothing tells so.
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
-    with group.members:
+    with ExitStack() as stack:
+        stack.enter_context(group.members)
+        watcher = stack.enter_context(Watching(broker.address, name, folder, **_AS_SHIPPED)) if variant.watched else None
         figures = play(group, change, longest)
         faults = list(group.members.deaths)
+        triggers = watcher.triggers if watcher else 0
     if figures.twice_ms:
         faults.append(f"tasks ran twice for {figures.twice_ms} ms")
     if variant.watched and figures.settled_s is None:
         faults.append("not settled")
-    return figures, group.triggers, faults
+    return figures, triggers, faults
 
 
 def _to_cells(figures: Figures) -> tuple[object, ...]:

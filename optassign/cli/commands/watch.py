@@ -25,7 +25,12 @@ _BUILD = "mvn -f java/pom.xml -pl watch -DskipTests -Dstyle.skip package"
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `watch` takes."""
     add = parser.add_argument
-    add("--config", required=True, metavar="FILE", help="properties of Kafka's Admin client, and optassign.watch.* (docs/broker.md)")
+    add(
+        "--config",
+        required=True,
+        metavar="FILE",
+        help="properties of Kafka's Admin client, and optassign.watch.* (docs/broker.md)",
+    )
     add("--groups", metavar="NAME,…", help="groups to watch (default: all that optassign assigns)")
     add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="between two looks (default: 10)")
     add("--metrics", metavar="HOST:PORT", help="where Prometheus finds /metrics (default: nowhere)")
