@@ -111,6 +111,13 @@ def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker
     assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
 
 
+def test_a_group_that_is_not_there_yet_is_waited_for(broker: Broker, folder: Path) -> None:
+    with Watching(broker.address, "not-yet", folder) as watcher:
+        await_looks(watcher, 5)
+        assert watcher.said.count("group=not-yet cannot be described") == 1, "said once, not at every look"
+        assert watcher.read()["optassign_watch_groups"] == 0
+
+
 _UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.errors.TimeoutException"
 
 

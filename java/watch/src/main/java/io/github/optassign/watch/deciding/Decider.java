@@ -31,7 +31,7 @@ public final class Decider {
         GroupMemory memory = before.see(view, judgement, nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.touchedAtMs() >= 0
-                    ? act(Action.RESTORE, "empty", "nobody is there", memory, 0, nowMs)
+                    ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
                     : nothing(memory);
         }
         if (memory.isAwaiting(limits.stuckMs(), nowMs)) {

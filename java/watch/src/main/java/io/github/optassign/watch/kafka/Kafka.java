@@ -4,10 +4,11 @@ import io.github.optassign.watch.metrics.Metrics;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -18,6 +19,8 @@ import org.apache.kafka.clients.admin.ListGroupsOptions;
 import org.apache.kafka.clients.admin.StreamsGroupDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +30,8 @@ public final class Kafka implements AutoCloseable {
 
     private final Admin admin;
     private final Metrics metrics;
-    private final TreeSet<String> hiddenTopics = new TreeSet<>();
+    private final Set<String> hiddenTopics = new HashSet<>();
+    private final Set<String> missing = new HashSet<>();
 
     public Kafka(Admin admin, Metrics metrics) {
         this.admin = admin;
@@ -67,11 +71,11 @@ public final class Kafka implements AutoCloseable {
             try {
                 counts.put(topic.getKey(), topic.getValue().get().partitions().size());
             } catch (ExecutionException e) {
-                hiddenTopics.add(topic.getKey());
-                LOG.warn(
-                        "topic={} cannot be described, so tasks that nobody has are not noticed: {}",
-                        topic.getKey(),
-                        e.getCause().toString());
+                // A topic that is only just being made will be seen next time.
+                if (e.getCause() instanceof AuthorizationException) {
+                    hiddenTopics.add(topic.getKey());
+                    LOG.warn("topic={} may not be described, so tasks that nobody has are not noticed", topic.getKey());
+                }
             }
         }
         return counts;
@@ -82,13 +86,15 @@ public final class Kafka implements AutoCloseable {
         for (Map.Entry<String, KafkaFuture<T>> each : futures.entrySet()) {
             try {
                 found.put(each.getKey(), each.getValue().get());
+                missing.remove(what + each.getKey());
             } catch (ExecutionException e) {
-                metrics.count("optassign_watch_failures_total");
-                LOG.warn(
-                        "{}={} cannot be described: {}",
-                        what,
-                        each.getKey(),
-                        e.getCause().toString());
+                boolean isMissing = e.getCause() instanceof GroupIdNotFoundException;
+                // A group that is named before it is there is no failure each time anew.
+                if (!isMissing || missing.add(what + each.getKey())) {
+                    metrics.count("optassign_watch_failures_total");
+                    String cause = e.getCause().toString();
+                    LOG.warn("{}={} cannot be described: {}", what, each.getKey(), cause);
+                }
             }
         }
         return found;
