@@ -105,10 +105,13 @@ def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Br
 
 
 def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker: Broker, folder: Path) -> None:
-    new_group("stickys", standbys=0, watched=False, assignor="sticky")
+    group = new_group("stickys", standbys=0, watched=False, assignor="sticky")
+    group.start("a")
+    group.members.configure(streams_rack_aware_assignment_tags="optassign")
     once = Watching(broker.address, "stickys", folder, "--once")
     assert once.process.await_end() == 0
     assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
+    assert tags_of(group) is None, "left from when it was watched"
 
 
 def test_a_group_that_is_not_there_yet_is_waited_for(broker: Broker, folder: Path) -> None:

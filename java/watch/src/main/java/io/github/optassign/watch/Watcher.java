@@ -7,7 +7,6 @@ import io.github.optassign.watch.kafka.Kafka;
 import io.github.optassign.watch.kafka.RackTags;
 import io.github.optassign.watch.metrics.Metrics;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -84,7 +83,12 @@ final class Watcher {
     private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {
         Collection<String> names = settings.groups().isEmpty() ? kafka.listGroups() : settings.groups();
         Map<String, Config> configs = kafka.describeConfigs(names);
+        Map<String, Config> others = new TreeMap<>(configs);
         configs.entrySet().removeIf(each -> !isOurs(each.getKey(), each.getValue()));
+        others.keySet().removeAll(configs.keySet());
+        if (mayAct) {
+            restore(others);
+        }
         Map<String, StreamsGroupDescription> found = kafka.describeGroups(configs.keySet());
         Set<String> topics = new TreeSet<>();
         found.values().forEach(group -> topics.addAll(GroupReader.listTopics(group)));
@@ -132,22 +136,24 @@ final class Watcher {
     }
 
     private void restore() throws InterruptedException {
-        if (settings.isDryRun()) {
-            return;
-        }
         List<String> touched = groups.entrySet().stream()
                 .filter(group -> group.getValue().mayBeTouched())
                 .map(Map.Entry::getKey)
                 .toList();
-        Map<String, RackTags> tags = new HashMap<>();
-        kafka.describeConfigs(touched)
-                .forEach((name, config) -> tags.put(name, RackTags.read(config.get(RackTags.CONFIG))));
-        for (Map.Entry<String, RackTags> group : tags.entrySet()) {
-            if (group.getValue().isTouched()) {
+        restore(kafka.describeConfigs(touched));
+    }
+
+    /** Takes the mark away where it is, now. */
+    private void restore(Map<String, Config> configs) throws InterruptedException {
+        for (Map.Entry<String, Config> group : configs.entrySet()) {
+            RackTags tags = RackTags.read(group.getValue().get(RackTags.CONFIG));
+            if (tags.isTouched() && !settings.isDryRun()) {
                 try {
-                    kafka.alter(group.getKey(), group.getValue().toggle());
+                    kafka.alter(group.getKey(), tags.toggle());
+                    metrics.count("optassign_watch_restorations_total", "group", group.getKey());
                     LOG.info("group={} restored: {} is without the mark", group.getKey(), RackTags.CONFIG);
                 } catch (ExecutionException e) {
+                    metrics.count("optassign_watch_failures_total");
                     LOG.warn(
                             "group={} keeps the mark {} in {}, which means nothing: {}",
                             group.getKey(),
