@@ -68,10 +68,12 @@ class Load:
         """Records that came out so far."""
         return sum(sum(keys.values()) for keys in self._read.values())
 
-    def write(self, records_per_partition: int, kinds: Sequence[str] = KINDS) -> None:
-        """Write to every partition of these input topics, evenly over its keys; returns when the broker has them all."""
+    def write(
+        self, records_per_partition: int, kinds: Sequence[str] = KINDS, partitions: Sequence[int] = range(PARTITIONS)
+    ) -> None:
+        """Write to these partitions of these input topics, evenly over their keys; returns when the broker has them all."""
         for _ in range(records_per_partition):
-            for partition in range(PARTITIONS):
+            for partition in partitions:
                 self._write_one(partition, kinds)
         self._producer.flush()
 

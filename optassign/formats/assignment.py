@@ -88,6 +88,9 @@ class SourceRate(Frozen):
     task: TaskIdText
     end_offset: Count = Field(description="of its source partitions, summed")
     per_second: Annotated[float, Field(ge=0)] | None = Field(default=None, description="records; null: not known yet")
+    measured: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1.0, description="for how long, halved every eight hours, as a share of for ever: 0.5 after eight hours"
+    )
 
 
 class SourceRates(Frozen):

@@ -9,7 +9,7 @@ from optassign.formats.tasks import TaskInfo
 
 __all__ = ["measure_rates", "weigh_tasks"]
 
-_HALF_LIFE_MS = 6 * 3_600_000
+_HALF_LIFE_MS = 8 * 3_600_000
 """What was measured so long ago counts half: a day's curve moves weights a little, an hour's peak hardly."""
 _LEAST_MS = 1_000
 """Two snapshots closer together, as of two passes, tell no rate."""
@@ -23,27 +23,32 @@ def measure_rates(
 ) -> SourceRates | None:
     """Records per second of the source partitions of each task, by what they grew since the remembered snapshot.
 
-    None where rates are not asked for, or the snapshot has no time. A rate decays with a half-life of six hours. A task whose
-    offsets have fallen (its topics were made anew) begins again; a clock that went back teaches nothing.
+    None where rates are not asked for, or the snapshot has no time. A rate is a mean over all that was measured, of which what
+    is eight hours older counts half: a moment, as between two passes, soon weighs little. A task whose offsets have fallen (its
+    topics were made anew) begins again; a clock that went back teaches nothing, and neither does a snapshot without offsets,
+    as of a rebalance in which the broker did not tell them.
     """
     if options.weigh_by != "rates" or taken_at is None:
         return None
     known = {} if before is None else {row.task: row for row in before.tasks}
     elapsed = 0 if before is None else to_ms(taken_at) - to_ms(before.taken_at)
-    if before is not None and 0 <= elapsed < _LEAST_MS:
+    told_nothing = all(task.source_end_offset is None for task in tasks)
+    if before is not None and (told_nothing or 0 <= elapsed < _LEAST_MS):
         return before
-    share = 1 - 0.5 ** (max(0, elapsed) / _HALF_LIFE_MS)
+    kept = 0.5 ** (max(0, elapsed) / _HALF_LIFE_MS)
     rows = []
     for task in tasks:
         end = task.source_end_offset
         if end is None:
             continue
         row = known.get(task.id)
-        rate = None if row is None else row.per_second
+        rate, measured = (None, 0.0) if row is None or row.per_second is None else (row.per_second, row.measured)
         if row is not None and elapsed >= _LEAST_MS and end >= row.end_offset:
             now = (end - row.end_offset) * 1_000 / elapsed
-            rate = now if rate is None else rate + (now - rate) * share
-        rows.append(SourceRate(task=task.id, end_offset=end, per_second=None if rate is None else _round(rate)))
+            old, measured = measured * kept, measured * kept + 1 - kept
+            rate = now if rate is None else rate + (now - rate) * (1 - old / measured)
+        mean = None if rate is None else _round(rate)
+        rows.append(SourceRate(task=task.id, end_offset=end, per_second=mean, measured=_round(measured)))
     return SourceRates(taken_at=taken_at, tasks=tuple(rows))
 
 

@@ -95,15 +95,39 @@ def test_rates_are_learnt_from_one_snapshot_to_the_next() -> None:
     assert list_weights(again) == list_weights(later)
 
 
-def test_a_rate_decays_by_half_in_six_hours() -> None:
-    def next_of(before: ApplicationState, end: int, at: str) -> ApplicationState:
-        return snapshot({"weigh_by": "rates"}, {"0_0": end}, at=at, remembered=assign(before))
+def follow(before: ApplicationState, end: int | None, at: str) -> ApplicationState:
+    """The next snapshot, in which the input of one task goes as far as that."""
+    return snapshot({"weigh_by": "rates"}, None if end is None else {"0_0": end}, at=at, remembered=assign(before))
 
-    state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
-    state = next_of(state, 100 * 3_600, "2026-11-20T13:00:00Z")
-    state = next_of(state, 100 * 3_600, "2026-11-20T19:00:00Z")
+
+def rate_of(state: ApplicationState) -> float | None:
     assert state.rates is not None
-    assert state.rates.tasks[0].per_second == 50.0
+    return state.rates.tasks[0].per_second
+
+
+def test_what_was_measured_eight_hours_before_counts_half() -> None:
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
+    state = follow(state, 100 * 8 * 3_600, "2026-11-20T20:00:00Z")
+    assert rate_of(state) == 100.0
+    state = follow(state, 100 * 8 * 3_600, "2026-11-21T04:00:00Z")
+    assert rate_of(state) == 33.3, "eight hours of 100 that count half beside eight hours of nothing"
+
+
+def test_a_burst_between_two_passes_is_soon_forgotten() -> None:
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
+    state = follow(state, 10_000, "2026-11-20T12:00:02Z")
+    assert rate_of(state) == 5_000.0
+    state = follow(state, 10_000 + 100 * 600, "2026-11-20T12:10:02Z")
+    assert rate_of(state) == pytest.approx(70_000 / 602, rel=0.01)
+
+
+def test_a_snapshot_without_offsets_leaves_what_is_known() -> None:
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
+    known = follow(state, 60_000, "2026-11-20T12:10:00Z")
+    untold = follow(known, None, "2026-11-20T12:20:00Z")
+    assert list_weights(untold) == list_weights(known)
+    assert rate_of(untold) == 100.0
+    assert rate_of(follow(untold, 180_000, "2026-11-20T12:30:00Z")) == 100.0, "as much again in the twenty minutes since"
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: boo
     if set(answer.by_process_id) != {client.process_id for client in state.clients}:
         found = "other clients than in the snapshot"
         raise InputError("request", "applied.clients", found, "one entry for each of its clients")
+    answer = _complete_applied(answer, state)
     why = report.get("why")
     return Applied(
         answer.model_dump_json().encode(),
@@ -124,6 +125,17 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: boo
         summarise(state, answer),
         make_overview(state, answer) if recorded else None,
     )
+
+
+def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
+    """The answer with what its assignor could not know: the rates of the input so far, and what an operator has asked for."""
+    from optassign.solving.holding.limits import note_unserved_holding
+
+    report, notes = answer.report, note_unserved_holding(state, answer.assignor)
+    rates = report.rates or state.rates
+    if not notes and rates is report.rates:
+        return answer
+    return answer.model_copy(update={"report": report.model_copy(update={"notes": (*report.notes, *notes), "rates": rates})})
 
 
 def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:

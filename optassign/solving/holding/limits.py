@@ -91,3 +91,13 @@ def note_unserved_limits(state: ApplicationState, assignor: str) -> tuple[str, .
         f"{NOT_SERVED}{describe_limit(name, limit)}: {assignor} follows rules of its own"
         for name, limit in list_limits(state).items()
     )
+
+
+def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, ...]:
+    """All that holds, for an answer that was applied in place of the service's: whoever gave it was never told."""
+    notes = []
+    if state.options.hold != "none":
+        notes.append(f"hold not served: {assignor} knows nothing of what is {state.options.hold.replace('_', ' ')}")
+    if state.options.drain:
+        notes.append(f"drain not served: {assignor} knows nothing of {', '.join(state.options.drain)}")
+    return (*notes, *note_unserved_limits(state, assignor))

@@ -101,6 +101,36 @@ def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
         assert summarise(state, answer).balanced is measure(state, answer).balanced is balanced
 
 
+def test_what_a_fallback_was_not_told_is_in_its_report(service: Service, recordings: Path) -> None:
+    """Rates of the input, which it does not measure; holds, drains and limits, which it knows nothing of."""
+
+    def weighed(ends: int, at: str) -> ApplicationState:
+        state = generate("cold", 4, 2, 0, seed=1)
+        tasks = [task.model_copy(update={"source_end_offset": ends * place}) for place, task in enumerate(state.tasks)]
+        limit = {"kind": "most_copies", "most": 1, "name": "one each"}
+        asked = {"weigh_by": "rates", "hold": "paused", "drain": ["box-7"], "limits": [limit]}
+        options = state.options.model_validate(asked)
+        return state.model_copy(update={"application": "not-told", "taken_at": at, "tasks": tasks, "options": options})
+
+    service.assign(weighed(0, "2026-11-20T12:00:00Z"))
+    state = weighed(60, "2026-11-20T12:01:00Z")
+    service.report(make_report(state, apply_other(state), "no connection"), "r-1", read_milliseconds())
+    folder = recordings / name_folder("not-told")
+    wait_until(lambda: any(read_recording(path).reported for path in list_files(folder)))
+    (reported,) = [recording for path in list_files(folder) if (recording := read_recording(path)).reported]
+    notes = " ".join(reported.assignment.report.notes)
+    for each in (
+        "hold not served: fallback",
+        "drain not served: fallback knows nothing of box-7",
+        "limit not served: one each",
+    ):
+        assert each in notes
+    later = read_answer(service.assign(weighed(60, "2026-11-20T12:02:00Z")))
+    assert later.report.rates is not None
+    rates = [row.per_second for row in later.report.rates.tasks]
+    assert rates == [0.0, pytest.approx(0.5, abs=0.01), pytest.approx(1.0, abs=0.01), pytest.approx(1.5, abs=0.02)]
+
+
 def test_what_was_applied_is_remembered(service: Service, recordings: Path) -> None:
     state = make_state("reported-memory")
     applied, at = apply_other(state), read_milliseconds()

@@ -8,6 +8,7 @@ import io.github.optassign.reports.Reporter;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.shadow.ShadowAssignor;
+import io.github.optassign.streams.ApplicationAdmin;
 import io.github.optassign.streams.LastResort;
 import java.time.Instant;
 import java.util.HashMap;
@@ -45,6 +46,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private PluginConfig config;
     /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
     private ShadowAssignor shadow;
+    /** By whom the broker is asked. */
+    private ApplicationAdmin admin = new ApplicationAdmin(Map.of());
     /** Why the service cannot be asked; null: it can. */
     private String problem = "found no configuration; allowed: configure, then assign";
 
@@ -110,6 +113,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                 LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
             }
             shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
+            admin = new ApplicationAdmin(configs);
             problem = null;
             if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
                 LOG.info(
@@ -141,7 +145,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         pending = null;
         report = null;
         try {
-            Rebalance rebalance = new Rebalance(state, application, config, shadow, Memory.of(application));
+            Rebalance rebalance = new Rebalance(state, application, config, shadow, admin, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
             pending = rebalance.decided();
             counted = rebalance.counted();

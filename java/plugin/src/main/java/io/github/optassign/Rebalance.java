@@ -22,6 +22,7 @@ import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.WrongAnswer;
 import io.github.optassign.shadow.ShadowAssignor;
 import io.github.optassign.streams.AnswerConverter;
+import io.github.optassign.streams.ApplicationAdmin;
 import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
@@ -39,6 +40,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * <p>Its steps:
  *
  * <ol>
+ *   <li>{@link #findSourceEnds} asks the broker how far the input goes, where tasks are weighed by how fast it grows.
  *   <li>{@link #askService} asks the service, if there is one, and checks its answer; in shadow mode {@link #askShadow}
  *       has the {@link ShadowAssignor} run the group, and nobody waits for the service.
  *   <li>{@link #fallBack} answers by the {@link RebalancePlanner} if that gave no answer.
@@ -49,12 +51,17 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * </ol>
  */
 final class Rebalance {
+    /** Of the time-out, the part that the broker gets to tell end offsets: most of it is the service's. */
+    private static final int SHARE_OF_ENDS = 4;
+
     private final ApplicationState state;
     private final String application;
     /** Null: the service cannot be asked. */
     private final PluginConfig config;
     /** Who runs the group in shadow mode; null: the fallback does. */
     private final ShadowAssignor shadow;
+    /** By whom the broker is asked. */
+    private final ApplicationAdmin admin;
     /** By which a report names the rebalance. */
     private final String id = UUID.randomUUID().toString();
 
@@ -92,8 +99,15 @@ final class Rebalance {
      * @param config null: the service cannot be asked
      * @param shadow who runs the group in shadow mode; null: the fallback does
      */
-    Rebalance(ApplicationState state, String application, PluginConfig config, ShadowAssignor shadow, Memory memory) {
+    Rebalance(
+            ApplicationState state,
+            String application,
+            PluginConfig config,
+            ShadowAssignor shadow,
+            ApplicationAdmin admin,
+            Memory memory) {
         this.shadow = shadow;
+        this.admin = admin;
         this.state = state;
         this.application = application;
         this.config = config;
@@ -119,6 +133,9 @@ final class Rebalance {
         }
         group.remarks().forEach(log::warnOnce);
         failure = problem;
+        if (hasService()) {
+            findSourceEnds();
+        }
         Decision asked = failure == null ? tryToAsk(findSource()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
@@ -247,6 +264,23 @@ final class Rebalance {
         } catch (ServiceFailure e) {
             log.warn((isShadow() ? "shadow: " : "") + "racks are not taken into account: " + e.getMessage());
         }
+    }
+
+    /** Without them the service goes on with the rates that it knows: that is no reason not to ask it. */
+    private void findSourceEnds() {
+        String reason;
+        try {
+            sent.findSourceEnds(admin, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs() / SHARE_OF_ENDS));
+            return;
+        } catch (ServiceFailure e) {
+            reason = e.getMessage();
+        } catch (Throwable e) {
+            if (!(e instanceof OutOfMemoryError)) {
+                OptassignTaskAssignor.rethrowFatal(e);
+            }
+            reason = ServiceFailure.toOneLine(e.toString());
+        }
+        log.warn("how fast the input grows is not measured in this rebalance: " + reason);
     }
 
     private AppliedAnswer toRemember(Answer answer, boolean stalled) throws IOException {

@@ -8,6 +8,8 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.service.Racks;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.service.SourceEnds;
+import io.github.optassign.streams.ApplicationAdmin;
 import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
@@ -23,6 +25,8 @@ final class SentSnapshot {
     private AppliedAnswer before;
     /** Per task its partitions; an empty list: racks do not matter, or are not known. */
     private List<List<Racks.Partition>> partitions = List.of();
+    /** Per task the end offsets of its source partitions, summed; null: not asked for, or not known. */
+    private long[] sourceEnds;
     /** As JSON; null: not yet written. */
     private byte[] body;
 
@@ -47,6 +51,18 @@ final class SentSnapshot {
     void findRacks(long deadline) throws ServiceFailure {
         partitions = Racks.find(group, deadline);
         body = null;
+    }
+
+    /**
+     * Finds out how far the tasks' input goes, where they are to be weighed by how fast it grows.
+     *
+     * @param deadline as of System.nanoTime; nothing waits longer
+     */
+    void findSourceEnds(ApplicationAdmin admin, long deadline) throws ServiceFailure {
+        if (options.isWeighedByRates()) {
+            sourceEnds = SourceEnds.find(group, admin, deadline);
+            body = null;
+        }
     }
 
     List<List<Racks.Partition>> partitions() {
@@ -79,7 +95,7 @@ final class SentSnapshot {
     byte[] body() throws IOException {
         if (body == null) {
             String remembered = before == null ? null : before.json();
-            body = SnapshotWriter.write(group, options, application, takenAt, remembered, partitions);
+            body = SnapshotWriter.write(group, options, application, takenAt, remembered, partitions, sourceEnds);
         }
         return body;
     }

@@ -71,7 +71,8 @@ final class RoundTripBenchmark {
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
             StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds(), false);
-            byte[] body = SnapshotWriter.write(read, ServiceOptions.NONE, "benchmark", Instant.now(), null, List.of());
+            byte[] body =
+                    SnapshotWriter.write(read, ServiceOptions.NONE, "benchmark", Instant.now(), null, List.of(), null);
             long written = System.nanoTime();
             ServiceClient.Reply reply = new ServiceClient(config)
                     .ask("benchmark", body, 64 << 20, -1, start + TimeUnit.SECONDS.toNanos(60));

@@ -93,9 +93,11 @@ final class ConfigKeys {
                     Type.LIST,
                     "",
                     ConfigDef.LambdaValidator.with(
-                            ServiceOptions::checkWeights, () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9"),
+                            ServiceOptions::checkWeights,
+                            () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9; in it, rates or changelog"),
                     Importance.LOW,
-                    "Relative load of tasks, by subtopology or task id; default of each: 1. Goal load joins where they differ.")
+                    "Relative load of tasks, by subtopology or task id; of all others: 1, or by how fast their input grows "
+                            + "(rates) or how large their changelog is (changelog). Load is balanced where weights differ.")
             .define(
                     FOLLOWUP,
                     Type.STRING,

@@ -19,6 +19,8 @@ import org.apache.kafka.common.config.ConfigException;
  * @param balanceFactor how wide the windows of clients' counts are, 1 or more; null: not set
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
+ * @param weighBy where weights of tasks come from, of which {@code taskWeights} says nothing: {@code changelog} or
+ *     {@code rates}; null: not set
  * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
  */
 public record ServiceOptions(
@@ -27,23 +29,27 @@ public record ServiceOptions(
         Integer balanceFactor,
         String followup,
         Map<String, Double> optionWeights,
+        String weighBy,
         Map<String, Double> taskWeights) {
     /** Nothing is set. */
-    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of());
+    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, null, Map.of(), null, Map.of());
 
     static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
+    private static final String RATES = "rates";
+    private static final Set<String> WEIGHED_BY = Set.of("changelog", RATES);
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
     /** What is left of them where there is no service. */
     ServiceOptions withoutService() {
-        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of());
+        return new ServiceOptions(null, List.of(), null, followup, Map.of(), null, Map.of());
     }
 
-    /** Whether there is any option to be sent; task weights are none. */
+    /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
     public boolean isAnyOptionSet() {
         return preset != null
+                || weighBy != null
                 || !goals.isEmpty()
                 || balanceFactor != null
                 || followup != null
@@ -55,9 +61,17 @@ public record ServiceOptions(
         return INTERVAL.equals(followup);
     }
 
+    /** Whether the service is to measure how fast the input of each task grows. */
+    public boolean isWeighedByRates() {
+        return RATES.equals(weighBy);
+    }
+
     /** Whether by these options plans may be out of the windows that the plug-in knows. */
     public boolean isBalanceLoose() {
-        return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || !taskWeights.isEmpty();
+        return "weighted".equals(preset)
+                || (balanceFactor != null && balanceFactor > 1)
+                || weighBy != null
+                || !taskWeights.isEmpty();
     }
 
     /** The weight of a task; null: not set. */
@@ -86,6 +100,7 @@ public record ServiceOptions(
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
                 (String) parsed.get(ConfigKeys.FOLLOWUP),
                 weights,
+                findWeighBy(toTexts(parsed.get(ConfigKeys.WEIGHTS))),
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
     }
 
@@ -95,10 +110,21 @@ public record ServiceOptions(
                 : ((List<?>) list).stream().map(Object::toString).toList();
     }
 
+    /** Where weights come from by the list; null: it does not say. */
+    private static String findWeighBy(List<String> list) {
+        return list.stream().filter(WEIGHED_BY::contains).findFirst().orElse(null);
+    }
+
     /** Returns the weights; null if the list is bad. */
     private static Map<String, Double> readWeights(List<String> list) {
         Map<String, Double> weights = new LinkedHashMap<>();
+        if (list.stream().filter(WEIGHED_BY::contains).count() > 1) {
+            return null;
+        }
         for (String entry : list) {
+            if (WEIGHED_BY.contains(entry)) {
+                continue;
+            }
             Matcher matcher = WEIGHT.matcher(entry);
             if (!matcher.matches()) {
                 return null;
@@ -120,7 +146,9 @@ public record ServiceOptions(
     static void checkWeights(String name, Object value) {
         if (readWeights(toTexts(value)) == null) {
             throw new ConfigException(
-                    name, value, "allowed: a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9");
+                    name,
+                    value,
+                    "allowed: a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9; in it, rates or changelog");
         }
     }
 

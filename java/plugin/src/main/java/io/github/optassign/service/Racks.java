@@ -9,10 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
@@ -49,24 +45,7 @@ public final class Racks {
         if (StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE.equals(strategy)) {
             return List.of();
         }
-        FutureTask<List<List<Partition>>> question = new FutureTask<>(() -> askBroker(group));
-        Thread thread = new Thread(question, "optassign-racks");
-        thread.setDaemon(true);
-        thread.start();
-        try {
-            return question.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            // The thread is left to end by itself: Kafka would log an interrupt as a bug.
-            throw new ServiceFailure("the broker did not tell racks in time");
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new ServiceFailure("interrupted while waiting for racks");
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof Error error) {
-                throw error;
-            }
-            throw new ServiceFailure("the broker did not tell racks: " + e.getCause());
-        }
+        return BrokerQuestion.ask("racks", () -> askBroker(group), deadline);
     }
 
     /** What copies read across racks, if partitions and racks are known. */

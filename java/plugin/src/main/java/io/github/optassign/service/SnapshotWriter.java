@@ -33,9 +33,12 @@ public final class SnapshotWriter {
     private final ServiceOptions options;
     private final Snapshot snapshot;
     private final List<List<Racks.Partition>> partitions;
+    private final long[] sourceEnds;
     private final SerializableString[] names;
 
-    private SnapshotWriter(StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions) {
+    private SnapshotWriter(
+            StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions, long[] sourceEnds) {
+        this.sourceEnds = sourceEnds;
         this.options = options;
         this.group = group;
         snapshot = group.snapshot();
@@ -52,6 +55,7 @@ public final class SnapshotWriter {
      * @param options what is sent beside what Kafka knows
      * @param remembered the last applied TaskAssignment as the JSON that it came in; null: none
      * @param partitions per task its partitions; an empty list: racks do not matter
+     * @param sourceEnds per task the end offsets of its source partitions, summed; null: not asked for, or not known
      * @throws IOException never in practice: the JSON is written to memory
      */
     public static byte[] write(
@@ -60,11 +64,13 @@ public final class SnapshotWriter {
             String application,
             Instant takenAt,
             String remembered,
-            List<List<Racks.Partition>> partitions)
+            List<List<Racks.Partition>> partitions,
+            long[] sourceEnds)
             throws IOException {
         try (ByteArrayBuilder bytes = new ByteArrayBuilder(64 * 1024)) {
             try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
-                new SnapshotWriter(group, options, partitions).writeAll(json, application, takenAt, remembered);
+                new SnapshotWriter(group, options, partitions, sourceEnds)
+                        .writeAll(json, application, takenAt, remembered);
             }
             return bytes.toByteArray();
         }
@@ -134,14 +140,22 @@ public final class SnapshotWriter {
         if (options.followup() != null) {
             json.writeStringField("followup", options.followup());
         }
-        if (!options.optionWeights().isEmpty()) {
-            json.writeObjectFieldStart("weights");
-            for (Map.Entry<String, Double> weight : new TreeMap<>(options.optionWeights()).entrySet()) {
-                json.writeNumberField(weight.getKey(), weight.getValue());
+        writeNumbers(json, "weights", options.optionWeights());
+        if (options.weighBy() != null) {
+            json.writeStringField("weigh_by", options.weighBy());
+            writeNumbers(json, "task_weights", options.taskWeights()); // which go before those that are found
+        }
+        json.writeEndObject();
+    }
+
+    private static void writeNumbers(JsonGenerator json, String name, Map<String, Double> numbers) throws IOException {
+        if (!numbers.isEmpty()) {
+            json.writeObjectFieldStart(name);
+            for (Map.Entry<String, Double> number : new TreeMap<>(numbers).entrySet()) {
+                json.writeNumberField(number.getKey(), number.getValue());
             }
             json.writeEndObject();
         }
-        json.writeEndObject();
     }
 
     private static void writeOptional(JsonGenerator json, String name, OptionalInt value) throws IOException {
@@ -159,8 +173,11 @@ public final class SnapshotWriter {
         if (snapshot.endOffset(t) >= 0) {
             json.writeNumberField("changelog_end_offset", snapshot.endOffset(t));
         }
+        if (sourceEnds != null) {
+            json.writeNumberField("source_end_offset", sourceEnds[t]);
+        }
         Double weight = options.weight(snapshot.taskName(t));
-        if (weight != null) {
+        if (weight != null && options.weighBy() == null) {
             json.writeNumberField("weight", weight);
         }
         if (!partitions.isEmpty()) {

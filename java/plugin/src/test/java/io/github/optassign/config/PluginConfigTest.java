@@ -75,6 +75,8 @@ class PluginConfigTest {
             optassign.weights | 0:1,0:2 | each once
             optassign.weights | 0:-1 | above 0
             optassign.weights | 0:NaN | above 0
+            optassign.weights | rate | in it, rates or changelog
+            optassign.weights | rates,changelog | in it, rates or changelog
             optassign.followup | soon | allowed: estimate, interval
             optassign.options.preset | best | allowed: ordered, weighted
             optassign.options.goals | pauses,pauses | allowed: names of goals, each once
@@ -116,6 +118,7 @@ class PluginConfigTest {
             optassign.token | a
             optassign.token.file | /no/such/file
             optassign.weights | 0:2
+            optassign.weights | rates
             optassign.options.preset | weighted
             optassign.options.goals | pauses
             optassign.options.balance.factor | 2

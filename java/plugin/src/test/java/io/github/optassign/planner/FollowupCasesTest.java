@@ -89,7 +89,7 @@ class FollowupCasesTest {
     private static void write(
             OutputStream out, int seed, int step, StreamsGroup group, Instant now, String remembered, String answer)
             throws Exception {
-        byte[] snapshot = SnapshotWriter.write(group, ServiceOptions.NONE, "cases", now, remembered, List.of());
+        byte[] snapshot = SnapshotWriter.write(group, ServiceOptions.NONE, "cases", now, remembered, List.of(), null);
         try (JsonGenerator json = FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);

@@ -82,7 +82,7 @@ class AnswerCasesTest {
             OutputStream out, int seed, StreamsGroup group, String remembered, Answer answer, String why)
             throws IOException {
         byte[] snapshot =
-                SnapshotWriter.write(group, ServiceOptions.NONE, "cases", Instant.EPOCH, remembered, List.of());
+                SnapshotWriter.write(group, ServiceOptions.NONE, "cases", Instant.EPOCH, remembered, List.of(), null);
         try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);

@@ -37,7 +37,7 @@ class SnapshotWriterTest {
     private static byte[] bytes(StreamsGroup group) throws IOException {
         try {
             List<List<Racks.Partition>> partitions = Racks.find(group, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
-            return SnapshotWriter.write(group, ServiceOptions.NONE, "orders", NOON, null, partitions);
+            return SnapshotWriter.write(group, ServiceOptions.NONE, "orders", NOON, null, partitions, null);
         } catch (ServiceFailure e) {
             throw new IOException(e);
         }
@@ -188,6 +188,23 @@ class SnapshotWriterTest {
         }
     }
 
+    /** Whoever has weights found gives those that are fixed as an option, since they go before what is found. */
+    @Test
+    void weightsThatAreToBeFound() throws IOException {
+        ServiceOptions options = PluginConfig.of(Map.of(
+                        "application.id", "orders",
+                        "optassign.url", "http://localhost:8924",
+                        "optassign.weights", "rates,1:2.5"))
+                .options();
+        StreamsGroup group = TestGroup.ofThreeTasks().read();
+        byte[] bytes = SnapshotWriter.write(group, options, "orders", NOON, null, List.of(), new long[] {7, 0, 9});
+        JsonNode snapshot = new ObjectMapper().readTree(bytes);
+        assertEquals(json("{'weigh_by': 'rates', 'task_weights': {'1': 2.5}}"), snapshot.get("options"));
+        assertEquals(7, snapshot.get("tasks").get(0).get("source_end_offset").asLong());
+        assertEquals(0, snapshot.get("tasks").get(1).get("source_end_offset").asLong());
+        assertFalse(snapshot.get("tasks").get(2).has("weight"));
+    }
+
     /** What only configuration knows: weights and options by keys, capacity and draining by client tags. */
     @Test
     void whatIsConfiguredIsSent() throws IOException {
@@ -204,7 +221,7 @@ class SnapshotWriterTest {
                         "optassign.options.weights.stickiness", "0.5"))
                 .options();
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), options.isBalanceLoose());
-        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of());
+        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of(), null);
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
         assertEquals(
                 json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"
