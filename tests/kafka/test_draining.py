@@ -1,0 +1,60 @@
+"""An instance that leaves: drained by its tag it leaves nothing to restore; stopped, its tasks wait for their state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from optassign.benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, Group
+from optassign.benchmarks.kafka.service import Service
+from optassign.recordings.files import find_recordings
+from optassign.recordings.recording import read_recording
+
+_TASKS = 12
+"""With a changelog."""
+
+
+def restored_before_running(group: Group, *names: str) -> int:
+    """Records that actives of these instances have read from changelogs while nobody processed their tasks."""
+    return sum(group.instances[name].status().restored_active for name in names)
+
+
+def leave(group: Group, name: str) -> int:
+    """Have an instance leave, and wait until the others have its tasks; the records that were restored meanwhile."""
+    others = [each for each in group.instances if each != name]
+    restored, before = restored_before_running(group, *others), group.generation
+    group.leave(name)
+    group.await_complete(after=before)
+    group.await_caught_up()
+    return restored_before_running(group, *others) - restored
+
+
+def test_what_a_drained_instance_ran_never_waits_for_its_state(new_group: Callable[..., Group], service: Service) -> None:
+    group = new_group("draining", num_standby_replicas=0, client_tag_optassign_drain="true")
+    group.start("c")
+    group.await_complete()  # whoever is alone keeps its tasks, draining or not
+    group.configure(client_tag_optassign_drain=None)
+    group.start("a", "b")
+    group.settle(MOST_PROBES)
+    placement = group.await_complete()
+    assert not placement.active["c"]
+    assert not placement.standby["c"]
+    # Each of the tasks was warmed up elsewhere before it left; what it had to read then is no more than the acceptable lag.
+    assert restored_before_running(group, "a", "b") <= LAG * _TASKS
+    newest = read_recording(max(find_recordings(service.recordings, "draining")).path)
+    assert [(row.process_id, row.may_stop) for row in newest.assignment.report.drains] == [
+        (group.instances["c"].process_id, True)
+    ]
+    assert leave(group, "c") == 0
+    group.load.await_accounted()
+
+
+def test_what_a_stopped_instance_ran_waits_for_its_state(new_group: Callable[..., Group]) -> None:
+    group = new_group("stopping", num_standby_replicas=0)
+    group.start("c")
+    group.await_complete()
+    group.start("a", "b")  # so that no other ever had what c still runs in the end
+    group.settle(MOST_PROBES)
+    logged = [task for task in group.await_complete().active["c"] if task.startswith("0_")]
+    assert logged
+    assert leave(group, "c") >= PRELOAD * len(logged)
+    group.load.await_accounted()
