@@ -20,6 +20,7 @@ STUDIES = {
     "load": "answers.load",
     "proofs": "answers.proofs",
     "tags": "answers.tags",
+    "racks": "answers.racks",
     "histories": "episodes.histories",
     "jvm-planner": "episodes.planner",
     "baselines": "episodes.baselines",

@@ -1,4 +1,4 @@
-"""Goal (a), `rack_traffic`: pairs of a copy and a partition of its task that has no replica in the client's rack (KIP-925)."""
+"""Goal (a), `rack_traffic`: pairs of a copy and a partition that it reads without a replica in its rack (KIP-925)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ class Racks:
 
     rack_of: IntArray
     """(C,) rack of each client."""
-    crossings: IntArray
-    """(T, R) partitions of the task that have no replica in the rack."""
+    active: IntArray
+    """(T, R) partitions that the task's active copy reads and that have no replica in the rack."""
+    standby: IntArray
+    """(T, R) the same of its standbys."""
 
 
 def _value(placed: Placed) -> int:
@@ -33,8 +35,8 @@ def _value(placed: Placed) -> int:
     if racks is None:
         return 0
     C = placed.problem.C
-    keys = np.concatenate([placed.active_keys, placed.standby_keys])
-    return int(racks.crossings[keys // C, racks.rack_of[keys % C]].sum())
+    of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
+    return sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
 
 
 def _express(v: Variables, forced: Forced) -> Expression:
@@ -42,9 +44,15 @@ def _express(v: Variables, forced: Forced) -> Expression:
     racks = p.data_of(NAME, Racks)
     if racks is None:
         return 0
-    each = racks.crossings[p.col_task, racks.rack_of[p.col_client]].tolist()
-    copies = [(variable, each[i]) for i in range(len(each)) if each[i] for variable in v.copies([i])]
-    return v.weighted([variable for variable, _ in copies], np.array([cost for _, cost in copies], dtype=np.int64))
+    rack = racks.rack_of[p.col_client]
+    of_roles = ((v.actives, racks.active[p.col_task, rack]), (v.standbys, racks.standby[p.col_task, rack]))
+    costs = [
+        (variable, int(each[i]))
+        for variables, each in of_roles
+        for i in np.flatnonzero(each).tolist()
+        for variable in variables([i])
+    ]
+    return v.weighted([variable for variable, _ in costs], np.array([cost for _, cost in costs], dtype=np.int64))
 
 
 GOAL = GoalModel(NAME, _value, _express)

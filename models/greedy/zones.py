@@ -105,7 +105,7 @@ class _Search:
         for value, number in zip(self.values, self.number, strict=True):
             wants |= (value[self.client] < 0) | (number[self.task, value[self.client]] > 1)
         if self.racks is not None:
-            wants |= self.racks.crossings[self.task, self.racks.rack_of[self.client]] > 0
+            wants |= self.racks.standby[self.task, self.racks.rack_of[self.client]] > 0
         changed = False
         for at in np.flatnonzero(wants).tolist():
             changed |= self.effort > 0 and self._improve(at)
@@ -227,7 +227,7 @@ class _Search:
             weight = _TAG * _EARLIER ** min(len(self.values) - 1 - place, _MOST_WEIGHED)
             change += weight * (differs & won) - weight * (differs & lost)
         if self.racks is not None:
-            crossings = self.racks.crossings
+            crossings = self.racks.standby
             change += crossings[task, self.racks.rack_of[old]] - crossings[task, self.racks.rack_of[new]]
         return change
 

@@ -49,8 +49,12 @@ def plans(tiny: Tiny) -> list[Copies]:
 def racked(seed: int) -> ApplicationState:
     rng, state = random.Random(seed), tiny_state(seed, most=800)
     clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
+
+    def place(topic: str) -> dict[str, Any]:
+        return {"topic": topic, "changelog": topic == "changelog", "racks": [rng.choice(["r1", "r2", "r3"])]}
+
     tasks = [
-        task.model_copy(update={"partitions": [{"topic": "in", "partition": 0, "racks": [rng.choice(["r1", "r2", "r3"])]}]})
+        task.model_copy(update={"partitions": [place("in"), *([place("changelog")] if task.logged else [])]})
         for task in state.tasks
     ]
     return with_configs(
@@ -67,7 +71,9 @@ def tagged(seed: int) -> ApplicationState:
 
 
 def crossings(state: ApplicationState, where: Placement) -> float:
-    return count_rack_crossings(state, where) or 0
+    found = count_rack_crossings(state, where)
+    assert found is not None
+    return found
 
 
 def missing_tags(state: ApplicationState, where: Placement) -> float:

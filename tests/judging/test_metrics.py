@@ -148,16 +148,17 @@ def test_standby_moves(clients: dict[str, str], remembered: dict[str, str] | Non
 # ------------------------------------------------------------------------------------------------ racks, tags, load
 
 
-def test_rack_crossings_count_partitions_and_copies() -> None:
+def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standbys() -> None:
     tasks = {
-        "0_0": {"partitions": [{"racks": ["r1"]}, {"racks": ["r1", "r2"]}]},
+        "0_0": {"partitions": [{"racks": ["r1"]}, {"racks": ["r1", "r2"]}, {"changelog": True, "racks": ["r2"]}]},
         "1_0": {"stateful": False, "partitions": [{"racks": ["r3"]}]},
     }
     clients: dict[str, dict[str, Any]] = {"a": {"rack": "r1"}, "b": {"rack": "r2"}, "c": {"rack": "r3"}}
     state = snapshot(tasks, clients, num_standby_replicas=1)
     given = answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
-    assert count_rack_crossings(state, Placement.of(state, given)) == 1 + 2
-    assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 1
+    assert count_rack_crossings(state, Placement.of(state, given)) == 1 + 1, "1_0 on a, and the standby of 0_0 on c"
+    assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 0
+    assert measure(state, answer({"a": " | 0_0", "b": "1_0", "c": "0_0"})).rack_crossings == 2 + 1 + 1
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,56 @@
-"""Goal (a), `rack_traffic`: copies on clients whose rack has no replica of a partition they read or restore (KIP-925)."""
+"""Goal (a), `rack_traffic`: what copies read from a rack that is not their client's (KIP-925).
+
+An active copy reads the task's source partitions, a standby its changelogs, as Kafka's RackAwareTaskAssignor counts them.
+"""
+
+from collections.abc import Sequence
 
 from optassign.formats.state import ApplicationState
+from optassign.formats.tasks import TaskInfo, TaskTopicPartition
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement
+from optassign.measuring.placement import Placement, standbys_per_task
 
 
 def count_rack_crossings(state: ApplicationState, placement: Placement) -> int | None:
-    """Pairs of (partition of a task, client with its active or a standby) where the client's rack has no replica.
+    """Pairs of (partition of a task, client whose copy reads it) where the client's rack has no replica.
 
-    None if racks are not known: of a client, of a partition, or of the partitions of a task at all (KIP-925).
+    None if racks are not known: of a client, or of a partition that copies read, or where a task has no such partition.
     """
     racks = {client.process_id: client.rack for client in state.clients}
-    if None in racks.values():
+    if None in racks.values() or not _are_known(state):
         return None
     crossings = 0
     for task in state.tasks:
-        if not task.partitions or not all(partition.racks for partition in task.partitions):
-            return None
-        for client in placement.copies(task.id):
-            crossings += sum(racks[client] not in partition.racks for partition in task.partitions)
+        for clients, partitions in (
+            (placement.active[task.id], _list_sources(task)),
+            (placement.standby[task.id], _list_changelogs(task)),
+        ):
+            crossings += sum(racks[client] not in partition.racks for client in clients for partition in partitions)
     return crossings
+
+
+def _list_sources(task: TaskInfo) -> list[TaskTopicPartition]:
+    """What an active copy reads."""
+    return [partition for partition in task.partitions if partition.source]
+
+
+def _list_changelogs(task: TaskInfo) -> list[TaskTopicPartition]:
+    """What a standby reads."""
+    return [partition for partition in task.partitions if partition.changelog] if task.logged else []
+
+
+def _are_known(state: ApplicationState) -> bool:
+    """Whether every task has partitions that its copies read, each with the racks of its replicas."""
+    has_standbys = standbys_per_task(state) > 0
+
+    def known(partitions: Sequence[TaskTopicPartition]) -> bool:
+        return bool(partitions) and all(partition.racks for partition in partitions)
+
+    return all(
+        known(_list_sources(task)) and (not (has_standbys and task.logged) or known(_list_changelogs(task)))
+        for task in state.tasks
+    )
 
 
 def _measure(facts: Facts) -> int | None:
@@ -40,17 +70,21 @@ def _find_data(state: ApplicationState) -> object | None:
 
     from optassign.models.goals.rack_traffic import Racks
 
-    crossings = [[sum(bool(p.racks) and rack not in p.racks for p in t.partitions) for rack in names] for t in state.tasks]
+    def count(read: list[list[TaskTopicPartition]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        crossings = [[sum(bool(p.racks) and rack not in p.racks for p in partitions) for rack in names] for partitions in read]
+        return np.array(crossings, dtype=np.int64).reshape(len(state.tasks), len(names))
+
     return Racks(
         rack_of=np.array([names.index(rack) for rack in racks if rack is not None], dtype=np.int64),
-        crossings=np.array(crossings, dtype=np.int64).reshape(len(state.tasks), len(names)),
+        active=count([_list_sources(task) for task in state.tasks]),
+        standby=count([_list_changelogs(task) for task in state.tasks]),
     )
 
 
 def _why_unserved(state: ApplicationState) -> str | None:
     if any(client.rack is None for client in state.clients):
         return "the racks of some clients are not known"
-    if not all(task.partitions and all(partition.racks for partition in task.partitions) for task in state.tasks):
+    if not _are_known(state):
         return "the racks of some partitions are not known: they count as crossing none, and no sum is reported"
     return None
 

@@ -8,26 +8,35 @@ from dataclasses import replace
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.deadline import Deadline
+from optassign.models.flows.traffic import bound_traffic, count_traffic, lessen_traffic
 from optassign.models.forced import prepare
-from optassign.models.goals import active_moves, find_goals, restore_work, tag_spread
+from optassign.models.goals import active_moves, find_goals, rack_traffic, restore_work, tag_spread
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
-from optassign.models.values import evaluate
+from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
 from optassign.solving.methods.method import is_within_a_little
 
+_TRADED = f"more than {MOST_PAIRS:,} pairs of task and client: tasks trade places for it, which may leave more than the least"
 TOO_LARGE = f"more than {MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
 
 
 class ConfiguredMethod(FlowMethod):
-    """Beyond the model's size the plan of the default order, and the report says so."""
+    """Beyond the model's size the plan of the default order, and the report says so; racks are served by trading places."""
 
     def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
         super().__init__(order, deadline)
         self._goals = find_goals(order.names)
         self._configured = find_goals(order.configured)
         self._optimum: tuple[int, ...] | None = None
+        self._is_least = False
+        """Whether trading has found the least traffic that there can be."""
+        self._trades = order.preset == "ordered" and order.names == (
+            rack_traffic.NAME,
+            *(goal.name for goal in FLOW_ORDER),
+        )
+        """Whether racks come before the default order, and nothing else does."""
 
     def find_balanced_now(self, case: Case) -> Found:
         """The best in goals (a) among the assignments that are balanced now."""
@@ -53,7 +62,8 @@ class ConfiguredMethod(FlowMethod):
             # In another order only what bounds a goal by itself is a bound.
             by_itself = restore_work.GOAL.name
             bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
-            return replace(found, bounds=bounds, proved=frozenset())
+            found = replace(found, bounds=bounds, proved=frozenset())
+            return self._trade_for_racks(case, found) if self._serves_by_trading(case.problem) else found
         problem, forced = prepare(case.problem.with_all_columns())
         result = solve_plan(problem, forced, case.target, self._goals, self.deadline, WORK, found.placement)
         written = replace(case, problem=problem, forced=forced)
@@ -68,6 +78,10 @@ class ConfiguredMethod(FlowMethod):
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
         if not is_small(case.problem):
+            if self._serves_by_trading(case.problem):
+                ours, others = (count_traffic(case.problem, plan) for plan in (own, found))
+                if not (is_within_a_little(ours, others) and is_within_a_little(others, ours)):
+                    return ours < others
             return super().keeps_remembered(case, own, found)
         if self._evaluate_configured(case, own) > self._evaluate_configured(case, found):
             return False
@@ -77,7 +91,11 @@ class ConfiguredMethod(FlowMethod):
         return super().keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether goals (a) are as good as the best plan has them."""
+        """Whether goals (a) are as good as the best plan has them, or racks as good as trading makes them."""
+        if self._serves_by_trading(case.problem):
+            traffic = count_traffic(case.problem, now)
+            self._is_least = traffic == bound_traffic(case.problem)
+            return self._is_least or traffic == count_traffic(case.problem, lessen_traffic(case.problem, now))
         if not self._configured or not is_small(case.problem):
             return super().is_configured_optimum(case, now)
         if self._optimum is None:
@@ -87,6 +105,24 @@ class ConfiguredMethod(FlowMethod):
             self._optimum = self._evaluate_configured(case, result.placement or now)
         return self._evaluate_configured(case, now) <= self._optimum
 
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
+        """Of racks what each copy reads at least."""
+        if self._serves_by_trading(case.problem):
+            return {rack_traffic.NAME: bound_traffic(case.problem)}
+        return super().bound_configured(case, now)
+
+    def _serves_by_trading(self, problem: Problem) -> bool:
+        """Whether racks are known, come before the default order, and the problem is too large for one model."""
+        return self._trades and not is_small(problem) and problem.data_of(rack_traffic.NAME, rack_traffic.Racks) is not None
+
+    def _trade_for_racks(self, case: Case, found: Found) -> Found:
+        """The plan with less to read across racks; no other goal than this is bounded beside a plan that was traded."""
+        assert found.placement is not None
+        traded = lessen_traffic(case.problem, found.placement)
+        bound = bound_traffic(case.problem)
+        self._is_least = count_traffic(case.problem, traded) == bound
+        return replace(found, placement=traded, bounds={**found.bounds, rack_traffic.NAME: bound})
+
     def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, placed, self._configured).values())
 
@@ -94,6 +130,8 @@ class ConfiguredMethod(FlowMethod):
         """All that is asked for where the problem is too large."""
         if is_small(problem):
             return {}
+        if self._serves_by_trading(problem):
+            return {} if self._is_least else {rack_traffic.NAME: _TRADED}
         return {
             **super().find_unserved(problem),
             **{goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)},
@@ -101,4 +139,4 @@ class ConfiguredMethod(FlowMethod):
 
     def write_notes(self, problem: Problem) -> list[str]:
         """That the default order was used, where it was."""
-        return [] if is_small(problem) else [TOO_LARGE]
+        return [] if is_small(problem) or self._serves_by_trading(problem) else [TOO_LARGE]

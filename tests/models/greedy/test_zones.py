@@ -91,7 +91,10 @@ def test_standbys_go_where_their_partitions_are() -> None:
                     "id": f"0_{i}",
                     "stateful": True,
                     "changelog_end_offset": 1_000_000,
-                    "partitions": [{"topic": "t", "partition": i, "changelog": True, "racks": [f"r{i // 3 % 3}"]}],
+                    "partitions": [
+                        {"topic": "in", "partition": i, "racks": ["r0", "r1", "r2"]},
+                        {"topic": "t", "partition": i, "changelog": True, "racks": [f"r{i // 3 % 3}"]},
+                    ],
                 }
                 for i in range(36)
             ],
