@@ -1,0 +1,51 @@
+"""Goal (a), `disk`: the greatest state that a client has to keep, active copies and standbys alike, in even spreads.
+
+It joins only where `options.goals` names it. A cap in offsets is the limit `most_state`.
+"""
+
+from collections import Counter
+
+from optassign.formats.state import ApplicationState
+from optassign.goals.goal import Goal, Value
+from optassign.measuring.facts import Facts
+from optassign.measuring.placement import Placement
+
+
+def weigh_disks(state: ApplicationState, placement: Placement) -> float:
+    """State of the client that has most ÷ the mean of the clients that do not drain; 1.0 where there is no state."""
+    kept = Counter[str]()
+    for task, size in state.full_lags.items():
+        for client in placement.copies(task):
+            kept[client] += size
+    staying = sum(not client.draining for client in state.clients) or len(state.clients)
+    return max(kept.values()) * staying / kept.total() if kept.total() else 1.0
+
+
+def _measure(facts: Facts) -> float:
+    return round(weigh_disks(facts.state, facts.plan), 6)
+
+
+def _joins(state: ApplicationState) -> bool:
+    return any(state.full_lags.values())
+
+
+def _bound_in_units(bound: Value) -> Value:
+    return max(0.0, (1000 * bound - 999) / 1_000_000)  # the model rounds up to thousandths
+
+
+def _tolerance(facts: Facts) -> float:
+    """One thousandth, and what the model rounds down: less than a millionth for each copy of a client."""
+    copies = Counter(client for task in facts.state.tasks for client in facts.plan.copies(task.id))
+    return (1_001 + max(copies.values(), default=0)) / 1_000_000
+
+
+GOAL = Goal(
+    name="disk",
+    place=36,
+    in_default_order=False,
+    unit="even spreads",
+    measure=_measure,
+    joins=_joins,
+    bound_in_units=_bound_in_units,
+    tolerance=_tolerance,
+)
