@@ -1,4 +1,4 @@
-"""KIP-924's TaskAssignmentUtils, as far as no racks are needed: a check, and building blocks for other assignors."""
+"""KIP-924's TaskAssignmentUtils: a check, and building blocks for other assignors; those for racks are in rack_utilities.py."""
 
 import heapq
 from collections.abc import Mapping

@@ -40,6 +40,7 @@ ROOMS = (
     "optassign.printable",
     "optassign.formats",
     "optassign.utilities",
+    "optassign.rack_utilities",
     "optassign.measuring",
     "optassign.goals",
     "optassign.assignor",
