@@ -34,6 +34,8 @@ _SLOW = 2_000
 _GAPS = {0: 0.03, 1: 0.05}
 """By standbys: the greatest gap of restore work at 1,000 × 100 that is as it should be; with standbys not while growing."""
 _DAY = 24
+_AVERAGES = ("as they are", "mean, halved in 8 h", "24 h average")
+"""What the assignor is told of the weights; the second is what `options.weigh_by` makes of rates."""
 _MOST_MOVES = 10
 """In a day of 200 tasks."""
 _HEADS = (
@@ -147,24 +149,26 @@ def _describe(state: ApplicationState, timed: Timed, greedy: Timed) -> tuple[tup
 def _study_days(quick: bool) -> tuple[str, list[str]]:
     rows, wrong = [], []
     for phases in (1, 6):
-        for averaged in (False, True):
+        for average in _AVERAGES:
             for min_gain in (0.0, 0.05):
-                moves, loads = zip(*_play_day(phases, averaged, min_gain, 2 if quick else 5), strict=True)
-                rows.append(
-                    (
-                        phases,
-                        "24 h average" if averaged else "as they are",
-                        min_gain,
-                        f"{np.mean(moves):.1f}",
-                        f"{np.mean(loads):.3f}",
-                    )
-                )
-                if min_gain and (phases == 1 or averaged) and np.mean(moves) > _MOST_MOVES:
-                    wrong.append(f"{np.mean(moves):.1f} moves in a day, {phases} phases, averaged: {averaged}")
+                moves, loads = zip(*_play_day(phases, average, min_gain, 2 if quick else 5), strict=True)
+                rows.append((phases, average, min_gain, f"{np.mean(moves):.1f}", f"{np.mean(loads):.3f}"))
+                if min_gain and (phases == 1 or average != _AVERAGES[0]) and np.mean(moves) > _MOST_MOVES:
+                    wrong.append(f"{np.mean(moves):.1f} moves in a day, {phases} phases, {average}")
     return to_markdown(("phases", "weights", "`min_gain`", "moves a day", "greatest load, mean of the hours"), rows), wrong
 
 
-def _play_day(phases: int, averaged: bool, min_gain: float, days: int) -> Iterator[tuple[int, float]]:
+def _average(seen: list[list[float]], average: str) -> list[float]:
+    """What is told of the weights of the hours, the last of which is now."""
+    if average == _AVERAGES[0]:
+        return seen[-1]
+    hours = np.arange(len(seen))[::-1]
+    shares = np.where(hours < _DAY, 1.0, 0.0) if average == _AVERAGES[2] else 0.5 ** (hours / 8)
+    told: list[float] = np.average(seen, axis=0, weights=shares).tolist()
+    return told
+
+
+def _play_day(phases: int, average: str, min_gain: float, days: int) -> Iterator[tuple[int, float]]:
     """Of each day after the first: moves, and the mean of the greatest loads by the weights that really are."""
     state = make_group("fresh", 200, 20, 1, "lognormal", SEED)
     state = state.model_copy(update={"options": state.options.model_copy(update={"min_gain": min_gain})})
@@ -174,9 +178,8 @@ def _play_day(phases: int, averaged: bool, min_gain: float, days: int) -> Iterat
     seen: list[list[float]] = []
     moves, greatest = 0, []
     for hour in range(_DAY * (days + 1)):
-        seen = [*seen[-(_DAY - 1) :], weights_at(base, phase, hour, rng)]
-        told = np.mean(seen, axis=0).tolist() if averaged else seen[-1]
-        asked = reweigh(state, told)
+        seen.append(weights_at(base, phase, hour, rng))
+        asked = reweigh(state, _average(seen, average))
         answer = create("greedy").assign(asked)
         if hour >= _DAY:
             moves += measure(asked, answer).active_moves
