@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from optassign.models.goals import restore_work
 from optassign.models.goals.active_moves import count_active_moves
+from optassign.models.lost import spread_lost
 from optassign.models.problem import Placement
 from optassign.models.rebalance import PLANNED_COPIES
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -110,6 +111,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     own = case.problem.remembered_plan
     keeps_own = own is not None and case.reaches_target(own) and method.keeps_remembered(case, own, found.placement)
     plan = own if keeps_own and own is not None else found.placement
+    if not keeps_own and not arrays.problem.goal_data and not arrays.limits:
+        plan = spread_lost(arrays.problem, plan, arrays.pace.rates())
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(arrays, case, method, plan)
     answer = rebalanced.answer
