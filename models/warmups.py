@@ -6,9 +6,8 @@ the queue is strict, and a slot serves one copy, so the first copies in the queu
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,8 @@ FloatArray = npt.NDArray[np.float64]
 
 PATIENCE = 3
 """Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
-
-
+_SOON_S = 300.0
+"""Kafka keeps state without a role for ten minutes by default: what is restored within half of that is not lost."""
 _TOGETHER = 0.1
 """Copies end together if they do so within this share of the time."""
 
@@ -67,9 +66,10 @@ def queue_warmups(
     """The plan's copies that this answer does not hold, in the order in which they get slots.
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
-    draining client has a copy of; most state to lose if it is not kept; actives before standbys; clients apart, since copies on
-    one disk share its rate; the client that has most left to restore; an active that relieves the client furthest above its
-    window; least lag; least key.
+    draining client has a copy of; most state to lose if it is not kept (any, where all of it is soon restored); actives before
+    standbys; clients apart, since copies on one disk share its rate; the client that has most left to restore, if that is more
+    than its share, or else a copy that ends with the others; an active that relieves the client furthest above its window;
+    least lag; least key.
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
@@ -87,15 +87,21 @@ def queue_warmups(
     stuck = progress.idle_of(keys) >= PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
-    order = np.lexsort((keys, lag, -relief, relief < 0, -to_lose, ~leaving, ~going, stuck, caught_up))
-    served = min(len(keys), problem.max_warmups)
-    is_equal = (~going & ~stuck & ~caught_up & (to_lose == 0))[order]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
+    is_soon = rates is not None and seconds[to_lose > 0].sum() <= _SOON_S * problem.max_warmups
+    at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
+    order = np.lexsort((keys, lag, -relief, relief < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
+    served = min(len(keys), problem.max_warmups)
+    is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     used = np.bincount(client[order[:served]][~is_equal[:served]], minlength=C)
     ends = [float(seconds[k]) for k in order[:served][~is_equal[:served]].tolist()]
-    for of_leaving, of_actives in product((True, False), repeat=2):
-        places = np.flatnonzero(is_equal & (leaving[order] == of_leaving) & ((relief >= 0)[order] == of_actives))
+    alike = np.column_stack([leaving, at_risk, relief >= 0])[order]
+    begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
+    for first, end in pairwise([0, *begins.tolist(), len(keys)]):
+        if first >= served:
+            break
+        places = first + np.flatnonzero(is_equal[first:end])
         order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, ends, served)]
     return Queue(keys[order], served)
 
@@ -110,8 +116,8 @@ def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
 
 
 def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, ends: list[float], most: int) -> IntArray:
-    """The order in which copies are taken: clients with fewest slots first, then with most left; of one client the copy that
-    ends with the last of the others, or nearest to that, and of those that do as given.
+    """The order in which copies are taken: clients with fewest slots first; of these the one with most left, if that is more
+    than its share, or else the copy that ends with the last of the others, or nearest to that, and of those that do as given.
 
     Args:
         client: (n,) of each copy.
@@ -121,29 +127,29 @@ def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntAr
         ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
         most: as many need to be in this order; the others follow as they came.
     """
-    waiting: dict[int, list[int]] = {}
-    for k, c in enumerate(client.tolist()):
-        waiting.setdefault(c, []).append(k)
-    heap = [(int(used[c]), -float(left[c]), c) for c in waiting]
-    heapq.heapify(heap)
+    waits = np.ones(len(client), dtype=np.bool_)
+    left, most_left = left.copy(), left.sum() / max(1, most)
     taken: list[int] = []
-    while heap and len(taken) < most:
-        slots, minus_left, c = heapq.heappop(heap)
-        k = _find_fitting(waiting[c], seconds, ends)
-        waiting[c].remove(k)
+    while len(taken) < min(most, len(client)):
+        near = np.flatnonzero(waits)
+        near = near[used[client[near]] == used[client[near]].min()]
+        top = int(client[near[np.argmax(left[client[near]])]])
+        if not ends or left[top] >= most_left:
+            near = near[client[near] == top]
+        k = int(near[_find_fitting(seconds[near], left[client[near]], ends)])
+        waits[k] = False
         taken.append(k)
         ends.append(float(seconds[k]))
-        used[c] += 1
-        if waiting[c]:
-            heapq.heappush(heap, (slots + 1, minus_left + float(seconds[k]), c))
-    rest = np.setdiff1d(np.arange(len(client)), np.array(taken, dtype=np.int64))
-    return np.concatenate([np.array(taken, dtype=np.int64), rest])
+        used[client[k]] += 1
+        left[client[k]] -= seconds[k]
+    return np.concatenate([np.array(taken, dtype=np.int64), np.flatnonzero(waits)])
 
 
-def _find_fitting(copies: list[int], seconds: FloatArray, ends: list[float]) -> int:
+def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
     """The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
     if not ends:
-        return copies[0]
+        return 0
     last = max(ends)
-    away = np.abs(seconds[copies] - last)
-    return copies[int(np.argmax(away <= max(float(away.min()), _TOGETHER * last)))]
+    away = np.abs(seconds - last)
+    fits = np.flatnonzero(away <= max(float(away.min()), _TOGETHER * last))
+    return int(fits[np.argmax(left[fits])])

@@ -85,3 +85,28 @@ def test_of_one_client_the_copy_that_ends_with_those_under_way() -> None:
     resized = state.model_copy(update={"tasks": tuple(tasks)})
     assert order(resized, [0] * 5, [1] * 5, under_way=(0 * 2 + 1,))[:2] == [0, 2]
     assert order(resized, [0] * 5, [1] * 5, under_way=(3 * 2 + 1,))[:2] == [3, 0]
+
+
+def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
+    """At a fast rate the copy that ends with 0_0, which is under way, has the second slot; else the one with most to lose."""
+    state = moving({"0_0": 500_000, "0_1": 100_000, "0_2": 480_000})
+    problem = to_arrays(state).problem
+    plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
+    for rate, second in ((100_000, 2), (1, 1)):
+        rates = np.full(problem.C, rate)
+        line = queue_warmups(problem, compute_windows(problem), plan, answer, np.array([1]), NO_PROGRESS, rates)
+        assert (line.keys[:2] // problem.C).tolist() == [0, second]
+
+
+def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
+    """Client c1 restores 0_0; of c2 and c3, which have no slot, c2 has a little more left, and c3 what takes as long."""
+    ends = (500_000, 300_000, 300_000, 490_000)
+    tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": end} for p, end in enumerate(ends)]
+    mine = [str(task["id"]) for task in tasks]
+    clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in ("c0", "c1", "c2", "c3")]
+    clients[0] |= {"previous_active": mine, "lags": dict.fromkeys(mine, -2)}
+    given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
+    problem = to_arrays(ApplicationState.model_validate(given)).problem
+    plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
+    line = queue_warmups(problem, compute_windows(problem), plan, answer, np.array([1]), NO_PROGRESS)
+    assert (line.keys[:2] // 4).tolist() == [0, 3]
