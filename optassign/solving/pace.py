@@ -31,15 +31,18 @@ _STARTS_MS = 200
 """About what it takes until a copy that was assigned begins to restore."""
 _PASS_MS = 1_000
 """About what a rebalance takes."""
-_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 2.0, 1.1, 1.01
+_BELIEVED, _BELIEVED_MORE, _BELIEVED_YET = 3.0, 1.5, 1.01
 """Times the rate that was seen, where everything was done before anybody looked and nothing was known; times what was known, if
 that was no more than such a lower bound; and times what was once measured."""
 LEAST_MS = 1_000
 """Until a follow-up: sooner, it would be one rebalance."""
+LEAST_AFTER_PASS_MS = 100
+"""After a confirmed second pass, which has taken its own time."""
 _FIRST_LOOK_MS = 2_000
 """Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as long."""
-_IDLE_SHARE = 0.2
-"""Free slots may wait for so much of the time, all taken together, until they are filled together."""
+_IDLE_SHARE, _LONG_IDLE_SHARE = 0.2, 0.3
+"""Free slots may wait for so much of the time, all taken together, until they are filled together; and while more than two
+batches wait for them, of which each is a rebalance."""
 _HALF_SOONER = 0.7
 """Half of the planned actives are moved first if they are caught up within this share of the time that all of them take."""
 _MARGIN, _MARGIN_MS = 1.05, 100
@@ -171,10 +174,13 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     actives = np.sort(
         times[np.isin(restoring, relevant) & (solution.plan.active[restoring // problem.C] == restoring % problem.C)]
     )
-    if len(actives) > 1 and actives[(len(actives) - 1) // 2] < _HALF_SOONER * actives[-1]:
-        wait = float(actives[(len(actives) - 1) // 2])
+    half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
+    if solution.is_crowded and len(actives) > 1 and half < _HALF_SOONER * actives[-1]:
+        wait = float(half)
     if solution.is_queue_left:
-        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups)
+        queue = len(solution.waiting) - len(restoring)
+        share = _LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else _IDLE_SHARE
+        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups, share)
     return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))
 
 
@@ -232,11 +238,11 @@ def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatA
     return times
 
 
-def _wait_for_some(slots: FloatArray, due: FloatArray, most: int) -> float:
+def _wait_for_some(slots: FloatArray, due: FloatArray, most: int, share: float) -> float:
     """The last of the times at which it is worth to look: free slots have not waited for too long by then."""
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))
-        if idle <= most * max(_IDLE_SHARE * x, _PASS_MS):
+        if idle <= most * max(share * x, _PASS_MS):
             chosen = x
     return chosen

@@ -24,7 +24,7 @@ from optassign.measuring.facts import Facts
 from optassign.solving.arrays import Arrays
 from optassign.solving.holding.drains import note_drains, report_drains
 from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
-from optassign.solving.pace import LEAST_MS, choose_delay
+from optassign.solving.pace import LEAST_AFTER_PASS_MS, LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 _INT64_MAX = (1 << 63) - 1
@@ -56,7 +56,7 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
         asked = [c.followup_rebalance_ms for c in state.remembered.clients if c.followup_rebalance_ms is not None]
         delay = min(asked, default=delay)
         if delay is not None and arrays.pace.elapsed_ms is not None and state.options.followup == "estimate":
-            delay = max(LEAST_MS, min(delay, delay - arrays.pace.elapsed_ms))
+            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
     if delay is None:
         return None
     staying = [number for number, client in enumerate(state.clients) if not client.says_draining]

@@ -97,6 +97,8 @@ class Solution:
     """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
     is_queue_left: bool = False
     """Some of them have no slot yet."""
+    is_crowded: bool = False
+    """On the way to the plan some client has more active tasks than its window allows."""
     progress: Progress | None = None
     notes: list[str] = field(default_factory=list)
     unserved: dict[str, str] = field(default_factory=dict)

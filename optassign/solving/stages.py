@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from optassign.models.goals import restore_work
 from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.lost import spread_lost
 from optassign.models.problem import Placement
 from optassign.models.rebalance import PLANNED_COPIES
+from optassign.models.relief import count_too_many
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
@@ -142,6 +145,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     if not held:
         with clock.stage("relief"):
             relieve(arrays, case, method, solution)
+    counts = np.bincount(solution.answer.active, minlength=case.problem.C)
+    solution.is_crowded = count_too_many(case.windows, counts) > 0
     return solution
 
 

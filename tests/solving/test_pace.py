@@ -102,18 +102,18 @@ def test_what_was_done_before_anybody_looked_is_a_lower_bound(assignor: str) -> 
     done = assign(take(2.2, {warming(first): 0}, first), assignor)
     assert done.report.pace is not None
     (pace,) = done.report.pace.clients
-    assert (pace.process_id, pace.offsets, pace.ms) == ("c", 2 * END, 2_000)
+    assert (pace.process_id, pace.offsets, pace.ms) == ("c", 3 * END, 2_000)
 
 
 @both
 def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str) -> None:
-    """What was done before anybody looked may have been faster: ten percent are added to a guess, one to what was measured."""
+    """What was done before anybody looked may have been faster: half is added to a guess, a hundredth to what was measured."""
     first = assign(take(0, {}, None), assignor)
     measured = assign(take(2.2, {warming(first): END - 20_000}, first), assignor)
     assert measured.report.pace is not None
     (rate,) = measured.report.pace.clients
     assert not rate.is_least
-    for is_least, more in ((False, 1.01), (True, 1.1)):
+    for is_least, more in ((False, 1.01), (True, 1.5)):
         pace = measured.report.pace.model_copy(update={"clients": (rate.model_copy(update={"is_least": is_least}),)})
         before = measured.model_copy(update={"report": measured.report.model_copy(update={"pace": pace})})
         done = assign(take(1_000, {warming(first): 0}, before), assignor)
@@ -121,6 +121,27 @@ def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str
         (after,) = done.report.pace.clients
         assert after.offsets * rate.ms == pytest.approx(rate.offsets * after.ms * more, rel=1e-4)
         assert after.is_least == is_least
+
+
+@both
+def test_a_second_pass_is_part_of_the_time_that_was_asked_for(assignor: str) -> None:
+    """One task goes to the new client in two passes, another has to be restored there: it is due from the first pass on."""
+
+    def see(at: float, mine: list[str], remembered: TaskAssignment | None) -> ApplicationState:
+        clients = {
+            "a": {"active": mine, "standby": [], "lags": dict.fromkeys(("0_0", "0_1", "0_2"), -2)},
+            "b": {"active": ["0_3", "0_4", "0_5"], "standby": [], "lags": dict.fromkeys(("0_3", "0_4", "0_5"), -2)},
+            "c": {"active": [], "standby": ["0_0"], "lags": {"0_0": 0}},
+        }
+        ends = {f"0_{number}": END for number in range(6)}
+        made = snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
+        return made.model_copy(update={"taken_at": (BEGIN + timedelta(seconds=at)).isoformat(), "remembered": remembered})
+
+    first = assign(see(0, ["0_0", "0_1", "0_2"], None), assignor)
+    assert (first.by_process_id["c"].active, delay_of(first)) == (("0_0",), 2_000)
+    for seconds, left in ((0.5, 1_500), (1.0, 1_000), (1.95, 100), (100.0, 100)):
+        confirmed = assign(see(seconds, ["0_1", "0_2"], first), assignor)
+        assert (confirmed.report.termination.reason, delay_of(confirmed)) == ("confirmed", left)
 
 
 @both
