@@ -26,6 +26,7 @@ final class ConfigKeys {
 
     static final String WEIGHTS = "optassign.weights";
     static final String FOLLOWUP = "optassign.followup";
+    static final String RELIEF = "optassign.relief";
     static final String PRESET = "optassign.options.preset";
     static final String GOALS = "optassign.options.goals";
     static final String BALANCE_FACTOR = "optassign.options.balance.factor";
@@ -107,6 +108,14 @@ final class ConfigKeys {
                     "When a follow-up is due, the fallback's too: by the time that restoring is likely to take, or each "
                             + "after probing.rebalance.interval.ms; default: the service's, which is estimate.")
             .define(
+                    RELIEF,
+                    Type.LIST,
+                    null,
+                    ConfigDef.LambdaValidator.with(ServiceOptions::checkRelief, () -> ServiceOptions.RELIEF_ALLOWED),
+                    Importance.LOW,
+                    "Seconds of one active task too many that an extra move has to save on the way to balance, by kind of "
+                            + "task; off: nobody is relieved; default: the service's, which is stateless:60,logged:300.")
+            .define(
                     PRESET,
                     Type.STRING,
                     null,
@@ -154,6 +163,7 @@ final class ConfigKeys {
             TOKEN,
             TOKEN_FILE,
             WEIGHTS,
+            RELIEF,
             PRESET,
             GOALS,
             BALANCE_FACTOR,

@@ -18,6 +18,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param goals empty: not set
  * @param balanceFactor how wide the windows of clients' counts are, 1 or more; null: not set
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
+ * @param relief seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
  * @param weighBy where weights of tasks come from, of which {@code taskWeights} says nothing: {@code changelog} or
  *     {@code rates}; null: not set
@@ -28,22 +29,28 @@ public record ServiceOptions(
         List<String> goals,
         Integer balanceFactor,
         String followup,
+        Map<String, Long> relief,
         Map<String, Double> optionWeights,
         String weighBy,
         Map<String, Double> taskWeights) {
     /** Nothing is set. */
-    public static final ServiceOptions NONE = new ServiceOptions(null, List.of(), null, null, Map.of(), null, Map.of());
+    public static final ServiceOptions NONE =
+            new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of(), null, Map.of());
 
     static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
+    static final String RELIEF_ALLOWED =
+            "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
     private static final Set<String> WEIGHED_BY = Set.of("changelog", RATES);
+    private static final Pattern PRICE = Pattern.compile("(stateless|logged):(\\d{1,10})");
+    private static final long GREATEST_PRICE_S = 1_000_000_000L;
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
     /** What is left of them where there is no service. */
     ServiceOptions withoutService() {
-        return new ServiceOptions(null, List.of(), null, followup, Map.of(), null, Map.of());
+        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of(), null, Map.of());
     }
 
     /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
@@ -53,6 +60,7 @@ public record ServiceOptions(
                 || !goals.isEmpty()
                 || balanceFactor != null
                 || followup != null
+                || !relief.isEmpty()
                 || !optionWeights.isEmpty();
     }
 
@@ -99,6 +107,7 @@ public record ServiceOptions(
                 toTexts(parsed.get(ConfigKeys.GOALS)),
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
                 (String) parsed.get(ConfigKeys.FOLLOWUP),
+                readRelief(toTexts(parsed.get(ConfigKeys.RELIEF))),
                 weights,
                 findWeighBy(toTexts(parsed.get(ConfigKeys.WEIGHTS))),
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
@@ -141,6 +150,29 @@ public record ServiceOptions(
             }
         }
         return weights;
+    }
+
+    /** Returns the prices; null if the list is bad. */
+    private static Map<String, Long> readRelief(List<String> list) {
+        if (list.equals(List.of("off"))) {
+            return Map.of("stateless", GREATEST_PRICE_S, "logged", GREATEST_PRICE_S);
+        }
+        Map<String, Long> prices = new TreeMap<>();
+        for (String entry : list) {
+            Matcher matcher = PRICE.matcher(entry);
+            if (!matcher.matches()
+                    || Long.parseLong(matcher.group(2)) > GREATEST_PRICE_S
+                    || prices.put(matcher.group(1), Long.parseLong(matcher.group(2))) != null) {
+                return null;
+            }
+        }
+        return prices;
+    }
+
+    static void checkRelief(String name, Object value) {
+        if (value != null && (toTexts(value).isEmpty() || readRelief(toTexts(value)) == null)) {
+            throw new ConfigException(name, value, "allowed: " + RELIEF_ALLOWED);
+        }
     }
 
     static void checkWeights(String name, Object value) {

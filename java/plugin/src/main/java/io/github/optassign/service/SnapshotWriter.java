@@ -140,6 +140,7 @@ public final class SnapshotWriter {
         if (options.followup() != null) {
             json.writeStringField("followup", options.followup());
         }
+        writeNumbers(json, "relief", options.relief());
         writeNumbers(json, "weights", options.optionWeights());
         if (options.weighBy() != null) {
             json.writeStringField("weigh_by", options.weighBy());
@@ -148,11 +149,17 @@ public final class SnapshotWriter {
         json.writeEndObject();
     }
 
-    private static void writeNumbers(JsonGenerator json, String name, Map<String, Double> numbers) throws IOException {
+    private static void writeNumbers(JsonGenerator json, String name, Map<String, ? extends Number> numbers)
+            throws IOException {
         if (!numbers.isEmpty()) {
             json.writeObjectFieldStart(name);
-            for (Map.Entry<String, Double> number : new TreeMap<>(numbers).entrySet()) {
-                json.writeNumberField(number.getKey(), number.getValue());
+            for (Map.Entry<String, ? extends Number> number : new TreeMap<>(numbers).entrySet()) {
+                json.writeFieldName(number.getKey());
+                if (number.getValue() instanceof Long whole) {
+                    json.writeNumber(whole);
+                } else {
+                    json.writeNumber(number.getValue().doubleValue());
+                }
             }
             json.writeEndObject();
         }

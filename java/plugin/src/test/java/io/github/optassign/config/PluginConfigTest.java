@@ -78,6 +78,12 @@ class PluginConfigTest {
             optassign.weights | rate | in it, rates or changelog
             optassign.weights | rates,changelog | in it, rates or changelog
             optassign.followup | soon | allowed: estimate, interval
+            optassign.relief | on | allowed: off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9
+            optassign.relief | '' | allowed: off, or a list
+            optassign.relief | off,logged:1 | allowed: off, or a list
+            optassign.relief | logged:1,logged:2 | each once
+            optassign.relief | logged:-1 | seconds from 0 to 1e9
+            optassign.relief | logged:1000000001 | seconds from 0 to 1e9
             optassign.options.preset | best | allowed: ordered, weighted
             optassign.options.goals | pauses,pauses | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more
@@ -119,6 +125,7 @@ class PluginConfigTest {
             optassign.token.file | /no/such/file
             optassign.weights | 0:2
             optassign.weights | rates
+            optassign.relief | off
             optassign.options.preset | weighted
             optassign.options.goals | pauses
             optassign.options.balance.factor | 2

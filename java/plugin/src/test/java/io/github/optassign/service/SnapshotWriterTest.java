@@ -205,6 +205,19 @@ class SnapshotWriterTest {
         assertFalse(snapshot.get("tasks").get(2).has("weight"));
     }
 
+    /** Who turns relief off makes it dearer than anything it could save. */
+    @Test
+    void reliefIsTurnedOffByItsPrice() throws IOException {
+        ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.relief", "off"))
+                .options();
+        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100);
+        StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
+        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of(), null);
+        assertEquals(
+                json("{'relief': {'logged': 1000000000, 'stateless': 1000000000}}"),
+                new ObjectMapper().readTree(bytes).get("options"));
+    }
+
     /** What only configuration knows: weights and options by keys, capacity and draining by client tags. */
     @Test
     void whatIsConfiguredIsSent() throws IOException {
@@ -215,6 +228,7 @@ class SnapshotWriterTest {
                         "optassign.url", "http://host:1",
                         "optassign.weights", "0:2.5,0_1:4",
                         "optassign.followup", "interval",
+                        "optassign.relief", "logged:900",
                         "optassign.options.preset", "weighted",
                         "optassign.options.goals", "load, restore_work",
                         "optassign.options.balance.factor", "3",
@@ -225,7 +239,7 @@ class SnapshotWriterTest {
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
         assertEquals(
                 json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"
-                        + " 'followup': 'interval', 'weights': {'stickiness': 0.5}}"),
+                        + " 'followup': 'interval', 'relief': {'logged': 900}, 'weights': {'stickiness': 0.5}}"),
                 snapshot.get("options"));
         assertEquals(2.5, snapshot.get("tasks").get(0).get("weight").asDouble());
         assertEquals(4, snapshot.get("tasks").get(1).get("weight").asDouble());
