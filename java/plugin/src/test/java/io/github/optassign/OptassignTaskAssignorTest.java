@@ -65,6 +65,9 @@ class OptassignTaskAssignorTest extends AgainstAService {
             }
         }
         assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
+        assertEquals(
+                100, FollowupLimits.clampOfService(0), "a second pass has taken its own time; backOff does the rest");
+        assertEquals(1_500, FollowupLimits.clampOfService(1_500));
         long latest = FollowupLimits.clamp(Long.MAX_VALUE);
         assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
     }

@@ -5,6 +5,9 @@ public final class FollowupLimits {
     /** Sooner, it would be one rebalance without end if whoever asks for it erred; {@link #backOff} does the rest. */
     public static final long LEAST_MS = 1_000;
 
+    /** A service may ask so soon after a second pass, which has taken its own time. */
+    public static final long LEAST_OF_SERVICE_MS = 100;
+
     /** Ten years: a later follow-up is as good as none, and Kafka's arithmetic with instants could overflow. */
     static final long GREATEST_MS = 10L * 365 * 24 * 60 * 60 * 1000;
 
@@ -19,6 +22,11 @@ public final class FollowupLimits {
     /** Returns the delay, or the nearest one that is allowed. */
     public static long clamp(long followupMs) {
         return Math.max(LEAST_MS, Math.min(followupMs, GREATEST_MS));
+    }
+
+    /** Returns the delay that a service asks for, or the nearest one that is allowed. */
+    public static long clampOfService(long followupMs) {
+        return Math.max(LEAST_OF_SERVICE_MS, Math.min(followupMs, GREATEST_MS));
     }
 
     /**

@@ -273,7 +273,7 @@ public final class RebalancePlanner {
         long followupMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
-                    .choose(timing, queue.isAnyWaiting(), queue.isLeft());
+                    .choose(timing, queue.isAnyWaiting(), queue.countLeft());
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }

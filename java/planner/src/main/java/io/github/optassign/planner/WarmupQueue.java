@@ -141,9 +141,9 @@ final class WarmupQueue {
         return !queue.isEmpty() || !restoring.isEmpty();
     }
 
-    /** Whether more copies are to be warmed up than there are slots. */
-    boolean isLeft() {
-        return queue.size() > countSlots();
+    /** How many copies are to be warmed up that have no slot yet. */
+    int countLeft() {
+        return queue.size() - countSlots();
     }
 
     /** What the answer waits for: the next answer compares lags with these. */

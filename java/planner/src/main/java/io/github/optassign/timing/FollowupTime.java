@@ -1,6 +1,7 @@
 package io.github.optassign.timing;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * When a follow-up is due: when the copies that it is for are likely to be there, or some of them where the others
@@ -25,6 +27,8 @@ public final class FollowupTime {
     private static final double PASS_MS = 1_000;
     /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
     private static final double IDLE_SHARE = 0.2;
+    /** The same while more than two batches wait for them, of which each is a rebalance. */
+    private static final double LONG_IDLE_SHARE = 0.3;
     /** Half of the planned actives are moved first if they are done within this share of what all of them take. */
     private static final double HALF_SOONER = 0.7;
     /** On top of an estimate: to look a moment too early costs another follow-up. */
@@ -59,10 +63,10 @@ public final class FollowupTime {
      * Chooses the delay.
      *
      * @param waits whether a copy of the plan is cold, or has no slot yet
-     * @param isQueueLeft whether there are more copies to be warmed up than slots
+     * @param queued copies to be warmed up that have no slot yet
      * @return milliseconds, at most the interval
      */
-    public long choose(Timing timing, boolean waits, boolean isQueueLeft) {
+    public long choose(Timing timing, boolean waits, int queued) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
@@ -85,13 +89,26 @@ public final class FollowupTime {
                 copies.stream()
                         .map(copy -> copy.isAwaited && plan.active()[copy.task] == copy.client)
                         .toList());
-        if (actives.length > 1 && actives[(actives.length - 1) / 2] < HALF_SOONER * actives[actives.length - 1]) {
+        if (actives.length > 1
+                && actives[(actives.length - 1) / 2] < HALF_SOONER * actives[actives.length - 1]
+                && isCrowded()) {
             wait = actives[(actives.length - 1) / 2];
         }
-        if (isQueueLeft) {
-            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due);
+        if (queued > 0) {
+            double share = queued > 2L * snapshot.configs().maxWarmupReplicas() ? LONG_IDLE_SHARE : IDLE_SHARE;
+            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due, share);
         }
         return (long) Math.min(interval, Math.max(LEAST_MS, wait * MARGIN + MARGIN_MS));
+    }
+
+    /** Whether some client has more active tasks than its window. */
+    private boolean isCrowded() {
+        long[] count = new long[snapshot.clientCount()];
+        for (int c : answer.active()) {
+            count[c]++;
+        }
+        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 
     /** What the clients restore, by client, and what is done first first. */
@@ -156,14 +173,14 @@ public final class FollowupTime {
     }
 
     /** The last of the times at which it is worth to look: free slots have not waited for too long by then. */
-    private double waitForSome(double[] slots, double[] due) {
+    private double waitForSome(double[] slots, double[] due, double share) {
         double chosen = due[0];
         for (double x : due) {
             double idle = 0;
             for (double slot : slots) {
                 idle += Math.max(0, x - slot);
             }
-            if (idle <= snapshot.configs().maxWarmupReplicas() * Math.max(IDLE_SHARE * x, PASS_MS)) {
+            if (idle <= snapshot.configs().maxWarmupReplicas() * Math.max(share * x, PASS_MS)) {
                 chosen = x;
             }
         }

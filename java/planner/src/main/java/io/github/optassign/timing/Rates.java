@@ -21,9 +21,9 @@ public final class Rates {
     /** About what it takes until a copy that was assigned begins to restore. */
     private static final long STARTS_MS = 200;
     /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
-    private static final double BELIEVED = 2.0;
+    private static final double BELIEVED = 3.0;
     /** Times what was known, where that was no more than such a lower bound. */
-    private static final double BELIEVED_MORE = 1.1;
+    private static final double BELIEVED_MORE = 1.5;
     /** Times what was once measured. */
     private static final double BELIEVED_YET = 1.01;
     /**

@@ -63,7 +63,7 @@ public final class AnswerCheck {
             if (client.followupMs() < 0) {
                 throw new WrongAnswer("found a follow-up in " + client.followupMs() + " ms; allowed: 0 or more");
             }
-            followupMs[c] = FollowupLimits.clamp(client.followupMs());
+            followupMs[c] = FollowupLimits.clampOfService(client.followupMs());
         }
         for (String name : client.active()) {
             int t = findTask(name, c);
