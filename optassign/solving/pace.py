@@ -178,7 +178,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     if solution.is_crowded and len(actives) > 1 and half < _HALF_SOONER * actives[-1]:
         wait = float(half)
     if solution.is_queue_left:
-        queue = len(solution.waiting) - len(restoring)
+        queue = np.sum(~np.isin(solution.waiting, restoring))
         share = _LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else _IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups, share)
     return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))

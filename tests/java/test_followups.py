@@ -14,6 +14,8 @@ from plugin_cases import write_cases
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, Placement
+from optassign.models.relief import count_too_many
+from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Reason, Solution
@@ -41,8 +43,13 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     queue = np.setdiff1d(wanted, held)
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[arrays.problem.rank_of(restoring) > 0]])
+    counts = np.bincount(now.active, minlength=C)
     return Solution(
-        now, plan, Reason.FALLBACK, "fallback", warmups=warmups, waiting=waiting, is_queue_left=len(queue) > len(warmups)
+        *(now, plan, Reason.FALLBACK, "fallback"),
+        warmups=warmups,
+        waiting=waiting,
+        is_queue_left=len(queue) > len(warmups),
+        is_crowded=count_too_many(compute_windows(arrays.problem), counts) > 0,
     )
 
 
