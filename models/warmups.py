@@ -96,13 +96,16 @@ def queue_warmups(
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     used = np.bincount(client[order[:served]][~is_equal[:served]], minlength=C)
     ends = [float(seconds[k]) for k in order[:served][~is_equal[:served]].tolist()]
-    alike = np.column_stack([leaving, at_risk, relief >= 0])[order]
+    alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
+    weight = 2 * (to_lose > 0) + (relief >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
         if first >= served:
             break
         places = first + np.flatnonzero(is_equal[first:end])
-        order[places] = order[places][_spread(client[order[places]], seconds[order[places]], left, used, ends, served)]
+        order[places] = order[places][
+            _spread(*(client[order[places]], seconds[order[places]], weight[order[places]]), left, used, ends, served)
+        ]
     return Queue(keys[order], served)
 
 
@@ -115,13 +118,17 @@ def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
     return leaving
 
 
-def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntArray, ends: list[float], most: int) -> IntArray:
-    """The order in which copies are taken: clients with fewest slots first; of these the one with most left, if that is more
-    than its share, or else the copy that ends with the last of the others, or nearest to that, and of those that do as given.
+def _spread(
+    client: IntArray, seconds: FloatArray, weight: IntArray, left: FloatArray, used: IntArray, ends: list[float], most: int
+) -> IntArray:
+    """The order in which copies are taken: on clients with fewest slots first; of these those of most weight; of these on the
+    client with most left, if that is more than its share, or else the copy that ends with the last of the others, or nearest to
+    that, and of those that do as given.
 
     Args:
         client: (n,) of each copy.
         seconds: (n,) that it takes.
+        weight: (n,) of each copy.
         left: (C,) seconds that each client has left.
         used: (C,) slots that each client has; those that are given here are added.
         ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
@@ -133,6 +140,7 @@ def _spread(client: IntArray, seconds: FloatArray, left: FloatArray, used: IntAr
     while len(taken) < min(most, len(client)):
         near = np.flatnonzero(waits)
         near = near[used[client[near]] == used[client[near]].min()]
+        near = near[weight[near] == weight[near].max()]
         top = int(client[near[np.argmax(left[client[near]])]])
         if not ends or left[top] >= most_left:
             near = near[client[near] == top]
