@@ -25,8 +25,9 @@ public final class Ranks {
         leastRank = new long[snapshot.taskCount()];
         for (int t = 0; t < changelogLength.length; t++) {
             changelogLength[t] = measureChangelog(t);
-            long best = Long.MAX_VALUE;
-            for (int c = 0; c < snapshot.clientCount() && best > 0; c++) {
+            int other = snapshot.poolClient(t);
+            long best = other < 0 ? Long.MAX_VALUE : rank(t, other);
+            for (int c : snapshot.columns(t)) {
                 best = Math.min(best, rank(t, c));
             }
             leastRank[t] = best;
@@ -38,8 +39,9 @@ public final class Ranks {
         if (snapshot.endOffset(t) >= 0) {
             return snapshot.endOffset(t);
         }
-        long largest = acceptable;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
+        int other = snapshot.poolClient(t);
+        long largest = other < 0 ? acceptable : Math.max(acceptable, snapshot.lag(t, other));
+        for (int c : snapshot.columns(t)) {
             largest = Math.max(largest, snapshot.lag(t, c));
         }
         return largest == Long.MAX_VALUE ? largest : largest + 1;

@@ -42,7 +42,8 @@ public record RestoreWork(long offsets, int cold) {
     /** Finds where R3 to R5 put copies: the clients that come before all others. */
     private static void findForced(Snapshot snapshot, Ranks ranks, Placement plan, int t, int[] forced) {
         int found = 0;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
+        int[] known = Snapshot.and(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
+        for (int c : Snapshot.and(known, snapshot.firstOthers(known, forced.length))) {
             int place = found;
             while (place > 0 && comesBefore(ranks, plan, t, c, forced[place - 1])) {
                 place--;

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -56,10 +57,11 @@ public final class Snapshot {
     private final long[] endOffsets;
     private final Map<String, Integer> taskIndex;
     private final Map<String, Integer> clientIndex;
-    private final boolean unknownLag;
+    private boolean unknownLag;
     private final int[] firstTasks;
     private final int[][] owners;
     private final int[][] holders;
+    private final int[][] columns;
 
     /**
      * Puts a snapshot together; it keeps the arrays.
@@ -77,7 +79,6 @@ public final class Snapshot {
         this.endOffsets = endOffsets;
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
-        unknownLag = findUnknownLag(clients.lags);
         owners = listClients(tasks.names.length, clients.previousActive);
         BitSet[] held = new BitSet[clients.names.length];
         for (int c = 0; c < held.length; c++) {
@@ -85,6 +86,10 @@ public final class Snapshot {
             held[c].or(clients.previousStandby[c]);
         }
         holders = listClients(tasks.names.length, held);
+        columns = new int[tasks.names.length][];
+        for (int t = 0; t < columns.length; t++) {
+            columns[t] = findColumns(t);
+        }
         firstTasks = new int[subtopologyCount() + 1];
         for (int t = 0; t < taskCount(); t++) {
             firstTasks[subtopology(t) + 1] = t + 1;
@@ -120,15 +125,39 @@ public final class Snapshot {
         return listed;
     }
 
-    private static boolean findUnknownLag(long[][] lags) {
-        for (long[] ofTask : lags) {
-            for (long lag : ofTask) {
-                if (lag == UNKNOWN) {
-                    return true;
+    /** The clients of which anything is known that is not known of all others alike; takes down unknown lags. */
+    private int[] findColumns(int t) {
+        long[] ofTask = clients.lags[t];
+        long common = findCommonLag(t);
+        int[] held = holders[t];
+        int[] more = held;
+        int count = 0;
+        int next = 0;
+        for (int c = 0; c < ofTask.length; c++) {
+            boolean isHeld = next < held.length && held[next] == c;
+            next += isHeld ? 1 : 0;
+            unknownLag |= ofTask[c] == UNKNOWN;
+            if (isHeld || ofTask[c] != common) {
+                if (!isHeld && more == held) {
+                    more = Arrays.copyOf(held, ofTask.length);
                 }
+                if (more != held) {
+                    more[count] = c;
+                }
+                count++;
             }
         }
-        return false;
+        return more == held ? held : Arrays.copyOf(more, count);
+    }
+
+    /** The lag of the first client without state; of tasks that all have state it does not matter. */
+    private long findCommonLag(int t) {
+        int[] held = holders[t];
+        int first = 0;
+        while (first < held.length && held[first] == first) {
+            first++;
+        }
+        return first < clients.lags[t].length ? clients.lags[t][first] : NONE;
     }
 
     public GroupConfigs configs() {
@@ -249,6 +278,58 @@ public final class Snapshot {
     /** The clients that list the task among their previous ones, sorted. Not to be written to. */
     public int[] holders(int t) {
         return holders[t];
+    }
+
+    /**
+     * The clients that are not in the task's pool, sorted: its holders, and who has another lag than the first of the
+     * others. All clients of the pool are alike as far as the task's state goes. Not to be written to.
+     */
+    public int[] columns(int t) {
+        return columns[t];
+    }
+
+    /** The columns of a task and some more clients, sorted; numbers below 0 are none. Not to be written to. */
+    public int[] columnsAnd(int t, int... more) {
+        return and(columns[t], more);
+    }
+
+    /** Sorted clients and some more, sorted; numbers below 0 are none. Not to be written to. */
+    public static int[] and(int[] sorted, int... more) {
+        int[] all = sorted;
+        for (int c : more) {
+            int place = c < 0 ? 0 : Arrays.binarySearch(all, c);
+            if (place < 0) {
+                int[] longer = new int[all.length + 1];
+                System.arraycopy(all, 0, longer, 0, -1 - place);
+                longer[-1 - place] = c;
+                System.arraycopy(all, -1 - place, longer, -place, all.length + 1 + place);
+                all = longer;
+            }
+        }
+        return all;
+    }
+
+    /** The first clients that are not among some, which are sorted; fewer where there are not so many. */
+    public int[] firstOthers(int[] sorted, int count) {
+        int[] others = new int[Math.min(count, clientCount() - sorted.length)];
+        int found = 0;
+        for (int c = 0, place = 0; found < others.length; c++) {
+            if (place < sorted.length && sorted[place] == c) {
+                place++;
+            } else {
+                others[found++] = c;
+            }
+        }
+        return others;
+    }
+
+    /** A client of the task's pool; -1: there is none. */
+    public int poolClient(int t) {
+        int c = 0;
+        while (c < columns[t].length && columns[t][c] == c) {
+            c++;
+        }
+        return c < clientCount() ? c : -1;
     }
 
     /** Whether the client lists the task as active. */

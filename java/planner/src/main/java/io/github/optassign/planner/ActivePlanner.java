@@ -157,10 +157,19 @@ final class ActivePlanner {
                 Windows.of(active.length, 1, snapshot),
                 total);
         PlanCosts costs = new PlanCosts(snapshot, ranks);
-        new Exchange(snapshot, counts) {
+        int[][] columns = new int[active.length][];
+        for (int t = 0; t < columns.length; t++) {
+            columns[t] = snapshot.columnsAnd(t, previous.owner(t));
+        }
+        new Exchange(snapshot, counts, new int[snapshot.clientCount()]) {
             @Override
             int[] givers(int t) {
                 return new int[] {active[t]};
+            }
+
+            @Override
+            int[] columns(int t) {
+                return columns[t];
             }
 
             @Override

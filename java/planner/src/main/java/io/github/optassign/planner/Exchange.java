@@ -10,32 +10,36 @@ import java.util.List;
  * Has clients exchange copies of one role where that makes a plan cheaper and takes no count out of its window: along
  * circles of clients, each of which gives a copy and gets another, and along chains whose ends have room.
  *
- * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have windows, and an arc between two
- * clients of a subtopology is the copy that is cheapest to take over. No simple circle comes to a node twice, so each
- * count changes by at most one. The circles that one pass of Bellman and Ford finds have no node in common, and are
- * taken together. Where nothing is negative any more, the copies are where they cost least. Large groups have too many
- * arcs for that: they keep what they have.
+ * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have windows ({@link ExchangeNodes}), and
+ * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). No
+ * simple circle comes to a node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on
+ * with from circle to circle, and only from nodes that have come nearer or have other arcs: whatever the distances are,
+ * some arc shortens one while there is a negative circle. Where there is none any more, the copies are where they cost
+ * least. What is looked at is bounded, by number and not by time, so that the same group always gets the same plan.
  */
 abstract class Exchange {
-    /** Subtopologies times clients times clients, beyond which nothing is exchanged. */
-    private static final long MOST_ARCS = 300_000;
     /** Arcs that are looked at; what has been found by then stays. */
-    private static final long MOST_LOOKS = 6_000_000;
-
-    private static final long NEVER = Long.MAX_VALUE / 4;
+    private static final long MOST_LOOKS = 3_000_000;
 
     private final Snapshot snapshot;
-    private final int clients;
-    private final int subtopologies;
     private final Counts counts;
-    /** By (subtopology, giver, taker) the weight of the cheapest copy, and its task. */
-    private final long[] weight;
-
-    private final int[] task;
+    private final ExchangeNodes nodes;
+    private final ExchangeArcs arcs;
     private final long[] distance;
     private final int[] cameFrom;
+    /** Per node the task of the arc by which it was reached; -1: it hands no task over. */
+    private final int[] cameWith;
+    /** Nodes whose ways onwards are to be looked at, in this round and in the next. */
+    private int[] round;
+
+    private int[] next;
+    private int nextSize;
+    private final boolean[] isNext;
+    /** By whom a node was seen last, looking for circles. */
+    private final long[] seen;
+
     private long looks;
-    private boolean shorter;
+    private long walks;
 
     /**
      * The windows, and what is counted in them.
@@ -57,23 +61,32 @@ abstract class Exchange {
             Windows ofAll,
             long[] inAll) {}
 
-    /** Looks at a plan whose counts are in their windows, or out of them as little as can be. */
-    Exchange(Snapshot snapshot, Counts counts) {
+    /**
+     * Looks at a plan whose counts are in their windows, or out of them as little as can be.
+     *
+     * @param kinds per client its kind, from 0: of one kind are clients of which each may take what any other may, as
+     *     long as nothing is known of it that is not known of the other
+     */
+    Exchange(Snapshot snapshot, Counts counts, int[] kinds) {
         this.snapshot = snapshot;
         this.counts = counts;
-        clients = snapshot.clientCount();
-        subtopologies = counts.in.length;
-        boolean isTooLarge = (long) subtopologies * clients * clients > MOST_ARCS;
-        int arcs = isTooLarge ? 0 : subtopologies * clients * clients;
-        weight = new long[arcs];
-        task = new int[arcs];
-        int nodes = isTooLarge ? 0 : (subtopologies + 3) * clients + 1;
-        distance = new long[nodes];
-        cameFrom = new int[nodes];
+        nodes = new ExchangeNodes(snapshot.clientCount(), counts, kinds);
+        arcs = new ExchangeArcs(snapshot, this, kinds);
+        int count = nodes.isTooMany() ? 0 : nodes.count();
+        distance = new long[count];
+        cameFrom = new int[count];
+        cameWith = new int[count];
+        round = new int[count];
+        next = new int[count];
+        isNext = new boolean[count];
+        seen = new long[count];
     }
 
     /** The clients that have a copy of the role of a task, which may be given away. */
     abstract int[] givers(int t);
+
+    /** The clients, sorted, of which more is known than of the others, of a task. */
+    abstract int[] columns(int t);
 
     /** The weight of having a copy of a task on another client instead; {@link #mayTake} says where it may be. */
     abstract long measureChange(int t, int from, int to);
@@ -86,113 +99,80 @@ abstract class Exchange {
 
     /** Exchanges copies while that is cheaper. */
     final void run() {
-        if (weight.length == 0) {
+        if (distance.length == 0) {
             return;
         }
-        for (int g = 0; g < subtopologies; g++) {
-            findArcs(g, -1);
+        arcs.findAll();
+        Arrays.fill(cameFrom, -1);
+        for (int node = 0; node < distance.length; node++) {
+            note(node);
         }
-        boolean cheaper = true;
-        while (cheaper) {
-            Arrays.fill(distance, 0);
-            Arrays.fill(cameFrom, -1);
-            shorter = true;
-            cheaper = false;
-            while (shorter && !cheaper && looks < MOST_LOOKS) {
-                shorter = false;
-                relax();
-                cheaper = takeCircles();
+        while (nextSize > 0 && looks < MOST_LOOKS) {
+            int[] now = next;
+            int size = nextSize;
+            next = round;
+            round = now;
+            nextSize = 0;
+            for (int i = 0; i < size; i++) {
+                isNext[now[i]] = false;
+            }
+            for (int i = 0; i < size; i++) {
+                relax(now[i]);
+            }
+            if (takeCircles()) {
+                Arrays.fill(cameFrom, -1);
             }
         }
     }
 
-    /** Finds the cheapest copies of a subtopology that may be given, by one client or, where that is -1, by each. */
-    private void findArcs(int g, int from) {
-        int first = (g * clients + Math.max(from, 0)) * clients;
-        Arrays.fill(weight, first, from < 0 ? first + clients * clients : first + clients, NEVER);
-        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
-            for (int a : givers(t)) {
-                if (from >= 0 && a != from) {
-                    continue;
-                }
-                int row = (g * clients + a) * clients;
-                for (int b = 0; b < clients; b++) {
-                    if (b != a && mayTake(t, a, b)) {
-                        long more = measureChange(t, a, b);
-                        if (more < weight[row + b]) {
-                            weight[row + b] = more;
-                            task[row + b] = t;
-                        }
-                    }
-                }
-            }
+    private void note(int node) {
+        if (!isNext[node]) {
+            isNext[node] = true;
+            next[nextSize++] = node;
         }
     }
 
-    private int common(int c) {
-        return (subtopologies + 2) * clients + c;
-    }
-
-    private int kind(boolean isSpecial, int c) {
-        return (subtopologies + (isSpecial ? 0 : 1)) * clients + c;
-    }
-
-    private void relax() {
-        for (int g = 0; g < subtopologies; g++) {
-            for (int a = 0; a < clients; a++) {
-                long at = distance[g * clients + a];
-                int row = (g * clients + a) * clients;
-                for (int b = 0; b < clients; b++) {
-                    if (weight[row + b] < NEVER) {
-                        look(g * clients + a, g * clients + b, at + weight[row + b]);
-                    }
-                }
-            }
-        }
-        looks += weight.length;
-        // What a client has got for good, node by node, from its subtopology to all of its copies; and what it gives.
-        for (int c = 0; c < clients; c++) {
-            for (int g = 0; g < subtopologies; g++) {
-                pass(g * clients + c, kind(counts.special[g], c), counts.windows[g], counts.in[g], c);
-            }
-            if (counts.ofSpecial != null) {
-                pass(kind(true, c), common(c), counts.ofSpecial, counts.inSpecial, c);
-            }
-            look(kind(false, c), common(c), distance[kind(false, c)]);
-            look(common(c), kind(false, c), distance[common(c)]);
-            pass(common(c), distance.length - 1, counts.ofAll, counts.inAll, c);
-        }
-    }
-
-    /** Looks whether a count may rise, which leads up, and whether it may fall, which leads down. */
-    private void pass(int low, int high, Windows window, long[] count, int c) {
-        if (count[c] < window.high()[c]) {
-            look(low, high, distance[low]);
-        }
-        if (count[c] > window.low()[c]) {
-            look(high, low, distance[high]);
-        }
-    }
-
-    private void look(int from, int to, long way) {
+    private void look(int from, int to, long weight, int task) {
+        looks++;
+        long way = distance[from] + weight;
         if (way < distance[to]) {
             distance[to] = way;
             cameFrom[to] = from;
-            shorter = true;
+            cameWith[to] = task;
+            note(to);
         }
     }
 
-    /** Takes all circles of the shortest ways; false: there is none yet. */
+    private void relax(int node) {
+        if (nodes.isOfSubtopology(node)) {
+            int g = nodes.subtopology(node);
+            arcs.forEach(
+                    g,
+                    nodes.client(node),
+                    (t, to, weight) -> look(node, nodes.of(g, to), weight, t),
+                    (t, kind, weight) -> look(node, nodes.pool(g, kind), weight, t));
+        } else if (nodes.isPool(node)) {
+            int g = nodes.subtopology(node);
+            for (int c : arcs.clientsOf(nodes.kind(node))) {
+                look(node, nodes.of(g, c), 0, -1);
+            }
+        }
+        nodes.forEachWay(node, to -> look(node, to, 0, -1));
+    }
+
+    /** Takes the circles of the shortest ways that go through nodes reached just now; false: there is none yet. */
     private boolean takeCircles() {
-        int[] seen = new int[cameFrom.length];
         boolean any = false;
-        for (int start = 0; start < seen.length; start++) {
-            int node = start;
-            while (node >= 0 && seen[node] == 0) {
-                seen[node] = start + 1;
+        long before = walks;
+        int size = nextSize;
+        for (int i = 0; i < size; i++) {
+            walks++;
+            int node = next[i];
+            while (node >= 0 && seen[node] <= before) {
+                seen[node] = walks;
                 node = cameFrom[node];
             }
-            if (node >= 0 && seen[node] == start + 1) {
+            if (node >= 0 && seen[node] == walks) {
                 any |= takeCircle(node);
             }
         }
@@ -200,49 +180,87 @@ abstract class Exchange {
     }
 
     private boolean takeCircle(int start) {
-        int end = subtopologies * clients;
-        List<int[]> taken = new ArrayList<>();
+        List<int[]> steps = new ArrayList<>();
+        List<Integer> reached = new ArrayList<>();
         long sum = 0;
         int node = start;
+        int taker = -1;
         do {
             int from = cameFrom[node];
-            if (node < end && from < end) {
-                int arc = from * clients + node % clients;
-                int[] next = {task[arc], from % clients, node % clients};
-                // A circle before this one may have changed what is there to be given.
-                if (!isStill(next, weight[arc]) || taken.stream().anyMatch(other -> other[0] == next[0])) {
+            taker = nodes.isOfSubtopology(node) ? nodes.client(node) : taker;
+            if (cameWith[node] >= 0) {
+                int t = cameWith[node];
+                int giver = nodes.client(from);
+                int to = nodes.isPool(node) && node == start ? findTaker(node) : taker;
+                boolean isThere = has(t, giver) && mayTake(t, giver, to);
+                if (!isThere || steps.stream().anyMatch(step -> step[0] == t)) {
+                    drop(node, t, giver);
                     return false;
                 }
-                taken.add(next);
-                sum += weight[arc];
+                steps.add(new int[] {t, giver, to});
+                reached.add(node);
+                sum += measureChange(t, giver, to);
             }
             node = from;
         } while (node != start);
         if (sum >= 0) {
+            for (int i = 0; i < steps.size(); i++) {
+                drop(reached.get(i), steps.get(i)[0], steps.get(i)[1]);
+            }
             return false;
         }
-        for (int[] each : taken) {
-            move(each[0], each[1], each[2]);
-            count(snapshot.subtopology(each[0]), each[1], -1);
-            count(snapshot.subtopology(each[0]), each[2], 1);
-        }
-        for (int[] each : taken) {
-            int g = snapshot.subtopology(each[0]);
-            findArcs(g, each[1]);
-            for (int c : givers(each[0])) {
-                findArcs(g, c);
-            }
-        }
+        take(steps);
         return true;
     }
 
-    /** Whether a task may still be handed from one client to another, at the same weight. */
-    private boolean isStill(int[] step, long expected) {
-        boolean has = false;
-        for (int c : givers(step[0])) {
-            has |= c == step[1];
+    /**
+     * Forgets the way by which a node was reached: a circle before this one has made it another; or, of a pool, who
+     * would take the task is one that something is known of, and has a way of his own.
+     */
+    private void drop(int node, int t, int giver) {
+        cameFrom[node] = -1;
+        if (nodes.isPool(node)) {
+            arcs.ban(t, giver);
+            note(nodes.of(snapshot.subtopology(t), giver));
         }
-        return has && mayTake(step[0], step[1], step[2]) && measureChange(step[0], step[1], step[2]) == expected;
+    }
+
+    /** Who takes what goes through a pool, where a walk round a circle begins at it: the last node of the walk. */
+    private int findTaker(int pool) {
+        int node = pool;
+        while (cameFrom[node] != pool) {
+            node = cameFrom[node];
+        }
+        return nodes.client(node);
+    }
+
+    private boolean has(int t, int c) {
+        for (int giver : givers(t)) {
+            if (giver == c) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Makes steps, each a task, its giver and its taker, and finds out what may be given now. */
+    private void take(List<int[]> steps) {
+        for (int[] step : steps) {
+            move(step[0], step[1], step[2]);
+            arcs.move(step[0], step[1], step[2]);
+            count(snapshot.subtopology(step[0]), step[1], -1);
+            count(snapshot.subtopology(step[0]), step[2], 1);
+        }
+        for (int[] step : steps) {
+            int g = snapshot.subtopology(step[0]);
+            arcs.find(g, step[1]);
+            // Whoever has another copy of the task may give it to others now.
+            for (int c : givers(step[0])) {
+                arcs.find(g, c);
+                nodes.forEachOf(g, c, this::note);
+            }
+            nodes.forEachOf(g, step[1], this::note);
+        }
     }
 
     private void count(int g, int c, int more) {

@@ -25,8 +25,13 @@ final class PlanCosts {
         for (int t = 0; t < lastRank.length; t++) {
             int copies = snapshot.isLogged(t) ? least.length : 1;
             Arrays.fill(least, Long.MAX_VALUE);
-            for (int c = 0; c < snapshot.clientCount(); c++) {
+            int[] columns = snapshot.columns(t);
+            for (int c : columns) {
                 insert(least, copies, ranks.rank(t, c));
+            }
+            int other = snapshot.poolClient(t);
+            for (int i = 0; i < Math.min(copies, snapshot.clientCount() - columns.length); i++) {
+                insert(least, copies, ranks.rank(t, other));
             }
             lastRank[t] = least[copies - 1];
         }

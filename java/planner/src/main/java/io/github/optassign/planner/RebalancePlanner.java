@@ -211,15 +211,37 @@ public final class RebalancePlanner {
                 confirmStandbys(t, wanted);
             }
             while (answer.standby()[t].length < wanted) {
-                int best = -1;
-                for (int c = 0; c < snapshot.clientCount(); c++) {
-                    if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
-                        best = c;
-                    }
-                }
-                assignStandby(t, best);
+                assignStandby(t, findStandby(t));
             }
         }
+    }
+
+    /**
+     * The first client by {@link #compareStandby}. Those of the pool that are in no plan and had nothing differ by load
+     * alone, so they are looked at one by one only where the others come behind them.
+     */
+    private int findStandby(int t) {
+        int[] known = snapshot.columnsAnd(t, plan.active()[t]);
+        known = Snapshot.and(known, plan.standby()[t]);
+        known = Snapshot.and(known, previous.standbys(t));
+        int best = -1;
+        for (int c : known) {
+            if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
+                best = c;
+            }
+        }
+        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
+            if (place < known.length && known[place] == c) {
+                place++;
+            } else if (!answer.hasCopy(t, c)) {
+                if (best >= 0 && compareState(t, best, c) < 0) {
+                    return best;
+                }
+                int order = best < 0 ? -1 : compareStandby(t, c, best);
+                best = order < 0 || (order == 0 && c < best) ? c : best;
+            }
+        }
+        return best;
     }
 
     private void assignStandby(int t, int c) {
@@ -253,13 +275,18 @@ public final class RebalancePlanner {
      * wanted there anyway), then who replays least, who had a standby, who lags least, who has least to do.
      */
     private int compareStandby(int t, int a, int b) {
+        int order = compareState(t, a, b);
+        return order != 0 ? order : compareLoad(a, b);
+    }
+
+    /** The same but for what they have to do. */
+    private int compareState(int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
         order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
-        order = order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
-        return order != 0 ? order : compareLoad(a, b);
+        return order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
     }
 
     private WarmupQueue assignWarmups() {

@@ -40,12 +40,19 @@ final class RestCheck {
             for (int c : before.standby()[t]) {
                 worst = Math.max(worst, ranks.rank(t, c));
             }
-            for (int c = 0; c < snapshot.clientCount() && worst > 0; c++) {
-                if (!before.hasCopy(t, c) && ranks.rank(t, c) < worst) {
-                    return false;
-                }
+            if (worst > 0 && leastRankWithoutCopy(t) < worst) {
+                return false;
             }
         }
         return true;
+    }
+
+    private long leastRankWithoutCopy(int t) {
+        int[] known = Snapshot.and(snapshot.columnsAnd(t, before.active()[t]), before.standby()[t]);
+        long least = Long.MAX_VALUE;
+        for (int c : Snapshot.and(known, snapshot.firstOthers(known, 1))) {
+            least = before.hasCopy(t, c) ? least : Math.min(least, ranks.rank(t, c));
+        }
+        return least;
     }
 }

@@ -6,6 +6,10 @@ import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.function.IntFunction;
 
 /**
@@ -157,15 +161,30 @@ final class StandbyPlanner {
     private void placeMissing() {
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
-                int best = -1;
-                for (int c = 0; c < snapshot.clientCount(); c++) {
-                    if (!plan.hasCopy(t, c) && (best < 0 || compare(t, c, best) < 0)) {
-                        best = c;
-                    }
-                }
-                add(t, best);
+                add(t, findBest(t));
             }
         }
+    }
+
+    /** The first client by {@link #compare}; what a copy costs is looked up once for all clients of the pool. */
+    private int findBest(int t) {
+        int[] columns = snapshot.columns(t);
+        int other = snapshot.poolClient(t);
+        long costOfPool = other < 0 ? 0 : ranks.cost(t, other);
+        int best = -1;
+        long least = 0;
+        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
+            boolean isInPool = place == columns.length || columns[place] != c;
+            place += isInPool ? 0 : 1;
+            if (!plan.hasCopy(t, c)) {
+                long cost = isInPool ? costOfPool : ranks.cost(t, c);
+                if (best < 0 || compare(t, c, cost, best, least) < 0) {
+                    best = c;
+                    least = cost;
+                }
+            }
+        }
+        return best;
     }
 
     /**
@@ -173,14 +192,14 @@ final class StandbyPlanner {
      * racks, then copies per thread as they would be with one more. Zones come before room: without them the copies of
      * a task may be lost together, while {@link #evenOut} sees to the numbers.
      */
-    private int compare(int t, int a, int b) {
+    private int compare(int t, int a, long costOfA, int b, long costOfB) {
         int order = Boolean.compare(snapshot.isDraining(a), snapshot.isDraining(b));
         if (order == 0 && spread.matters()) {
             order = Integer.compare(spread.gain(plan, t, b), spread.gain(plan, t, a));
         }
         order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
-        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
+        order = order != 0 ? order : Long.compare(costOfA, costOfB);
         order = order != 0 ? order : Integer.compare(traffic.crossings(t, a), traffic.crossings(t, b));
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
@@ -243,10 +262,19 @@ final class StandbyPlanner {
         Exchange.Counts counts = new Exchange.Counts(
                 ofSubtopology, subtopologyCopies, new boolean[ofSubtopology.length], null, null, windows, copies);
         PlanCosts costs = new PlanCosts(snapshot, ranks);
-        new Exchange(snapshot, counts) {
+        int[][] columns = new int[snapshot.taskCount()][];
+        for (int t = 0; t < columns.length; t++) {
+            columns[t] = snapshot.columnsAnd(t, previous.standbys(t));
+        }
+        new Exchange(snapshot, counts, findKinds()) {
             @Override
             int[] givers(int t) {
                 return plan.standby()[t];
+            }
+
+            @Override
+            int[] columns(int t) {
+                return columns[t];
             }
 
             @Override
@@ -268,5 +296,19 @@ final class StandbyPlanner {
                 plan.addStandby(t, to);
             }
         }.run();
+    }
+
+    /** Per client its kind: clients of one kind have the same tags, and all drain or none does. */
+    private int[] findKinds() {
+        Map<List<Integer>, Integer> found = new HashMap<>();
+        int[] kinds = new int[snapshot.clientCount()];
+        for (int c = 0; c < kinds.length; c++) {
+            List<Integer> traits = new ArrayList<>(List.of(snapshot.isDraining(c) ? 1 : 0));
+            for (int k = 0; k < snapshot.tagCount(); k++) {
+                traits.add(snapshot.tag(c, k));
+            }
+            kinds[c] = found.computeIfAbsent(traits, none -> found.size());
+        }
+        return kinds;
     }
 }
