@@ -84,9 +84,9 @@ def _build_if_old(module: str, artifact: str) -> Path:
     """The jar of a module of java/, built if it is older than what it is made from."""
     folder = JAVA / module
     jar = folder / "target" / f"{artifact}-{_VERSION}.jar"
-    folders = [JAVA / name / "src" / "main" for name in (module, "planner", "shared")]
+    folders = [JAVA / name / "src" / "main" for name in (module, "planner", "client", "shared")]
     files = [path for each in folders for path in each.rglob("*") if path.is_file()]
-    sources = [JAVA / "pom.xml", JAVA / "planner" / "pom.xml", folder / "pom.xml", *files]
+    sources = [JAVA / "pom.xml", JAVA / "planner" / "pom.xml", JAVA / "client" / "pom.xml", folder / "pom.xml", *files]
     # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
     with (folder / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)

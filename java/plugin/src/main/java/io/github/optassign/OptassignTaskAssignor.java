@@ -1,6 +1,7 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
 import io.github.optassign.memory.Patience;
@@ -92,7 +93,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     protocol,
                     "allowed: classic; Kafka ignores task.assignor.class under the streams protocol");
         }
-        if (config.mode() == PluginConfig.Mode.SHADOW) {
+        if (config.mode() == Mode.SHADOW) {
             ShadowAssignor.checkReachable(config);
         }
     }
@@ -112,7 +113,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.shortened().isEmpty() && RebalanceLog.isNew(application + config.shortened())) {
                 LOG.warn("optassign: application={} {}; that is used", application, config.shortened());
             }
-            shadow = config.mode() == PluginConfig.Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
+            shadow = config.mode() == Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             admin = new ApplicationAdmin(configs);
             problem = null;
             if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {

@@ -1,6 +1,7 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
@@ -164,7 +165,7 @@ final class Rebalance {
     }
 
     private boolean isShadow() {
-        return config != null && config.mode() == PluginConfig.Mode.SHADOW;
+        return config != null && config.mode() == Mode.SHADOW;
     }
 
     private boolean hasService() {

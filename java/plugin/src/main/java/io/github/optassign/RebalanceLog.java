@@ -1,6 +1,7 @@
 package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import io.github.optassign.measuring.Measures;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
@@ -72,7 +73,7 @@ final class RebalanceLog {
      * @param failure why nobody else did who should have; null: nobody should have
      */
     void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure) {
-        boolean isShadow = config != null && config.mode() == PluginConfig.Mode.SHADOW;
+        boolean isShadow = config != null && config.mode() == Mode.SHADOW;
         Measures measures = Measures.of(snapshot, answer.placement());
         if (failure != null) {
             String whom = config == null ? "" : isShadow ? "shadow: " : config.assignUri() + " ";

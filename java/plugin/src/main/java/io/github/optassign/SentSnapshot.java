@@ -5,11 +5,12 @@ import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Timing;
-import io.github.optassign.service.Racks;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
-import io.github.optassign.service.SourceEnds;
 import io.github.optassign.streams.ApplicationAdmin;
+import io.github.optassign.streams.Racks;
+import io.github.optassign.streams.SourceEnds;
+import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
 import java.io.IOException;
 import java.time.Instant;
@@ -95,7 +96,12 @@ final class SentSnapshot {
     byte[] body() throws IOException {
         if (body == null) {
             String remembered = before == null ? null : before.json();
-            body = SnapshotWriter.write(group, options, application, takenAt, remembered, partitions, sourceEnds);
+            body = SnapshotWriter.write(
+                    group.snapshot(),
+                    new StreamsDetails(group, options, partitions, sourceEnds),
+                    application,
+                    takenAt,
+                    remembered);
         }
         return body;
     }

@@ -13,6 +13,7 @@ import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.SnapshotWriter;
 import io.github.optassign.streams.AnswerConverter;
+import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
@@ -71,8 +72,12 @@ final class RoundTripBenchmark {
         for (int call = -warmups; call < calls; call++) {
             long start = System.nanoTime();
             StreamsGroup read = StreamsGroup.read(state, new ChangelogEnds(), false);
-            byte[] body =
-                    SnapshotWriter.write(read, ServiceOptions.NONE, "benchmark", Instant.now(), null, List.of(), null);
+            byte[] body = SnapshotWriter.write(
+                    read.snapshot(),
+                    new StreamsDetails(read, ServiceOptions.NONE, List.of(), null),
+                    "benchmark",
+                    Instant.now(),
+                    null);
             long written = System.nanoTime();
             ServiceClient.Reply reply = new ServiceClient(config)
                     .ask("benchmark", body, 64 << 20, -1, start + TimeUnit.SECONDS.toNanos(60));

@@ -1,7 +1,7 @@
 package io.github.optassign.config;
 
-import java.net.URI;
-import java.net.URISyntaxException;
+import io.github.optassign.endpoint.ServiceUrl;
+import io.github.optassign.endpoint.TokenSource;
 import java.util.Set;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
@@ -10,10 +10,10 @@ import org.apache.kafka.common.config.ConfigException;
 
 /** The plug-in's configuration keys: their types, defaults, and what is allowed. */
 final class ConfigKeys {
-    static final String URL = "optassign.url";
+    static final String URL = ServiceUrl.KEY;
     static final String TIMEOUT_MS = "optassign.timeout.ms";
-    static final String TOKEN = "optassign.token";
-    static final String TOKEN_FILE = "optassign.token.file";
+    static final String TOKEN = TokenSource.TOKEN;
+    static final String TOKEN_FILE = TokenSource.TOKEN_FILE;
     static final String APPLICATION = "optassign.application";
     static final String MODE = "optassign.mode";
     static final String SHADOW_ASSIGNOR = "optassign.shadow.assignor";
@@ -40,7 +40,7 @@ final class ConfigKeys {
                     Type.STRING,
                     null,
                     ConfigDef.LambdaValidator.with(
-                            ConfigKeys::checkUrl, () -> "http://host:port or https://host:port, path allowed"),
+                            ServiceUrl::check, () -> "http://host:port or https://host:port, path allowed"),
                     Importance.HIGH,
                     "Where the optassign service listens, without /v1/assign; default: there is none, and the planner in "
                             + "this JVM answers.")
@@ -172,37 +172,6 @@ final class ConfigKeys {
             STICKINESS_WEIGHT);
 
     private ConfigKeys() {}
-
-    private static void checkUrl(String name, Object value) {
-        String url = (String) value;
-        if (url == null) {
-            return;
-        }
-        URI uri;
-        try {
-            uri = new URI(url);
-        } catch (URISyntaxException e) {
-            throw new ConfigException(name, hidePassword(url), "allowed: http://host:port or https://host:port");
-        }
-        if (uri.getRawUserInfo() != null) {
-            throw new ConfigException(name, "[hidden]", "allowed: no user or password; use " + TOKEN);
-        }
-        boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
-        if (!http || uri.getHost() == null || uri.getPort() > 65_535 || uri.getPort() == 0) {
-            throw new ConfigException(name, hidePassword(url), "allowed: http://host:port or https://host:port");
-        }
-        if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
-            throw new ConfigException(name, hidePassword(url), "allowed: no query and no fragment");
-        }
-    }
-
-    /** Makes a bad URL fit for a log: what stands before an at sign may be a password, even where this is no URL. */
-    private static String hidePassword(String url) {
-        int at = url.lastIndexOf('@');
-        int slashes = url.indexOf("//");
-        String scheme = slashes >= 0 && slashes < at ? url.substring(0, slashes + 2) : "";
-        return at < 0 ? url : scheme + "[hidden]" + url.substring(at);
-    }
 
     private static void checkApplication(String name, Object value) {
         if (value != null && ((String) value).isBlank()) {

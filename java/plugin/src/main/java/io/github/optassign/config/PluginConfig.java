@@ -1,5 +1,10 @@
 package io.github.optassign.config;
 
+import io.github.optassign.endpoint.Endpoint;
+import io.github.optassign.endpoint.Mode;
+import io.github.optassign.endpoint.PluginVersion;
+import io.github.optassign.endpoint.ServiceUrl;
+import io.github.optassign.endpoint.TokenSource;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
@@ -14,15 +19,7 @@ import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.streams.StreamsConfig;
 
 /** Reads the plug-in's configuration from an application's Streams configuration, and checks it. */
-public final class PluginConfig {
-    /** What is done with the service's answers. */
-    public enum Mode {
-        /** The service's answers are applied. */
-        ACTIVE,
-        /** The group is run as it would be without us, and the service told what was applied. */
-        SHADOW
-    }
-
+public final class PluginConfig implements Endpoint {
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
@@ -51,9 +48,8 @@ public final class PluginConfig {
         unknown = List.copyOf(others);
         Map<String, Object> parsed = ConfigKeys.DEFINITION.parse(ours);
         String url = (String) parsed.get(ConfigKeys.URL);
-        String base = url == null || !url.endsWith("/") ? url : url.substring(0, url.length() - 1);
-        assignUri = base == null ? null : URI.create(base + "/v1/assign");
-        appliedUri = base == null ? null : URI.create(base + "/v1/applied");
+        assignUri = ServiceUrl.page(url, "/v1/assign");
+        appliedUri = ServiceUrl.page(url, "/v1/applied");
         TreeSet<String> unheard = new TreeSet<>(url == null ? ConfigKeys.OF_THE_SERVICE : List.of());
         unheard.retainAll(ours.keySet());
         unused = List.copyOf(unheard);
@@ -156,29 +152,36 @@ public final class PluginConfig {
         return assignUri != null;
     }
 
-    /** Where the service answers; null: there is none. */
+    @Override
     public URI assignUri() {
         return assignUri;
     }
 
-    /** Where the service takes reports; null: there is none. */
+    @Override
     public URI appliedUri() {
         return appliedUri;
     }
 
+    @Override
     public int timeoutMs() {
         return timeoutMs;
     }
 
-    /** Where the service's token is from. */
+    @Override
     public TokenSource token() {
         return token;
+    }
+
+    @Override
+    public String userAgent() {
+        return "optassign-streams/" + PluginVersion.VERSION;
     }
 
     String application() {
         return application;
     }
 
+    @Override
     public Mode mode() {
         return mode;
     }

@@ -1,6 +1,7 @@
 package io.github.optassign.reports;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
@@ -173,7 +174,7 @@ public final class Reporter {
         LOG.info(
                 "optassign: application={} {}: rebalance={} {}",
                 report.application(),
-                report.mode() == PluginConfig.Mode.SHADOW ? "shadow" : "fallback",
+                report.mode() == Mode.SHADOW ? "shadow" : "fallback",
                 report.rebalance(),
                 comparison);
     }

@@ -3,7 +3,7 @@ package io.github.optassign.shadow;
 import io.github.optassign.config.ShadowChoice;
 import io.github.optassign.kafka.DefaultAssignor;
 import io.github.optassign.model.Answer;
-import io.github.optassign.service.Racks;
+import io.github.optassign.streams.Racks;
 import io.github.optassign.streams.StreamsGroup;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -1,7 +1,7 @@
 package io.github.optassign.shadow;
 
 import io.github.optassign.model.Answer;
-import io.github.optassign.service.Racks;
+import io.github.optassign.streams.Racks;
 import io.github.optassign.streams.StreamsGroup;
 import java.time.Duration;
 import java.time.Instant;

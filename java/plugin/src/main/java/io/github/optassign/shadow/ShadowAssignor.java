@@ -4,7 +4,7 @@ import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ShadowChoice;
 import io.github.optassign.kafka.DefaultAssignor;
 import io.github.optassign.model.Answer;
-import io.github.optassign.service.Racks;
+import io.github.optassign.streams.Racks;
 import io.github.optassign.streams.StreamsGroup;
 import java.util.List;
 import java.util.Map;

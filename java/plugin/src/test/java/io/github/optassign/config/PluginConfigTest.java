@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.OptassignTaskAssignor;
+import io.github.optassign.endpoint.Mode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,7 +41,7 @@ class PluginConfigTest {
         assertEquals(2_000, config.timeoutMs());
         assertNull(config.token().read(System.nanoTime()));
         assertEquals("orders", config.application());
-        assertEquals(PluginConfig.Mode.ACTIVE, config.mode());
+        assertEquals(Mode.ACTIVE, config.mode());
         assertEquals("kafka-high-availability", config.shadowAssignor());
         assertEquals("http://host:8080/v1/applied", config.appliedUri().toString());
     }

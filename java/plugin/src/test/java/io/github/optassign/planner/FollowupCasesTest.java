@@ -13,6 +13,7 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.service.AnswerReader;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
@@ -89,7 +90,8 @@ class FollowupCasesTest {
     private static void write(
             OutputStream out, int seed, int step, StreamsGroup group, Instant now, String remembered, String answer)
             throws Exception {
-        byte[] snapshot = SnapshotWriter.write(group, ServiceOptions.NONE, "cases", now, remembered, List.of(), null);
+        byte[] snapshot = SnapshotWriter.write(
+                group.snapshot(), new StreamsDetails(group, ServiceOptions.NONE, List.of(), null), "cases", now, remembered);
         try (JsonGenerator json = FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
@@ -58,7 +59,7 @@ class ReporterTest {
     private AppliedReport report(int number, int bytes) {
         return new AppliedReport(
                 own,
-                PluginConfig.Mode.ACTIVE,
+                Mode.ACTIVE,
                 "r-" + number,
                 number,
                 System.nanoTime(),

@@ -9,6 +9,7 @@ import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
@@ -81,8 +82,12 @@ class AnswerCasesTest {
     private static void write(
             OutputStream out, int seed, StreamsGroup group, String remembered, Answer answer, String why)
             throws IOException {
-        byte[] snapshot =
-                SnapshotWriter.write(group, ServiceOptions.NONE, "cases", Instant.EPOCH, remembered, List.of(), null);
+        byte[] snapshot = SnapshotWriter.write(
+                group.snapshot(),
+                new StreamsDetails(group, ServiceOptions.NONE, List.of(), null),
+                "cases",
+                Instant.EPOCH,
+                remembered);
         try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);

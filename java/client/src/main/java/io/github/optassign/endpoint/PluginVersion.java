@@ -1,4 +1,4 @@
-package io.github.optassign.config;
+package io.github.optassign.endpoint;
 
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,18 +1,11 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.SerializableString;
-import com.fasterxml.jackson.core.io.SerializedString;
-import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Traits;
-import io.github.optassign.streams.ClientTraits;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.service.SnapshotDetails;
 import java.io.IOException;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -23,86 +16,41 @@ import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
 /**
- * Writes a {@link Snapshot} as the JSON that the service reads: an ApplicationState of format 1, in UTF-8.
+ * What Kafka Streams knows of a group beside its snapshot, and what the application wants of the service.
  *
- * <p>Lags are sparse: what all clients without state show is sent once, as the task's {@code changelog_end_offset}.
- * Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker ({@link Racks}).
+ * <p>Partitions are sent only where racks matter, since asking Kafka for racks costs a call to the broker
+ * ({@link Racks}).
  */
-public final class SnapshotWriter {
+public final class StreamsDetails implements SnapshotDetails {
     private final StreamsGroup group;
     private final ServiceOptions options;
     private final Snapshot snapshot;
     private final List<List<Racks.Partition>> partitions;
     private final long[] sourceEnds;
-    private final SerializableString[] names;
-
-    private SnapshotWriter(
-            StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions, long[] sourceEnds) {
-        this.sourceEnds = sourceEnds;
-        this.options = options;
-        this.group = group;
-        snapshot = group.snapshot();
-        this.partitions = partitions;
-        names = new SerializableString[snapshot.taskCount()];
-        for (int t = 0; t < names.length; t++) {
-            names[t] = new SerializedString(snapshot.taskName(t));
-        }
-    }
 
     /**
-     * Writes a snapshot.
+     * Of a group.
      *
-     * @param options what is sent beside what Kafka knows
-     * @param remembered the last applied TaskAssignment as the JSON that it came in; null: none
      * @param partitions per task its partitions; an empty list: racks do not matter
      * @param sourceEnds per task the end offsets of its source partitions, summed; null: not asked for, or not known
-     * @throws IOException never in practice: the JSON is written to memory
      */
-    public static byte[] write(
-            StreamsGroup group,
-            ServiceOptions options,
-            String application,
-            Instant takenAt,
-            String remembered,
-            List<List<Racks.Partition>> partitions,
-            long[] sourceEnds)
-            throws IOException {
-        try (ByteArrayBuilder bytes = new ByteArrayBuilder(64 * 1024)) {
-            try (JsonGenerator json = Json.FACTORY.createGenerator(bytes)) {
-                new SnapshotWriter(group, options, partitions, sourceEnds)
-                        .writeAll(json, application, takenAt, remembered);
-            }
-            return bytes.toByteArray();
-        }
+    public StreamsDetails(
+            StreamsGroup group, ServiceOptions options, List<List<Racks.Partition>> partitions, long[] sourceEnds) {
+        this.group = group;
+        this.options = options;
+        this.partitions = partitions;
+        this.sourceEnds = sourceEnds;
+        snapshot = group.snapshot();
     }
 
-    private void writeAll(JsonGenerator json, String application, Instant takenAt, String remembered)
-            throws IOException {
-        json.writeStartObject();
-        json.writeNumberField("format", 1);
-        json.writeStringField("application", application);
-        json.writeStringField("taken_at", takenAt.truncatedTo(ChronoUnit.MILLIS).toString());
+    @Override
+    public void writeConfigs(JsonGenerator json) throws IOException {
         json.writeFieldName("configs");
         writeConfigs(json, group.configs());
         if (options.isAnyOptionSet()) {
             json.writeFieldName("options");
             writeOptions(json);
         }
-        json.writeArrayFieldStart("tasks");
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            writeTask(json, t);
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("clients");
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            writeClient(json, c);
-        }
-        json.writeEndArray();
-        if (remembered != null) {
-            json.writeFieldName("remembered");
-            json.writeRawValue(new SerializedString(remembered));
-        }
-        json.writeEndObject();
     }
 
     private static void writeConfigs(JsonGenerator json, AssignmentConfigs configs) throws IOException {
@@ -171,15 +119,8 @@ public final class SnapshotWriter {
         }
     }
 
-    private void writeTask(JsonGenerator json, int t) throws IOException {
-        json.writeStartObject();
-        json.writeFieldName("id");
-        json.writeString(names[t]);
-        json.writeBooleanField("stateful", snapshot.isStateful(t));
-        json.writeBooleanField("logged", snapshot.isLogged(t));
-        if (snapshot.endOffset(t) >= 0) {
-            json.writeNumberField("changelog_end_offset", snapshot.endOffset(t));
-        }
+    @Override
+    public void writeTask(JsonGenerator json, int t) throws IOException {
         if (sourceEnds != null) {
             json.writeNumberField("source_end_offset", sourceEnds[t]);
         }
@@ -194,7 +135,6 @@ public final class SnapshotWriter {
             }
             json.writeEndArray();
         }
-        json.writeEndObject();
     }
 
     private static void writePartition(JsonGenerator json, Racks.Partition partition) throws IOException {
@@ -211,22 +151,9 @@ public final class SnapshotWriter {
         json.writeEndObject();
     }
 
-    private void writeClient(JsonGenerator json, int c) throws IOException {
+    @Override
+    public void writeClient(JsonGenerator json, int c) throws IOException {
         KafkaStreamsState client = group.state(c);
-        json.writeStartObject();
-        json.writeStringField("process_id", snapshot.clientName(c));
-        json.writeNumberField("threads", snapshot.threads(c));
-        writeTasks(json, "previous_active", snapshot.previousActive(c));
-        writeTasks(json, "previous_standby", snapshot.previousStandby(c));
-        json.writeObjectFieldStart("lags");
-        for (int t = 0; t < names.length; t++) {
-            long lag = snapshot.lag(t, c);
-            if (lag != Snapshot.NONE && (lag != snapshot.endOffset(t) || snapshot.isHolder(t, c))) {
-                json.writeFieldName(names[t]);
-                json.writeNumber(lag);
-            }
-        }
-        json.writeEndObject();
         if (!client.clientTags().isEmpty()) {
             json.writeObjectFieldStart("tags");
             for (Map.Entry<String, String> tag : new TreeMap<>(client.clientTags()).entrySet()) {
@@ -254,7 +181,6 @@ public final class SnapshotWriter {
         if (clientId != null) {
             json.writeStringField("client_id", clientId);
         }
-        json.writeEndObject();
     }
 
     /**
@@ -266,13 +192,5 @@ public final class SnapshotWriter {
         String first = consumers.isEmpty() ? "" : consumers.first();
         int end = first.lastIndexOf("-StreamThread-");
         return end <= 0 || first.substring(0, end).endsWith("-" + processId) ? null : first.substring(0, end);
-    }
-
-    private void writeTasks(JsonGenerator json, String name, BitSet tasks) throws IOException {
-        json.writeArrayFieldStart(name);
-        for (int t = tasks.nextSetBit(0); t >= 0; t = tasks.nextSetBit(t + 1)) {
-            json.writeString(names[t]);
-        }
-        json.writeEndArray();
     }
 }

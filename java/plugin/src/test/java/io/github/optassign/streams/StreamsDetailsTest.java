@@ -1,4 +1,4 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,7 +10,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.ChangelogEnds;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.service.ServiceFailure;
+import io.github.optassign.service.SnapshotWriter;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
 import java.time.Instant;
@@ -27,7 +28,7 @@ import org.apache.kafka.streams.state.HostInfo;
 import org.junit.jupiter.api.Test;
 
 /** The JSON that the service reads. */
-class SnapshotWriterTest {
+class StreamsDetailsTest {
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456Z");
 
     private static JsonNode write(TestGroup group, ChangelogEnds ends) throws IOException {
@@ -37,7 +38,8 @@ class SnapshotWriterTest {
     private static byte[] bytes(StreamsGroup group) throws IOException {
         try {
             List<List<Racks.Partition>> partitions = Racks.find(group, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
-            return SnapshotWriter.write(group, ServiceOptions.NONE, "orders", NOON, null, partitions, null);
+            return SnapshotWriter.write(
+                    group.snapshot(), new StreamsDetails(group, ServiceOptions.NONE, partitions, null), "orders", NOON, null);
         } catch (ServiceFailure e) {
             throw new IOException(e);
         }
@@ -153,11 +155,11 @@ class SnapshotWriterTest {
         assertNull(clientId("orders-" + id + "-StreamThread-1-consumer-0b5f", id));
         assertNull(clientId("made-by-another-kafka", id));
         assertNull(clientId("-StreamThread-1-consumer-0b5f", id));
-        assertNull(SnapshotWriter.findClientId(new TreeSet<>(), id));
+        assertNull(StreamsDetails.findClientId(new TreeSet<>(), id));
     }
 
     private static String clientId(String consumer, String processId) {
-        return SnapshotWriter.findClientId(new TreeSet<>(Set.of(consumer)), processId);
+        return StreamsDetails.findClientId(new TreeSet<>(Set.of(consumer)), processId);
     }
 
     /** Asking for racks costs a call to the broker, so it is done only where racks matter. */
@@ -197,7 +199,12 @@ class SnapshotWriterTest {
                         "optassign.weights", "rates,1:2.5"))
                 .options();
         StreamsGroup group = TestGroup.ofThreeTasks().read();
-        byte[] bytes = SnapshotWriter.write(group, options, "orders", NOON, null, List.of(), new long[] {7, 0, 9});
+        byte[] bytes = SnapshotWriter.write(
+                group.snapshot(),
+                new StreamsDetails(group, options, List.of(), new long[] {7, 0, 9}),
+                "orders",
+                NOON,
+                null);
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
         assertEquals(json("{'weigh_by': 'rates', 'task_weights': {'1': 2.5}}"), snapshot.get("options"));
         assertEquals(7, snapshot.get("tasks").get(0).get("source_end_offset").asLong());
@@ -212,7 +219,8 @@ class SnapshotWriterTest {
                 .options();
         TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100);
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
-        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of(), null);
+        byte[] bytes = SnapshotWriter.write(
+                read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
         assertEquals(
                 json("{'relief': {'logged': 1000000000, 'stateless': 1000000000}}"),
                 new ObjectMapper().readTree(bytes).get("options"));
@@ -235,7 +243,8 @@ class SnapshotWriterTest {
                         "optassign.options.weights.stickiness", "0.5"))
                 .options();
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), options.isBalanceLoose());
-        byte[] bytes = SnapshotWriter.write(read, options, "orders", NOON, null, List.of(), null);
+        byte[] bytes = SnapshotWriter.write(
+                read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
         assertEquals(
                 json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"

@@ -1,7 +1,7 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
 import io.github.optassign.model.RackTraffic;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.service.ServiceFailure;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

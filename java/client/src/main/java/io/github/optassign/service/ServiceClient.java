@@ -1,7 +1,8 @@
 package io.github.optassign.service;
 
-import io.github.optassign.config.PluginConfig;
-import io.github.optassign.config.PluginVersion;
+import io.github.optassign.endpoint.Endpoint;
+import io.github.optassign.endpoint.Mode;
+import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.memory.AppliedAnswer;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -36,9 +37,9 @@ public final class ServiceClient {
     /** That it takes to ask and to be answered, at least. */
     private static final long LEAST_CALL_MS = 50;
 
-    private final PluginConfig config;
+    private final Endpoint config;
 
-    public ServiceClient(PluginConfig config) {
+    public ServiceClient(Endpoint config) {
         this.config = config;
     }
 
@@ -207,11 +208,10 @@ public final class ServiceClient {
     }
 
     /** The headers that all requests have. */
-    private static Map<String, String> makeHeaders(
-            Password token, String rebalance, PluginConfig.Mode mode, long rememberedAt) {
+    private Map<String, String> makeHeaders(Password token, String rebalance, Mode mode, long rememberedAt) {
         Map<String, String> headers = new LinkedHashMap<>();
         headers.put("Content-Type", "application/json");
-        headers.put("User-Agent", "optassign-streams/" + PluginVersion.VERSION);
+        headers.put("User-Agent", config.userAgent());
         headers.put("Accept", "application/json");
         headers.put("Optassign-Protocol", PROTOCOL);
         headers.put("Optassign-Rebalance", rebalance);

@@ -1,5 +1,6 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
+import io.github.optassign.service.ServiceFailure;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;

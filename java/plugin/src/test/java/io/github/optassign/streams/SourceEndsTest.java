@@ -1,4 +1,4 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

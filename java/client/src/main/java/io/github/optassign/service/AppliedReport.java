@@ -1,7 +1,7 @@
 package io.github.optassign.service;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.github.optassign.config.PluginConfig;
+import io.github.optassign.endpoint.Mode;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  */
 public record AppliedReport(
         String application,
-        PluginConfig.Mode mode,
+        Mode mode,
         String rebalance,
         long appliedAt,
         long takenNanos,

@@ -1,11 +1,11 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.OptassignTaskAssignor;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;

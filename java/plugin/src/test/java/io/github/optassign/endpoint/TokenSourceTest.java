@@ -1,4 +1,4 @@
-package io.github.optassign.config;
+package io.github.optassign.endpoint;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,7 +1,6 @@
-package io.github.optassign.service;
+package io.github.optassign.streams;
 
-import io.github.optassign.streams.ApplicationAdmin;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.service.ServiceFailure;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

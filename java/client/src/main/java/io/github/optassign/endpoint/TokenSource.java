@@ -1,4 +1,4 @@
-package io.github.optassign.config;
+package io.github.optassign.endpoint;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,6 +18,9 @@ import org.apache.kafka.common.config.types.Password;
 
 /** The service's token, or the file that holds it. */
 public final class TokenSource {
+    public static final String TOKEN = "optassign.token";
+    public static final String TOKEN_FILE = "optassign.token.file";
+
     /** What a bearer token is made of (RFC 6750, section 2.1). Anything else would not survive in a header. */
     private static final Pattern TOKEN_TEXT = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
 
@@ -33,16 +36,22 @@ public final class TokenSource {
         this.file = file;
     }
 
-    static TokenSource of(Password given, String file) {
+    /**
+     * Makes one of what is configured.
+     *
+     * @param given null: none
+     * @param file null: none
+     * @throws ConfigException where both are there, or what is given is no token
+     */
+    public static TokenSource of(Password given, String file) {
         if (given != null && file != null) {
-            throw new ConfigException(
-                    "Both " + ConfigKeys.TOKEN + " and " + ConfigKeys.TOKEN_FILE + " are set; allowed: one of them");
+            throw new ConfigException("Both " + TOKEN + " and " + TOKEN_FILE + " are set; allowed: one of them");
         }
-        return new TokenSource(given == null ? null : checkToken(ConfigKeys.TOKEN, given.value()), file);
+        return new TokenSource(given == null ? null : checkToken(TOKEN, given.value()), file);
     }
 
     /** Reads the file, if there is one, however long that takes. A ConfigException says what is wrong with it. */
-    void check() {
+    public void check() {
         if (file != null) {
             readFile();
         }
@@ -98,7 +107,7 @@ public final class TokenSource {
                 if (bytes.length > GREATEST_TOKEN_FILE) {
                     throw fileError("a longer one");
                 }
-                return checkToken(ConfigKeys.TOKEN_FILE, new String(bytes, StandardCharsets.UTF_8).strip());
+                return checkToken(TOKEN_FILE, new String(bytes, StandardCharsets.UTF_8).strip());
             }
         } catch (IOException | InvalidPathException e) {
             throw fileError(e.toString());
@@ -107,7 +116,7 @@ public final class TokenSource {
 
     private ConfigException fileError(String found) {
         return new ConfigException(
-                ConfigKeys.TOKEN_FILE,
+                TOKEN_FILE,
                 file,
                 "allowed: a readable regular file of at most " + GREATEST_TOKEN_FILE + " bytes; found " + found);
     }

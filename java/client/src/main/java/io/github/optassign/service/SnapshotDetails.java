@@ -1,0 +1,16 @@
+package io.github.optassign.service;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+
+/** What a snapshot tells the service that planners have no use for, or that is told otherwise where it is from. */
+public interface SnapshotDetails {
+    /** Writes the fields of the snapshot itself that stand before its tasks: {@code configs} and {@code options}. */
+    void writeConfigs(JsonGenerator json) throws IOException;
+
+    /** Writes more fields of a task. */
+    default void writeTask(JsonGenerator json, int t) throws IOException {}
+
+    /** Writes more fields of a client. */
+    default void writeClient(JsonGenerator json, int c) throws IOException {}
+}
