@@ -10,9 +10,11 @@ import java.util.Map;
  * @param isWarmingUp whether a task stays where it is until its state is where it goes
  * @param maxWarmups how many copies may be warmed up at a time, in each group
  * @param acceptableLag offsets; who lags by no more is caught up
+ * @param service the service behind the planner; null: there is none
  * @param remarks what was found that is not allowed, each in words
  */
-record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, List<String> remarks) {
+record BrokerConfig(
+        boolean isWarmingUp, int maxWarmups, long acceptableLag, BrokerEndpoint service, List<String> remarks) {
     static final String WARMUPS = "optassign.warmups";
     static final String MAX_WARMUPS = "optassign.max.warmup.replicas";
     static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
@@ -23,7 +25,7 @@ record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, Lis
     private static final String KAFKAS_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
 
     /** Of who has configured nothing. Kafka's 2 would take days: here nobody calls again as soon as they are done. */
-    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, List.of());
+    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {
         List<String> remarks = new ArrayList<>();
@@ -31,7 +33,9 @@ record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, Lis
         maxWarmups = readNumber(configs, MAX_WARMUPS, 1, Integer.MAX_VALUE, maxWarmups, remarks);
         long lag = readNumber(configs, KAFKAS_ACCEPTABLE_LAG, 0, Long.MAX_VALUE, DEFAULT.acceptableLag, remarks);
         lag = readNumber(configs, ACCEPTABLE_LAG, 0, Long.MAX_VALUE, lag, remarks);
-        return new BrokerConfig(readSwitch(configs, remarks), (int) maxWarmups, lag, List.copyOf(remarks));
+        boolean isWarmingUp = readSwitch(configs, remarks);
+        BrokerEndpoint service = BrokerEndpoint.read(configs, remarks);
+        return new BrokerConfig(isWarmingUp, (int) maxWarmups, lag, service, List.copyOf(remarks));
     }
 
     private static boolean readSwitch(Map<String, ?> configs, List<String> remarks) {
@@ -43,7 +47,8 @@ record BrokerConfig(boolean isWarmingUp, int maxWarmups, long acceptableLag, Lis
         return !text.equalsIgnoreCase("false");
     }
 
-    private static long readNumber(
+    /** Reads a whole number; what cannot be read is remarked upon. */
+    static long readNumber(
             Map<String, ?> configs, String key, long least, long most, long otherwise, List<String> remarks) {
         Object found = configs.get(key);
         if (found == null) {

@@ -9,6 +9,8 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
@@ -81,12 +83,37 @@ final class BrokerGroup {
 
     /** What log lines call the group: what its members say, else the least of its process ids. */
     String name() {
+        return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
+    }
+
+    /** What members say that the application is called. */
+    private Optional<String> findTag() {
         return members.stream()
                 .map(member -> member.tags().get(NAME))
                 .filter(name -> name != null && !name.isBlank())
                 .findFirst()
-                .map(name -> name.replaceAll("[^\\w.-]", "?"))
-                .orElseGet(() -> "of-process-" + processes.firstKey());
+                .map(name -> name.replaceAll("[^\\w.-]", "?"));
+    }
+
+    /**
+     * The name towards the service: what members say, else a new one, by which the group is known for as long as it is
+     * remembered.
+     *
+     * @param before its name so far; null: it has none
+     */
+    String findApplication(String before) {
+        return findTag().orElseGet(() -> {
+            String first = members.get(0).id();
+            return before != null ? before : String.format("unnamed-%08x", Objects.hash(tasks.toString(), first));
+        });
+    }
+
+    /** What the service is told beside the snapshot. */
+    BrokerDetails toDetails(Snapshot snapshot) {
+        List<Map<String, String>> tags = processes.values().stream()
+                .map(threads -> threads.get(0).tags())
+                .toList();
+        return new BrokerDetails(snapshot, List.copyOf(new TreeSet<>(tagKeys)), tags);
     }
 
     /** The group as planners see it, each process a client; its tasks have the indices that they have here. */

@@ -28,6 +28,8 @@ final class GroupMemory {
      * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
      *     {@link Planning}
      * @param saidNoOffsets whether the log has been told that nobody sends offsets
+     * @param application its name towards the service
+     * @param opinion what the service is asked about it; null: nothing
      */
     record Remembered(
             AppliedAnswer applied,
@@ -35,7 +37,9 @@ final class GroupMemory {
             Map<String, int[]> standby,
             String topology,
             long keepUntilNanos,
-            boolean saidNoOffsets) {
+            boolean saidNoOffsets,
+            String application,
+            SecondOpinion opinion) {
         int entries() {
             return active.size()
                     + active.values().stream().mapToInt(tasks -> tasks.length).sum();

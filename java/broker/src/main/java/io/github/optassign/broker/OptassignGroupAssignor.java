@@ -34,16 +34,22 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
 
     private final Planning.Planner planner;
     private final GroupMemory memory;
+    private final ServiceBehind service;
     private volatile BrokerConfig config = BrokerConfig.DEFAULT;
 
     /** As Kafka makes it. */
     public OptassignGroupAssignor() {
-        this(Planning.Planner.OURS, GroupMemory.SHARED);
+        this(Planning.Planner.OURS, GroupMemory.SHARED, ServiceBehind.SHARED);
     }
 
     OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory) {
+        this(planner, memory, new ServiceBehind());
+    }
+
+    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, ServiceBehind service) {
         this.planner = planner;
         this.memory = memory;
+        this.service = service;
     }
 
     @Override
@@ -90,7 +96,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
             if (fault == null) {
                 memory.remember(group, decision.toRemember());
                 say(group, decision, remembered != null && remembered.saidNoOffsets(), start);
-                return decision.answer().toKafka(group);
+                GroupAssignment answer = decision.answer().toKafka(group);
+                submit(decision.toRemember().opinion());
+                return answer;
             }
             LOG.warn("optassign: group={} an answer of ours is wrong: {}", group.name(), fault);
         } catch (Throwable e) {
@@ -99,6 +107,17 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         memory.forget(group);
         LOG.warn("optassign: group={} everybody keeps what he has", group.name());
         return LastResort.answer(group).toKafka(group);
+    }
+
+    /** Has the service asked, some time later; whatever goes wrong with that is no fault of the answer. */
+    private void submit(SecondOpinion opinion) {
+        try {
+            if (opinion != null) {
+                service.submit(opinion, config.service());
+            }
+        } catch (Throwable e) {
+            LOG.warn("optassign: the service is not asked", e);
+        }
     }
 
     private static void noteWarmups(BrokerGroup group) {
@@ -115,7 +134,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                     group.name());
         }
         LOG.info(
-                "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} total_ms={}",
+                "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} plan_by={} total_ms={}",
                 group.name(),
                 group.members().size(),
                 group.processes().size(),
@@ -123,6 +142,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 decision.moved(),
                 decision.warmups(),
                 decision.mode() != Planning.Mode.WARMING_UP || decision.isReached(),
+                decision.isServicesPlan() ? "service" : "planner",
                 (System.nanoTime() - start) / 1_000_000);
     }
 

@@ -1,14 +1,17 @@
 package io.github.optassign.broker;
 
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.planner.RebalancePlanner;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -50,6 +53,7 @@ final class Planning {
      * What was decided.
      *
      * @param isReached whether every copy is where the plan has it
+     * @param isServicesPlan whether it goes on from a plan of the service's
      */
     record Decision(
             MemberAnswer answer,
@@ -57,7 +61,8 @@ final class Planning {
             Mode mode,
             int moved,
             int warmups,
-            boolean isReached) {}
+            boolean isReached,
+            boolean isServicesPlan) {}
 
     private final BrokerGroup group;
     private final BrokerConfig config;
@@ -95,7 +100,11 @@ final class Planning {
         Snapshot snapshot = group.toSnapshot(config);
         AppliedAnswer last = remembered == null ? null : remembered.applied();
         AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
-        RebalancePlanner.Result result = planner.plan(snapshot, before);
+        AppliedAnswer basis = before == null || remembered.opinion() == null
+                ? before
+                : remembered.opinion().putInto(before, group);
+        RebalancePlanner.Result result = planner.plan(snapshot, basis);
+        Placement plan = result.plan() == null ? result.placement() : result.plan();
         Mode mode = chooseMode();
         boolean isReached = result.plan() == null;
         if (mode != Mode.WARMING_UP) {
@@ -107,15 +116,47 @@ final class Planning {
                 result.placement(),
                 before == null ? Map.of() : remembered.active(),
                 before == null ? Map.of() : remembered.standby());
-        AppliedAnswer applied =
-                AppliedAnswer.of("", System.currentTimeMillis(), RebalancePlanner.toAnswer(snapshot, result), snapshot);
+        Answer named = RebalancePlanner.toAnswer(snapshot, result);
+        boolean isServicesPlan = basis != null && isPlanOf(basis.answer(), named);
+        if (isServicesPlan) {
+            // By this name it stays the plan for as long as the group is the same.
+            named = RebalancePlanner.toAnswer(snapshot, result, basis.answer().assignor());
+        }
+        AppliedAnswer applied = AppliedAnswer.of("", System.currentTimeMillis(), named, snapshot);
+        String application = group.findApplication(remembered == null ? null : remembered.application());
+        boolean isAsked = config.service() != null && group.hasOffsets() && !isReached;
+        SecondOpinion opinion = !isAsked
+                ? null
+                : new SecondOpinion(
+                        application,
+                        GroupPrint.after(group, answer),
+                        snapshot,
+                        group.toDetails(snapshot),
+                        plan,
+                        before);
         return new Decision(
                 answer,
-                toRemember(answer, applied, mode),
+                toRemember(answer, applied, mode, application, opinion),
                 mode,
                 countMoved(snapshot, result.placement()),
                 result.placement().warmupCount(),
-                isReached);
+                isReached,
+                isServicesPlan);
+    }
+
+    /** Whether an answer is on its way to a plan of the service's, which another answer has. */
+    private static boolean isPlanOf(Answer services, Answer answer) {
+        if (services.isPlanners() || services.plan() == null || answer.plan() == null) {
+            return false;
+        }
+        return listCopies(services.plan()).equals(listCopies(answer.plan()));
+    }
+
+    private static Map<String, List<Set<String>>> listCopies(List<Answer.Client> clients) {
+        Map<String, List<Set<String>>> copies = new HashMap<>();
+        clients.forEach(client -> copies.put(
+                client.processId(), List.of(new HashSet<>(client.active()), new HashSet<>(client.standby()))));
+        return copies;
     }
 
     private Mode chooseMode() {
@@ -143,7 +184,8 @@ final class Planning {
         return new RebalancePlanner.Result(copies, null, -1, List.of(), false, result.pace());
     }
 
-    private GroupMemory.Remembered toRemember(MemberAnswer answer, AppliedAnswer applied, Mode mode) {
+    private GroupMemory.Remembered toRemember(
+            MemberAnswer answer, AppliedAnswer applied, Mode mode, String application, SecondOpinion opinion) {
         Map<String, int[]> active = new HashMap<>();
         Map<String, int[]> standby = new HashMap<>();
         for (int m = 0; m < answer.size(); m++) {
@@ -152,7 +194,8 @@ final class Planning {
             standby.put(id, toArray(answer.standby(m)));
         }
         boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
-        return new GroupMemory.Remembered(applied, active, standby, topology, keepUntilNanos(), said);
+        return new GroupMemory.Remembered(
+                applied, active, standby, topology, keepUntilNanos(), said, application, opinion);
     }
 
     private static int[] toArray(List<Integer> tasks) {

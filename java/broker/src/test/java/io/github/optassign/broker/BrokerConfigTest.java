@@ -52,4 +52,44 @@ class BrokerConfigTest {
                         "optassign.warmups: found perhaps; allowed: true, false; taken for true"),
                 config.remarks());
     }
+
+    @Test
+    void aServiceIsThereIfItsUrlIs() {
+        BrokerEndpoint service = BrokerConfig.read(Map.of(
+                        "optassign.url",
+                        "https://solver:8924/base/",
+                        "optassign.timeout.ms",
+                        "500",
+                        "optassign.token",
+                        "abc"))
+                .service();
+        assertEquals("https://solver:8924/base/v1/assign", service.assignUri().toString());
+        assertEquals(500, service.timeoutMs());
+        assertEquals(
+                10_000,
+                BrokerConfig.read(Map.of("optassign.url", "http://solver:1"))
+                        .service()
+                        .timeoutMs());
+    }
+
+    /** A broker must start, and no secret gets into its log. */
+    @Test
+    void aServiceThatCannotBeAskedIsNot() {
+        Map<Map<String, String>, String> cases = Map.of(
+                Map.of("optassign.url", "ftp://solver:1"), "Invalid value ftp://solver:1",
+                Map.of("optassign.url", "http://u:secret@solver:1"), "Invalid value [hidden]",
+                Map.of("optassign.url", "http://solver:1", "optassign.token", "secret words"), "Invalid value [hidden]",
+                Map.of("optassign.url", "http://solver:1", "optassign.token", "secret", "optassign.token.file", "f"),
+                        "Both optassign.token and",
+                Map.of("optassign.token", "secret"), "optassign.token: found without optassign.url");
+        cases.forEach((configs, said) -> {
+            BrokerConfig config = BrokerConfig.read(configs);
+            assertEquals(null, config.service());
+            assertEquals(1, config.remarks().size(), config.remarks().toString());
+            assertTrue(
+                    config.remarks().get(0).startsWith(said), config.remarks().get(0));
+            assertFalse(
+                    config.remarks().get(0).contains("secret"), config.remarks().get(0));
+        });
+    }
 }

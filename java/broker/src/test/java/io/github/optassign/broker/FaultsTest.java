@@ -72,6 +72,14 @@ class FaultsTest {
                 throwing(new OutOfMemoryError()),
                 throwing(new NoClassDefFoundError()),
                 Arguments.of("no result", (Planning.Planner) (snapshot, last) -> null),
+                Arguments.of("no placement", (Planning.Planner)
+                        (snapshot, last) -> new RebalancePlanner.Result(null, null, -1, List.of(), false, null)),
+                Arguments.of("of another group", (Planning.Planner) (snapshot, last) ->
+                        new RebalancePlanner.Result(Placement.empty(3), null, -1, List.of(), false, null)),
+                spoilt("everything on one", (snapshot, answer) -> {
+                    Arrays.fill(answer.active(), 0);
+                    Arrays.fill(answer.standby(), new int[] {0});
+                }),
                 spoilt("a task left out", (snapshot, answer) -> answer.active()[3] = -1),
                 spoilt("an unknown process", (snapshot, answer) -> answer.active()[3] = 99),
                 spoilt("everything left out", (snapshot, answer) -> Arrays.fill(answer.active(), -1)),
@@ -114,11 +122,13 @@ class FaultsTest {
         Map<String, int[]> everything = new HashMap<>();
         group.members().keySet().forEach(id -> everything.put(id, new int[] {0, 0, 99, -1, 3}));
         String topology = read.tasks().toString();
-        memory.remember(read, new GroupMemory.Remembered(applied, everything, everything, topology, 0, false));
+        memory.remember(
+                read, new GroupMemory.Remembered(applied, everything, everything, topology, 0, false, "", null));
         group.assign(assignor);
-        memory.remember(read, new GroupMemory.Remembered(null, Map.of(), Map.of(), topology, 0, false));
+        memory.remember(read, new GroupMemory.Remembered(null, Map.of(), Map.of(), topology, 0, false, "", null));
         group.assign(assignor);
-        memory.remember(read, new GroupMemory.Remembered(applied, everything, everything, "another", 0, false));
+        memory.remember(
+                read, new GroupMemory.Remembered(applied, everything, everything, "another", 0, false, "", null));
         group.assign(assignor);
     }
 

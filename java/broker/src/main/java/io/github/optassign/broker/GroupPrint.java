@@ -1,0 +1,44 @@
+package io.github.optassign.broker;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What a group is like once it has taken an answer: by this it is told whether something else has happened since.
+ *
+ * @param members to their processes
+ * @param owners per task the process that has it
+ */
+record GroupPrint(Map<String, String> members, String topology, String[] owners) {
+    /** Of a group that takes an answer. */
+    static GroupPrint after(BrokerGroup group, MemberAnswer answer) {
+        String[] owners = new String[group.tasks().size()];
+        for (int m = 0; m < answer.size(); m++) {
+            for (int t : answer.active(m)) {
+                owners[t] = group.members().get(m).process();
+            }
+        }
+        return new GroupPrint(listMembers(group), group.tasks().toString(), owners);
+    }
+
+    private static Map<String, String> listMembers(BrokerGroup group) {
+        Map<String, String> members = new TreeMap<>();
+        group.members().forEach(member -> members.put(member.id(), member.process()));
+        return members;
+    }
+
+    /** Whether a group is still like that; a task on its way may be with nobody. */
+    boolean fits(BrokerGroup group) {
+        if (!topology.equals(group.tasks().toString()) || !members.equals(listMembers(group))) {
+            return false;
+        }
+        for (Member member : group.members()) {
+            for (int t : member.active()) {
+                if (!member.process().equals(owners[t])) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+}

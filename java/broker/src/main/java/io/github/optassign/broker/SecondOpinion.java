@@ -1,0 +1,144 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.measuring.PlanOrder;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.service.AnswerCheck;
+import io.github.optassign.service.AnswerReader;
+import io.github.optassign.service.AnswerWriter;
+import io.github.optassign.service.RuleCheck;
+import io.github.optassign.service.SnapshotWriter;
+import io.github.optassign.service.WrongAnswer;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * One call's group, of which the service is asked for its plan while the group goes on with the planner's. If that plan
+ * is better, the next call goes on from it, provided that nothing else has happened to the group.
+ *
+ * <p>It is asked about on another thread, which is where everything is written, read, checked and compared. What is
+ * left for the coordinator's is to look whether a plan is there and fits.
+ */
+final class SecondOpinion {
+    private final String application;
+    private final GroupPrint print;
+    private final Instant takenAt = Instant.now();
+    /** Null once the service has answered, or nobody wants its answer any more: a snapshot may be large. */
+    private volatile Question question;
+    /** What the service's answer says, if its plan is better; null: it is not, or not there yet. */
+    private volatile Answer better;
+
+    /**
+     * What the service is asked.
+     *
+     * @param ours the planner's plan
+     * @param before the last answer before this one; null: none is known
+     */
+    private record Question(Snapshot snapshot, BrokerDetails details, Placement ours, AppliedAnswer before) {}
+
+    /**
+     * Asks nobody yet.
+     *
+     * @param application the name towards the service
+     * @param ours the planner's plan
+     * @param before the last answer before this one; null: none is known
+     */
+    SecondOpinion(
+            String application,
+            GroupPrint print,
+            Snapshot snapshot,
+            BrokerDetails details,
+            Placement ours,
+            AppliedAnswer before) {
+        this.application = application;
+        this.print = print;
+        question = new Question(snapshot, details, ours, before);
+    }
+
+    String application() {
+        return application;
+    }
+
+    /** Whether the service is still to be asked. */
+    boolean isOpen() {
+        return question != null;
+    }
+
+    /** Nobody wants to know any more. */
+    void close() {
+        question = null;
+    }
+
+    /** Tasks times processes; 0: it is not open. */
+    long size() {
+        Question asked = question;
+        return asked == null ? 0 : (long) asked.snapshot.taskCount() * asked.snapshot.clientCount();
+    }
+
+    /** The snapshot; null: it is not open. */
+    Snapshot snapshot() {
+        Question asked = question;
+        return asked == null ? null : asked.snapshot;
+    }
+
+    /** When the answer that goes along was decided, milliseconds since 1970; -1: none goes along. */
+    long rememberedAt() {
+        Question asked = question;
+        return asked == null || asked.before == null ? -1 : asked.before.answeredAt();
+    }
+
+    /** The snapshot as JSON; null: it is not open. */
+    byte[] toBody(boolean withMemory) throws IOException {
+        Question asked = question;
+        if (asked == null) {
+            return null;
+        }
+        String remembered =
+                asked.before == null || !withMemory ? null : AnswerWriter.write(asked.before.answer(), false);
+        return SnapshotWriter.write(asked.snapshot, asked.details, application, takenAt, remembered);
+    }
+
+    /**
+     * Takes the service's answer; after this it is no longer open.
+     *
+     * @return what it is worth beside the planner's, in words; null: nobody wanted to know any more
+     * @throws WrongAnswer if it is none that may be believed
+     */
+    String take(String json) throws WrongAnswer {
+        Question asked = question;
+        if (asked == null) {
+            return null;
+        }
+        Answer answer = AnswerReader.read(json, asked.snapshot);
+        Placement plan = RuleCheck.check(asked.snapshot, answer, AnswerCheck.check(asked.snapshot, answer));
+        Ranks ranks = new Ranks(asked.snapshot);
+        PlanOrder theirs = PlanOrder.of(asked.snapshot, ranks, plan);
+        PlanOrder ours = PlanOrder.of(asked.snapshot, ranks, asked.ours);
+        boolean isBetter = theirs.isBetterThan(ours);
+        if (isBetter) {
+            better = answer;
+        }
+        close();
+        return (isBetter ? "a better plan: " : "no better plan: ") + theirs + " where ours has " + ours;
+    }
+
+    /**
+     * What the next call is to go on from: what was applied, with the service's plan in it. As it is where there is no
+     * better plan, or something has happened to the group since.
+     */
+    AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
+        Answer found = better;
+        if (found == null || applied == null || found.isPlanners() || !print.fits(group)) {
+            return applied;
+        }
+        List<Answer.Client> plan = found.plan() == null ? found.clients() : found.plan();
+        Answer last = applied.answer();
+        Answer answer = new Answer(found.assignor(), last.clients(), plan, last.progress(), last.pace(), "");
+        return new AppliedAnswer(
+                "", applied.answeredAt(), answer, applied.sizes(), applied.owners(), applied.decidedNanos());
+    }
+}

@@ -1,0 +1,232 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.endpoint.Endpoint;
+import io.github.optassign.memory.Breaker;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.service.AnswerSize;
+import io.github.optassign.service.MemoryRefused;
+import io.github.optassign.service.ServiceClient;
+import io.github.optassign.service.ServiceFailure;
+import io.github.optassign.service.WrongAnswer;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the service for {@link SecondOpinion}s, one after the other, on a daemon thread of its own that ends when there
+ * are none. Whoever submits one never waits and is never told of a failure.
+ *
+ * <p>Of a group only the last one is asked for. A service that is down is tried again with growing pauses, one that
+ * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
+ */
+final class ServiceBehind {
+    /** Groups that wait, and tasks times processes of all of them together: what waits takes memory of the broker's. */
+    private static final int MOST_WAITING = 64;
+
+    private static final long MOST_CELLS = 5_000_000;
+    private static final int MOST_BREAKERS = 1_000;
+    private static final long FIRST_PAUSE_MS = 500;
+    private static final long LONGEST_PAUSE_MS = 30_000;
+    /** What would be said of the same question again. */
+    private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
+
+    private static final Logger LOG = LoggerFactory.getLogger(ServiceBehind.class);
+
+    /** The one of this JVM: all assignors of a broker are configured alike. */
+    static final ServiceBehind SHARED = new ServiceBehind();
+
+    private final int mostWaiting;
+    private final long mostCells;
+    /** By application; guarded by this, as all that is below. */
+    private final Map<String, SecondOpinion> waiting = new LinkedHashMap<>();
+
+    private final Map<String, Breaker> breakers = new LinkedHashMap<>();
+    private Endpoint endpoint;
+    /** Null: none is needed. */
+    private Thread worker;
+    /** Whether the last attempt failed, which has been logged. */
+    private boolean failing;
+
+    ServiceBehind() {
+        this(MOST_WAITING, MOST_CELLS);
+    }
+
+    ServiceBehind(int mostWaiting, long mostCells) {
+        this.mostWaiting = mostWaiting;
+        this.mostCells = mostCells;
+    }
+
+    /** Has the service asked some time soon, instead of what the same group wanted to know before. */
+    synchronized void submit(SecondOpinion opinion, Endpoint where) {
+        endpoint = where;
+        String application = opinion.application();
+        SecondOpinion older = waiting.remove(application);
+        if (older != null) {
+            older.close();
+        }
+        if (opinion.size() > mostCells || findBreaker(application).pauseMs(System.nanoTime()) > 0) {
+            opinion.close();
+            return;
+        }
+        waiting.put(application, opinion);
+        long cells = waiting.values().stream().mapToLong(SecondOpinion::size).sum();
+        while (waiting.size() > mostWaiting || cells > mostCells) {
+            SecondOpinion oldest = waiting.remove(waiting.keySet().iterator().next());
+            cells -= oldest.size();
+            oldest.close();
+        }
+        if (worker == null) {
+            startWorker();
+        }
+    }
+
+    private void startWorker() {
+        Thread thread = new Thread(this::work, "optassign-service");
+        thread.setDaemon(true);
+        try {
+            thread.start();
+            worker = thread;
+        } catch (OutOfMemoryError e) {
+            LOG.warn("optassign: the service is asked after the next assignment: no thread is to be had", e);
+        }
+    }
+
+    private Breaker findBreaker(String application) {
+        if (breakers.size() >= MOST_BREAKERS && !breakers.containsKey(application)) {
+            breakers.remove(breakers.keySet().iterator().next());
+        }
+        return breakers.computeIfAbsent(application, name -> new Breaker());
+    }
+
+    private void work() {
+        long pauseMs = FIRST_PAUSE_MS;
+        while (true) {
+            SecondOpinion opinion;
+            Endpoint where;
+            Breaker breaker;
+            synchronized (this) {
+                if (waiting.isEmpty()) {
+                    worker = null;
+                    return;
+                }
+                opinion = waiting.values().iterator().next();
+                where = endpoint;
+                breaker = findBreaker(opinion.application());
+            }
+            if (attempt(opinion, where, breaker)) {
+                pauseMs = FIRST_PAUSE_MS;
+                finish(opinion);
+            } else {
+                pause(pauseMs);
+                pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+            }
+        }
+    }
+
+    /** Asks once; false: the service is to be asked again. Throws nothing: others wait behind this one. */
+    private boolean attempt(SecondOpinion opinion, Endpoint where, Breaker breaker) {
+        try {
+            String said = ask(opinion, where);
+            breaker.noteRight();
+            noteWell();
+            if (said != null) {
+                LOG.info("optassign: group={} the service has {}", opinion.application(), said);
+            }
+            return true;
+        } catch (WrongAnswer e) {
+            noteWrong(opinion, breaker, e.getMessage());
+            return true;
+        } catch (ServiceFailure e) {
+            if (REFUSAL.matcher(e.getMessage()).matches()) {
+                noteWrong(opinion, breaker, e.getMessage());
+                return true;
+            }
+            noteFailure(opinion, where, e.getMessage());
+        } catch (Throwable e) {
+            noteFailure(opinion, where, ServiceFailure.toOneLine(e.toString()));
+        }
+        return !opinion.isOpen();
+    }
+
+    private static String ask(SecondOpinion opinion, Endpoint where) throws ServiceFailure, IOException {
+        Snapshot snapshot = opinion.snapshot();
+        if (snapshot == null) {
+            return null;
+        }
+        ServiceClient client = new ServiceClient(where);
+        String id = UUID.randomUUID().toString();
+        int limit = AnswerSize.findGreatest(snapshot);
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(where.timeoutMs());
+        ServiceClient.Reply reply;
+        try {
+            byte[] body = opinion.toBody(true);
+            if (body == null) {
+                return null;
+            }
+            reply = client.ask(id, body, limit, opinion.rememberedAt(), deadline);
+        } catch (MemoryRefused e) {
+            byte[] body = opinion.toBody(false);
+            if (body == null) {
+                return null;
+            }
+            reply = client.ask(id, body, limit, -1, deadline);
+        }
+        return opinion.take(reply.json());
+    }
+
+    private synchronized void finish(SecondOpinion opinion) {
+        waiting.remove(opinion.application(), opinion);
+        opinion.close();
+    }
+
+    private static void noteWrong(SecondOpinion opinion, Breaker breaker, String why) {
+        breaker.noteWrong(why, System.nanoTime());
+        LOG.warn(
+                "optassign: group={} the service is left alone for a while: {}",
+                opinion.application(),
+                breaker.describe());
+    }
+
+    // What is logged is logged outside of the lock: the coordinator's thread must not wait for a disk.
+
+    private void noteWell() {
+        if (setFailing(false)) {
+            LOG.info("optassign: the service answers again");
+        }
+    }
+
+    private void noteFailure(SecondOpinion opinion, Endpoint where, String why) {
+        if (setFailing(true)) {
+            LOG.warn(
+                    "optassign: group={} {} {}; the planner's plans stand, and it is asked again with growing pauses",
+                    opinion.application(),
+                    where.assignUri(),
+                    why);
+        }
+    }
+
+    /** Takes down whether the last attempt failed; returns whether that has changed. */
+    private synchronized boolean setFailing(boolean now) {
+        boolean isNew = failing != now;
+        failing = now;
+        return isNew;
+    }
+
+    private synchronized void pause(long ms) {
+        try {
+            wait(ms);
+        } catch (InterruptedException e) {
+            // Nobody of ours interrupts it; the pause is over.
+        }
+    }
+
+    /** For tests: whether nobody waits for an answer. */
+    synchronized boolean isIdle() {
+        return worker == null;
+    }
+}

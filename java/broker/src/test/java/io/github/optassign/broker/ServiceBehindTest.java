@@ -1,0 +1,362 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.RebalancePlanner;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A service behind a planner that plans badly: twelve tasks, of which each has more state than the one before, are
+ * shared by a and b when c joins. The planner would give c the last four, which is balanced; the first four are better.
+ */
+@Timeout(120)
+class ServiceBehindTest {
+    private static final Set<String> FIRST_FOUR = Set.of("0_0", "0_1", "0_2", "0_3");
+    private static final Set<String> LAST_FOUR = Set.of("0_8", "0_9", "0_10", "0_11");
+
+    private final ServiceBehind behind = new ServiceBehind();
+    private FakeService service;
+
+    @BeforeEach
+    void start() throws IOException {
+        service = new FakeService();
+    }
+
+    @AfterEach
+    void stop() {
+        service.close();
+    }
+
+    /** Plans badly, unless there is a plan of somebody else's to go on from. */
+    private static final Planning.Planner BAD = (snapshot, last) -> {
+        if (last != null && !last.answer().isPlanners()) {
+            return Planning.Planner.OURS.plan(snapshot, last);
+        }
+        Placement now = Placement.empty(snapshot.taskCount());
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            now.active()[t] = snapshot.owners(t).length == 0 ? t % 2 : snapshot.owners(t)[0];
+        }
+        if (snapshot.clientCount() == 2) {
+            return new RebalancePlanner.Result(now, null, -1, List.of(), false, null);
+        }
+        Placement plan = Placement.empty(snapshot.taskCount());
+        System.arraycopy(now.active(), 0, plan.active(), 0, snapshot.taskCount());
+        LAST_FOUR.forEach(task -> plan.active()[snapshot.taskIndex(task)] = 2);
+        return new RebalancePlanner.Result(now, plan, -1, List.of(), false, null);
+    };
+
+    private OptassignGroupAssignor newAssignor(String url, int timeoutMs) {
+        var assignor = new OptassignGroupAssignor(BAD, new GroupMemory(), behind);
+        assignor.configure(Map.of("optassign.url", url, "optassign.timeout.ms", timeoutMs));
+        return assignor;
+    }
+
+    private static TestGroup newGroup(OptassignGroupAssignor assignor) {
+        TestGroup group = new TestGroup(0).logged("0", 12).process("a", 1).process("b", 1);
+        group.assign(assignor);
+        group.members()
+                .forEach((id, member) -> member.active.get("0").forEach(p -> {
+                    long end = 1_000_000L * (p + 1);
+                    member.tell("0", p, end, end);
+                }));
+        group.process("c", 1);
+        group.members().values().forEach(member -> member.tags = Map.of("optassign", "orders", "zone", "z1"));
+        return group;
+    }
+
+    /** An answer in which everybody keeps what he has, on the way to a plan in which c has some tasks. */
+    private static String answer(TestGroup group, Set<String> tasksOfC) {
+        Map<String, String> owners = group.owners();
+        Map<String, String> planned = new TreeMap<>(owners);
+        tasksOfC.forEach(task -> planned.put(task, "c"));
+        return answer(owners, planned);
+    }
+
+    private static String answer(Map<String, String> owners, Map<String, String> planned) {
+        return "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": " + list(owners) + ", \"plan\": " + list(planned)
+                + "}";
+    }
+
+    private static String list(Map<String, String> owners) {
+        return Stream.of("a", "b", "c")
+                .map(process -> "{\"process_id\": \"" + process + "\", \"active\": "
+                        + owners.entrySet().stream()
+                                .filter(entry -> entry.getValue().equals(process))
+                                .map(entry -> '"' + entry.getKey() + '"')
+                                .toList()
+                        + "}")
+                .collect(Collectors.joining(", ", "[", "]"));
+    }
+
+    private void awaitAnswer() throws InterruptedException {
+        while (!behind.isIdle()) {
+            Thread.sleep(5);
+        }
+    }
+
+    /** Has the service asked, and answer; returns what c warms up at the next call. */
+    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) throws InterruptedException {
+        group.assign(assignor);
+        awaitAnswer();
+        group.assign(assignor);
+        return group.standbyProcesses().keySet();
+    }
+
+    @Test
+    void aBetterPlanIsUsedAtTheNextCall() throws InterruptedException {
+        var assignor = newAssignor(service.url(), 60_000);
+        TestGroup group = newGroup(assignor);
+        service.behaviour = exchange -> answer(group, FIRST_FOUR);
+        try (LogLines log = new LogLines()) {
+            assertEquals(FIRST_FOUR, warmUps(group, assignor));
+            assertEquals(1, log.count("plan_by=service"));
+        }
+        assertEquals(1, service.bodies.size(), "the first of which was at rest");
+        String body = service.bodies.get(0);
+        assertTrue(body.contains("\"application\":\"orders\""), body);
+        assertTrue(body.contains("\"changelog_end_offset\":12000000"), body);
+        assertTrue(body.contains("\"zone\":\"z1\""), body);
+        group.members().get("c0").standby.get("0").forEach(p -> {
+            long end = 1_000_000L * (p + 1);
+            group.member("c0").tell("0", p, end, end);
+        });
+        assertEquals(4, group.assign(assignor), "the first four, and no others");
+        FIRST_FOUR.forEach(task -> assertEquals("c", group.owners().get(task)));
+    }
+
+    private record Hostile(String what, Function<TestGroup, FakeService.Behaviour> behaviour) {
+        @Override
+        public String toString() {
+            return what;
+        }
+    }
+
+    private static Arguments says(String what, Function<TestGroup, String> text) {
+        return Arguments.of(new Hostile(what, group -> exchange -> text.apply(group)));
+    }
+
+    private static Arguments does(String what, FakeService.Behaviour behaviour) {
+        return Arguments.of(new Hostile(what, group -> behaviour));
+    }
+
+    private static Map<String, String> with(Map<String, String> owners, String task, String process) {
+        Map<String, String> changed = new HashMap<>(owners);
+        changed.put(task, process);
+        return changed;
+    }
+
+    static Stream<Arguments> hostileAnswers() {
+        String twice = "{\"process_id\": \"c\", \"active\": [";
+        return Stream.of(
+                says("nothing", group -> ""),
+                says("no JSON", group -> "<html>"),
+                says("another format", group -> answer(group, FIRST_FOUR).replace("\"format\": 1", "\"format\": 2")),
+                says("a list", group -> "[]"),
+                says("deeply nested", group -> "[".repeat(100_000)),
+                says("endless", group -> " ".repeat(10_000_000)),
+                says(
+                        "a task active twice",
+                        group -> answer(group, FIRST_FOUR).replaceFirst(Pattern.quote(twice), twice + "\"0_0\"")),
+                says("a task left out", group -> answer(with(group.owners(), "0_0", "?"), group.owners())),
+                says("a task left out of the plan", group -> answer(group.owners(), with(group.owners(), "0_0", "?"))),
+                says(
+                        "a member left out",
+                        group -> answer(group, FIRST_FOUR)
+                                .replaceFirst(", \\{\"process_id\": \"c\", \"active\": \\[\\]\\}", "")),
+                says("an unknown member", group -> answer(group, FIRST_FOUR).replace("\"c\"", "\"x\"")),
+                says("nobody", group -> "{\"format\": 1, \"assignor\": \"cp-sat\", \"clients\": []}"),
+                says("no such partition", group -> answer(group, FIRST_FOUR).replace("0_0", "0_99")),
+                says("no such subtopology", group -> answer(group, FIRST_FOUR).replace("0_0", "7_0")),
+                says(
+                        "a standby beside its active",
+                        group -> answer(group, FIRST_FOUR)
+                                .replaceFirst("\"active\": (\\[[^]]+])", "\"active\": $1, \"standby\": $1")),
+                says(
+                        "state where there is none (R3)",
+                        group -> answer(with(group.owners(), "0_0", "c"), group.owners())),
+                says(
+                        "a plan with everything on one",
+                        group -> answer(group, group.owners().keySet())),
+                says("a plan that restores more", group -> answer(group, Set.of("0_11", "0_10", "0_9", "0_7"))),
+                says("the same plan", group -> answer(group, LAST_FOUR)),
+                does("another protocol", exchange -> {
+                    exchange.getResponseHeaders().set("Optassign-Protocol", "9");
+                    return "{}";
+                }),
+                does("no such page", exchange -> FakeService.reply(exchange, 404, "{}")),
+                does("no right", exchange -> FakeService.reply(exchange, 401, "{}")));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("hostileAnswers")
+    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) throws InterruptedException {
+        var assignor = newAssignor(service.url(), 60_000);
+        TestGroup group = newGroup(assignor);
+        service.behaviour = hostile.behaviour.apply(group);
+        Map<String, String> before = group.owners();
+        try (LogLines log = new LogLines()) {
+            assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan, by which nothing warms up here");
+            assertEquals(2, log.count("plan_by=planner"));
+            assertEquals(0, log.count("keeps what he has"));
+        }
+        assertEquals(before, group.owners());
+    }
+
+    /** While the service fails, assignments go on as if there were none; then it is asked again. */
+    @ParameterizedTest
+    @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
+    void aServiceThatFailsIsAskedAgain(String how) throws InterruptedException {
+        var assignor = newAssignor(service.url(), 500);
+        TestGroup group = newGroup(assignor);
+        AtomicInteger asked = new AtomicInteger();
+        service.behaviour = exchange -> {
+            if (asked.incrementAndGet() > 2) {
+                return answer(group, FIRST_FOUR);
+            }
+            switch (how) {
+                case "answers 503" -> FakeService.reply(exchange, 503, "{}");
+                case "answers 500" -> FakeService.reply(exchange, 500, "{}");
+                case "answers too late" -> service.closing.await(700, TimeUnit.MILLISECONDS);
+                default -> exchange.close();
+            }
+            return null;
+        };
+        assertEquals(FIRST_FOUR, warmUps(group, assignor));
+    }
+
+    @Test
+    void aServiceThatIsDownOrHangsIsNotWaitedFor() throws IOException {
+        int nobody;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            nobody = socket.getLocalPort();
+        }
+        service.behaviour = exchange -> {
+            service.closing.await();
+            return null;
+        };
+        for (String url : List.of("http://127.0.0.1:" + nobody, service.url())) {
+            var assignor = newAssignor(url, 60_000);
+            TestGroup group = newGroup(assignor);
+            for (int call = 0; call < 50; call++) {
+                group.assign(assignor);
+            }
+            assertEquals(Set.of(), group.standbyProcesses().keySet());
+        }
+    }
+
+    @Test
+    void aPlanIsDroppedWhereSomethingElseHasHappened() throws InterruptedException {
+        List<Runnable> changes = new ArrayList<>();
+        TestGroup[] at = new TestGroup[1];
+        changes.add(() -> at[0].process("c", 2));
+        changes.add(() -> at[0].remove("b"));
+        changes.add(() -> {
+            Set<Integer> ofA = new HashSet<>(at[0].member("a0").active.get("0"));
+            Set<Integer> ofB = new HashSet<>(at[0].member("b0").active.get("0"));
+            ofA.remove(0);
+            ofB.add(0);
+            at[0].member("a0").active = Map.of("0", ofA);
+            at[0].member("b0").active = Map.of("0", ofB);
+        });
+        changes.add(() -> at[0].stateless("1", 3));
+        for (Runnable change : changes) {
+            var assignor = newAssignor(service.url(), 60_000);
+            TestGroup group = newGroup(assignor);
+            at[0] = group;
+            service.behaviour = exchange -> answer(group, FIRST_FOUR);
+            group.assign(assignor);
+            awaitAnswer();
+            change.run();
+            try (LogLines log = new LogLines()) {
+                assignor.assign(group.toSpec(), group);
+                assertEquals(0, log.count("plan_by=service"), "change " + changes.indexOf(change));
+            }
+        }
+    }
+
+    /** Who answers wrongly is left alone, and other groups are not. */
+    @Test
+    void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() throws InterruptedException {
+        var assignor = newAssignor(service.url(), 60_000);
+        TestGroup group = newGroup(assignor);
+        for (int call = 0; call < 5; call++) {
+            group.assign(assignor);
+            awaitAnswer();
+        }
+        assertEquals(1, service.bodies.size());
+        assignor = newAssignor(service.url(), 60_000);
+        TestGroup other = newGroup(assignor);
+        other.members().values().forEach(member -> member.tags = Map.of("optassign", "payments"));
+        other.assign(assignor);
+        awaitAnswer();
+        assertEquals(2, service.bodies.size());
+    }
+
+    /** What waits is bounded: of one group the last, and of all no more than the broker has memory for. */
+    @Test
+    void whatWaitsIsBounded() {
+        service.behaviour = exchange -> {
+            service.closing.await();
+            return null;
+        };
+        ServiceBehind small = new ServiceBehind(4, 100);
+        List<SecondOpinion> opinions = new ArrayList<>();
+        for (String application : List.of("0", "1", "2", "3", "4", "5", "4")) {
+            opinions.add(newOpinion(application, 3));
+        }
+        opinions.forEach(opinion -> small.submit(opinion, service.endpoint(60_000)));
+        assertEquals(List.of(false, false, true, true, false, true, true), open(opinions));
+        SecondOpinion large = newOpinion("6", 95);
+        small.submit(large, service.endpoint(60_000));
+        assertEquals(List.of(false, false, false, false, false, false, true), open(opinions));
+        SecondOpinion tooLarge = newOpinion("7", 101);
+        small.submit(tooLarge, service.endpoint(60_000));
+        assertEquals(List.of(true, false), open(List.of(large, tooLarge)));
+    }
+
+    private static List<Boolean> open(List<SecondOpinion> opinions) {
+        return opinions.stream().map(SecondOpinion::isOpen).toList();
+    }
+
+    private static SecondOpinion newOpinion(String application, int tasks) {
+        TestGroup group = new TestGroup(0).logged("0", tasks).process("a", 1);
+        BrokerGroup read = new BrokerGroup(group.toSpec(), group);
+        Snapshot snapshot = read.toSnapshot(BrokerConfig.DEFAULT);
+        Placement plan = Placement.empty(tasks);
+        IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
+        return new SecondOpinion(
+                application,
+                GroupPrint.after(read, new MemberAnswer(1)),
+                snapshot,
+                read.toDetails(snapshot),
+                plan,
+                null);
+    }
+}
