@@ -57,7 +57,8 @@ def test_the_service_is_asked_by_the_name_of_the_tag(asking_broker: Broker, serv
     join(asking_broker, tmp_path, "behind")
     event = service.wait_for("rebalance", application="behind", mode="shadow")
     assert event["fallback"] is None
-    assert event["dropped"] == {} and event["ignored"] == [], "it understands all that it is told"
+    assert event["dropped"] == {}
+    assert event["ignored"] == [], "it understands all that it is told"
     log = asking_broker.log.read_text(encoding="utf-8")
     await_condition("its answer is read", lambda: "group=behind the service has" in asking_broker.log.read_text("utf-8"))
     assert "left alone" not in log, "and its plans keep the rules"
