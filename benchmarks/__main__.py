@@ -29,6 +29,7 @@ STUDIES = {
     "plugin-scale-out": "processes.plugin_scale_out",
     "plugin-kill": "processes.plugin_kill",
     "streams-groups": "processes.streams_groups",
+    "other-groups": "processes.other_groups",
     "round-trip": "processes.round_trip",
     "service-cost": "processes.service_cost",
     "pages": "processes.pages",
