@@ -134,7 +134,8 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                     group.name());
         }
         LOG.info(
-                "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} plan_by={} total_ms={}",
+                "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} "
+                        + "plan_by={} total_ms={}",
                 group.name(),
                 group.members().size(),
                 group.processes().size(),

@@ -7,10 +7,12 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 
 /**
  * Plans the standbys, once the actives are planned: as evenly as possible without moving what is in place.
@@ -159,32 +161,54 @@ final class StandbyPlanner {
     }
 
     private void placeMissing() {
+        RoomOrder[] orders = new RoomOrder[ofSubtopology.length];
         for (int t = 0; t < snapshot.taskCount(); t++) {
             while (lacksStandby(t)) {
-                add(t, findBest(t));
+                add(t, findBest(t, orders));
             }
         }
     }
 
-    /** The first client by {@link #compare}; what a copy costs is looked up once for all clients of the pool. */
-    private int findBest(int t) {
+    /**
+     * The first client by {@link #compare}. Clients of the pool differ by tags, racks and room alone, and where neither
+     * tags nor racks matter there is one order of them for all tasks of a subtopology.
+     */
+    private int findBest(int t, RoomOrder[] orders) {
         int[] columns = snapshot.columns(t);
         int other = snapshot.poolClient(t);
         long costOfPool = other < 0 ? 0 : ranks.cost(t, other);
         int best = -1;
         long least = 0;
-        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
-            boolean isInPool = place == columns.length || columns[place] != c;
-            place += isInPool ? 0 : 1;
-            if (!plan.hasCopy(t, c)) {
-                long cost = isInPool ? costOfPool : ranks.cost(t, c);
-                if (best < 0 || compare(t, c, cost, best, least) < 0) {
-                    best = c;
-                    least = cost;
-                }
+        for (int c : columns) {
+            if (!plan.hasCopy(t, c) && (best < 0 || compare(t, c, ranks.cost(t, c), best, least) < 0)) {
+                best = c;
+                least = ranks.cost(t, c);
             }
         }
-        return best;
+        IntPredicate mayHave = c -> !plan.hasCopy(t, c) && Arrays.binarySearch(columns, c) < 0;
+        if (spread.matters() || traffic.matters()) {
+            for (int c = 0; c < snapshot.clientCount(); c++) {
+                int order = !mayHave.test(c) ? 1 : best < 0 ? -1 : compare(t, c, costOfPool, best, least);
+                if (order < 0 || (order == 0 && c < best)) {
+                    best = c;
+                    least = costOfPool;
+                }
+            }
+            return best;
+        }
+        int g = snapshot.subtopology(t);
+        if (orders[g] == null) {
+            orders[g] = new RoomOrder(snapshot.clientCount(), c -> findPlace(t, c));
+        }
+        int first = orders[g].findFirst(mayHave);
+        int order = first < 0 ? 1 : best < 0 ? -1 : compare(t, first, costOfPool, best, least);
+        return order < 0 || (order == 0 && first < best) ? first : best;
+    }
+
+    /** What {@link #compare} looks at beside tags, racks and cost; the same for all tasks of the subtopology. */
+    private RoomOrder.Place findPlace(int t, int c) {
+        int reluctance = (snapshot.isDraining(c) ? 4 : 0) + (isFull(c) ? 2 : 0) + (isFullFor(t, c) ? 1 : 0);
+        return new RoomOrder.Place(reluctance, (copies[c] + 1.0) / snapshot.size(c), c);
     }
 
     /**
