@@ -80,18 +80,22 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
 
 
 def build_jars(release: Path) -> None:
-    """The plug-in, its sources and its POM."""
-    maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml", "--projects", "plugin")
-    run(*maven, "--also-make", "-DskipTests", "-Dstyle.skip", "package")
-    target = ROOT / "java" / "plugin" / "target"
-    for jar in target.glob("optassign-streams-*.jar"):
-        shutil.copyfile(jar, release / jar.name)
+    """The plug-in with its sources and its POM, the broker's assignor, and what each is made of."""
+    maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml")
+    run(*maven, "--projects", "plugin,broker", "--also-make", "-DskipTests", "-Dstyle.skip", "package")
+    for module, artifact in (("plugin", "optassign-streams"), ("broker", "optassign-broker")):
+        target = ROOT / "java" / module / "target"
+        for jar in target.glob(f"{artifact}-*.jar"):
+            shutil.copyfile(jar, release / jar.name)
+        only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
+        sbom = ("-DoutputName=sbom", "-DoutputFormat=json", "-Dcyclonedx.skipAttach=true", *only_ours)
+        run(*maven, "--projects", module, CYCLONEDX_MAVEN, *sbom)
+        (jar,) = (jar for jar in release.glob(f"{artifact}-*.jar") if not jar.name.endswith("-sources.jar"))
+        write_sbom(target / "sbom.json", jar.with_suffix(".cdx.json"))
     (sources,) = release.glob("*-sources.jar")
     pack_sources_anew(sources)
-    shutil.copyfile(target / "optassign-streams.pom", release / sources.name.replace("-sources.jar", ".pom"))
-    only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
-    run(*maven, CYCLONEDX_MAVEN, "-DoutputName=sbom", "-DoutputFormat=json", "-Dcyclonedx.skipAttach=true", *only_ours)
-    write_sbom(target / "sbom.json", release / sources.name.replace("-sources.jar", ".cdx.json"))
+    pom = ROOT / "java" / "plugin" / "target" / "optassign-streams.pom"
+    shutil.copyfile(pom, release / sources.name.replace("-sources.jar", ".pom"))
 
 
 def describe_wheel(wheel: Path, release: Path, scratch: Path) -> None:

@@ -156,6 +156,16 @@ def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
         assert name in text or f"`{suffix}`" in text, f"{stem}{dot}{suffix} is not described"
 
 
+def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> None:
+    """Nothing but what brokers have: Java, Kafka's classes and slf4j."""
+    jar = release / "optassign-broker-0.1.0.jar"
+    found = run("jdeps", "--ignore-missing-deps", "-verbose:package", jar, folder=release)
+    uses = set(re.findall(r"-> (\S+)", found))
+    brokers = ("io.github.optassign", "java.", "javax.", "jdk.", "org.apache.kafka.", "org.slf4j")
+    assert "io.github.optassign.shaded.jackson.core" in uses
+    assert not {name for name in uses if "." in name and not name.startswith(brokers)}
+
+
 def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Path) -> None:
     """From files with other dates and rights, in another folder."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=ROOT).split("\0")
@@ -179,7 +189,10 @@ def test_a_release_says_what_is_in_it(release: Path) -> None:
     assert {"ortools", "fastapi", "numpy", "pydantic"} <= names
     assert not {"pytest", "pyspark"} & names
     plugin = json.loads((release / "optassign-streams-0.1.0.cdx.json").read_text(encoding="utf-8"))
-    assert {component["name"] for component in plugin["components"]} == {"jackson-core", "optassign-planner"}
+    ours = {"optassign-planner", "optassign-client"}
+    assert {component["name"] for component in plugin["components"]} == {"jackson-core", *ours}
+    broker = json.loads((release / "optassign-broker-0.1.0.cdx.json").read_text(encoding="utf-8"))
+    assert {component["name"] for component in broker["components"]} == {"jackson-core", *ours}
     for file in release.glob("*.cdx.json"):
         assert str(ROOT) not in file.read_text(encoding="utf-8")
         assert "/tmp/" not in file.read_text(encoding="utf-8")
