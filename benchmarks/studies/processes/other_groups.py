@@ -7,11 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
-
 from optassign.benchmarks.broker.members import Restoring, Subtopology
 from optassign.benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
 from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.commits import commit_for
 from optassign.benchmarks.tables import to_markdown
 
 _PROCESSES = "abcdefghij"
@@ -51,23 +50,16 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
 
 
 def _commit(broker: Broker, triggered: Observed | None, seconds: float) -> list[float]:
-    """Commit for so long, one after the other; milliseconds of each."""
-    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "other", "enable.auto.commit": False})
-    latencies = []
-    start = time.monotonic()
-    last_trigger = start
-    for offset in range(1, 10_000_000):
-        now = time.monotonic()
-        if now - start > seconds:
-            break
-        if triggered is not None and now - last_trigger > _TRIGGER_EVERY:
+    """Milliseconds of each commit."""
+    last_trigger = time.monotonic()
+
+    def trigger_if_due() -> None:
+        nonlocal last_trigger
+        if triggered is not None and time.monotonic() - last_trigger > _TRIGGER_EVERY:
             triggered.trigger()
-            last_trigger = now
-        begun = time.perf_counter()
-        consumer.commit(offsets=[TopicPartition("other", 0, offset)], asynchronous=False)
-        latencies.append((time.perf_counter() - begun) * 1000)
-    consumer.close()
-    return latencies[1:]  # the first finds the coordinator
+            last_trigger = time.monotonic()
+
+    return commit_for(seconds, broker.address, "other", between=trigger_if_due)
 
 
 def _to_cells(latencies: list[float]) -> tuple[str, ...]:
