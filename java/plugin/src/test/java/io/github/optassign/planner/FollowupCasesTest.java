@@ -91,7 +91,11 @@ class FollowupCasesTest {
             OutputStream out, int seed, int step, StreamsGroup group, Instant now, String remembered, String answer)
             throws Exception {
         byte[] snapshot = SnapshotWriter.write(
-                group.snapshot(), new StreamsDetails(group, ServiceOptions.NONE, List.of(), null), "cases", now, remembered);
+                group.snapshot(),
+                new StreamsDetails(group, ServiceOptions.NONE, List.of(), null),
+                "cases",
+                now,
+                remembered);
         try (JsonGenerator json = FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);

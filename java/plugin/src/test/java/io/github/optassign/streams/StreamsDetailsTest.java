@@ -39,7 +39,11 @@ class StreamsDetailsTest {
         try {
             List<List<Racks.Partition>> partitions = Racks.find(group, System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
             return SnapshotWriter.write(
-                    group.snapshot(), new StreamsDetails(group, ServiceOptions.NONE, partitions, null), "orders", NOON, null);
+                    group.snapshot(),
+                    new StreamsDetails(group, ServiceOptions.NONE, partitions, null),
+                    "orders",
+                    NOON,
+                    null);
         } catch (ServiceFailure e) {
             throw new IOException(e);
         }
