@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -128,7 +129,7 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
             log.write(text.encode())
             raise SparkFailedError(f"Spark: {_first_sentence(text)}; more in {log.name}") from None
         finally:
-            spark.stop()
+            _stop(spark)
             _end_jvm(gateway)
 
 
@@ -178,9 +179,20 @@ def _start_failure(error: Exception, log: IO[bytes]) -> str:
     return (logged[:1] or thrown[-1:] or [" ".join(str(error).split())])[0][:300]
 
 
+def _stop(spark: SparkSession) -> None:
+    """Stop a session, also one whose JVM is gone or whose connection an interruption cut off in the middle of an answer.
+
+    Neither is worth a word: Ctrl-C in a terminal ends the JVM as well, and `_end_jvm` ends what is left of it.
+    """
+    with suppress(Exception), warnings.catch_warnings():  # py4j's errors, sockets' errors, and PySpark's warning of both
+        warnings.simplefilter("ignore")
+        spark.stop()
+
+
 def _end_jvm(gateway: object) -> None:
     """End the JVM, so that the next session of this process gets one of its own."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     if gateway is None:
         return
@@ -196,3 +208,5 @@ def _end_jvm(gateway: object) -> None:
             process.kill()
             process.wait()
     SparkContext._gateway = SparkContext._jvm = None
+    # What a stop that did not come through leaves behind.
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None
