@@ -257,9 +257,10 @@ class Group:
         return [*(each.log for each in self._all_instances()), self._broker.log]
 
     def close(self) -> None:
-        """End all processes and the load."""
+        """End all processes and the load; their logs are what stays of them on disk."""
         for each in self._all_instances():
             each.kill()
+            each.delete_state()
         self.load.close()
 
     def __enter__(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,14 @@ class Instance:
         """Kafka's id of the process, kept in its state folder over restarts."""
         (file,) = (self.folder / "state").glob("*/kafka-streams-process-metadata")
         return str(json.loads(file.read_text(encoding="utf-8"))["processId"])
+
+    def delete_state(self) -> None:
+        """Delete the state of an ended process and the libraries it unpacked; its log stays.
+
+        RocksDB takes 4 MiB for each store at once, and its library is 15 MB: a run of many instances would fill a disk.
+        """
+        for part in ("state", "tmp"):
+            shutil.rmtree(self.folder / part, ignore_errors=True)
 
     @property
     def generation(self) -> int:
