@@ -6,23 +6,10 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands import (
-    anonymise,
-    assign,
-    benchmark,
-    compare,
-    converge,
-    explain,
-    generate,
-    record,
-    replay,
-    serve,
-    simulate,
-    top,
-    validate,
-    watch,
-)
-from optassign.cli.commands.holding import HOLDING_COMMANDS
+from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, validate
+from optassign.cli.commands.runs import benchmark, replay, simulate
+from optassign.cli.commands.service import record, serve, top, watch
+from optassign.cli.commands.service.holding import HOLDING_COMMANDS
 from optassign.cli.errors import USAGE
 from optassign.printable import escape_unprintable
 
@@ -30,7 +17,7 @@ __all__ = ["COMMANDS", "Command", "make_parser"]
 
 
 class Command(Protocol):
-    """What each module in optassign/cli/commands offers."""
+    """What each command's module in optassign/cli/commands offers."""
 
     ABOUT: str
     """Its line in the list of commands."""

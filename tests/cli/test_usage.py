@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-from optassign.cli.commands.generate import SHAPES
+from optassign.cli.commands.answers.generate import SHAPES
 from optassign.generate import SHAPES as GENERATED
 
 

@@ -40,7 +40,7 @@ def test_becomes_the_java_program(fake_java: Path, tmp_path: Path, capfd: pytest
 
 
 def test_finds_what_a_checkout_has_built(fake_java: Path, tmp_path: Path) -> None:
-    from optassign.cli.commands.watch import _find_jar
+    from optassign.cli.commands.service.watch import _find_jar
 
     target = tmp_path / "sources" / "watch" / "target"
     target.mkdir(parents=True)

@@ -3,11 +3,11 @@
 from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import accept_integers, add_output
+from optassign.cli.commands.runs.simulated_runs import check_picture, play, write_runs
+from optassign.cli.commands.runs.suites import add_suite, play_suites
 from optassign.cli.common import list_assignors
 from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import add_register, register_listed_assignors
-from optassign.cli.simulated_runs import check_picture, play, write_runs
-from optassign.cli.suites import add_suite, play_suites
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 

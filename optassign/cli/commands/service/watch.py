@@ -73,7 +73,7 @@ def _find_jar(chosen: str | None) -> Path:
                 raise UsageError(f"{name}: found no file {value}; allowed: optassign-watch.jar")
             return Path(value)
     sources = os.environ.get(_SOURCES)
-    folder = Path(sources) if sources else Path(__file__).resolve().parents[3] / "java"
+    folder = Path(sources) if sources else Path(__file__).resolve().parents[4] / "java"
     built = sorted((folder / "watch" / "target").glob("optassign-watch-*.jar"))
     if not built:
         raise UsageError(f"--jar: found none, nor one built in a checkout; allowed: optassign-watch.jar, made by {_BUILD}")

@@ -4,10 +4,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from optassign.cli.commands.runs.simulated_runs import check_picture, play, write_runs
 from optassign.cli.common import list_assignors
 from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_listed_assignors
-from optassign.cli.simulated_runs import check_picture, play, write_runs
 
 if TYPE_CHECKING:
     from optassign.recordings.recording import Recording

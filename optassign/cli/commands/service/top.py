@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_numbers
+from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.errors import DONE
-from optassign.cli.service_client import add_service, ask_service
 
 if TYPE_CHECKING:
     from rich.table import Table

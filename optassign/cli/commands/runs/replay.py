@@ -3,10 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from optassign.cli.arguments import accept_integers
-from optassign.cli.errors import DONE, UsageError
-from optassign.cli.recorded_runs import add_simulate, refuse_without_simulate, simulate_recordings
-from optassign.cli.registering import register_listed_assignors
-from optassign.cli.spark_runs import (
+from optassign.cli.commands.runs.recorded_runs import add_simulate, refuse_without_simulate, simulate_recordings
+from optassign.cli.commands.runs.spark_runs import (
     add_assignors,
     add_failed,
     add_limits,
@@ -17,6 +15,8 @@ from optassign.cli.spark_runs import (
     start_spark,
     write_report,
 )
+from optassign.cli.errors import DONE, UsageError
+from optassign.cli.registering import register_listed_assignors
 
 __all__ = ["ABOUT", "add_arguments", "run"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from optassign.cli.arguments import add_output
+from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
-from optassign.cli.service_client import add_service, ask_service
 
 __all__ = ["HOLDING_COMMANDS"]
 

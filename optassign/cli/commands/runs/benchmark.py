@@ -4,9 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers, add_command
-from optassign.cli.errors import DONE, UsageError
-from optassign.cli.registering import register_assignors, register_listed_assignors
-from optassign.cli.spark_runs import (
+from optassign.cli.commands.runs.spark_runs import (
     add_assignors,
     add_failed,
     add_limits,
@@ -18,6 +16,8 @@ from optassign.cli.spark_runs import (
     start_spark,
     write_report,
 )
+from optassign.cli.errors import DONE, UsageError
+from optassign.cli.registering import register_assignors, register_listed_assignors
 
 if TYPE_CHECKING:
     from optassign.benchmarks.spark.presets import HistorySweep, Sweep

@@ -1,0 +1,1 @@
+"""Commands about one snapshot and the answers to it."""

@@ -1,0 +1,1 @@
+"""Commands that play many rebalances, here or on Spark, and what they share."""

@@ -1,0 +1,1 @@
+"""Commands that start the service or the watcher, or speak to them."""
