@@ -108,9 +108,7 @@ def _describe_candidate(e: TaskExplanation, c: Candidate, label: Label) -> Itera
     if e.kind == "logged":
         yield _describe_lag(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
     if c.binds and c.may_be_active:
-        yield "active here would leave " + shorten_list(
-            [_describe_binding_window(count, c.process_id, label) for count in c.binds], 2
-        )
+        yield f"active here: {_describe_binding_windows(c, label)}"
     elif c.may_be_active and c.load_with_it is not None:
         yield f"active here would load it to {c.load_with_it:.3f} even spreads"
     elif c.may_be_active and c.planned != "active" and c.now != "active":
@@ -123,11 +121,15 @@ def _describe_lag(c: Candidate) -> str:
     return f"{c.cost:,} offsets to replay" if c.cost else "lag not known"
 
 
-def _describe_binding_window(count: WindowCount, process_id: str, label: Label) -> str:
-    whose = "its" if count.process_id == process_id else f"{label(count.process_id)}'s"
-    full = count.process_id == process_id
-    state = "full" if full else "none to spare"
-    return f"{whose} window of {name_window(count)} ({count.planned} of {show_range(count)}, {state})"
+def _describe_binding_windows(c: Candidate, label: Label) -> str:
+    """Who would have too many or too few: `too many here (active tasks 4 of 4 and 2 more)`."""
+    by_client: dict[str, list[str]] = {}
+    for count in c.binds:
+        by_client.setdefault(count.process_id, []).append(f"{name_window(count)} {count.planned} of {show_range(count)}")
+    return " and ".join(
+        f"{'too many here' if client == c.process_id else f'too few on {label(client)}'} ({shorten_list(counts, 2)})"
+        for client, counts in by_client.items()
+    )
 
 
 def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:

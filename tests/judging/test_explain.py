@@ -43,6 +43,8 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
+    assert "active here: too few on b (active tasks 2 of 2" in text
+    assert " and too many here (active tasks 4 of 4, " in text
     assert "active: moves from a to b" in text
     assert "why: its client had more than its window allows: 5 active tasks, window 4\n" in text
     assert "R3 leaves 2 clients" in text
