@@ -27,7 +27,7 @@ def bound_greatest_load(loads: Loads) -> float:
     """A load that some client reaches in every assignment, in even spreads; 0 without tasks."""
     if not loads.T:
         return 0.0
-    weight = np.sort(loads.weight)[::-1]
+    weight = np.sort(_list_copies(loads))[::-1]
     size, capacity = loads.size[loads.open], loads.capacity[loads.open]
     kinds, number = np.unique(np.stack([size, capacity]), axis=1, return_counts=True)
     test = _Test(weight, np.cumsum(weight), kinds[0], kinds[1], number, _find_grain(loads))
@@ -43,12 +43,20 @@ def bound_greatest_load(loads: Loads) -> float:
     return low
 
 
+def _list_copies(loads: Loads) -> FloatArray:
+    """Weights of all copies that weigh something; each uses one thread."""
+    if loads.standby is None:
+        return loads.weight
+    return np.concatenate([loads.weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
+
+
 def _find_grain(loads: Loads) -> float:
     """A weight that all weights are whole multiples of; 0 where none is to be seen, or there are giants."""
-    least = float(loads.weight.min())
+    weight = _list_copies(loads)
+    least = float(weight.min())
     if loads.giant.any() or least <= 0:
         return 0.0
-    parts = loads.weight / least
+    parts = weight / least
     for split in range(1, 13):
         multiples = parts * split
         whole = np.rint(multiples)

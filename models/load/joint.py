@@ -50,17 +50,28 @@ def _require_load(v: Variables, loads: Loads, most: float, start: Placement) -> 
     fits = loads.fits_thread(p.col_task, p.col_client, most) & (loads.size[p.col_client] > 0)
     is_start = start.active[p.col_task] == p.col_client
     has = np.bincount(p.col_client[is_start], weights=weight[is_start], minlength=p.C)
+    beside = np.zeros(len(p.col_task), dtype=np.int64)
+    had = np.zeros(len(p.col_task), dtype=np.bool_)
+    if loads.standby is not None:
+        beside = np.ceil(loads.standby[p.col_task] * (loads.size[p.col_client] > 0) / grain).astype(np.int64)
+        had = np.isin(p.col_keys, start.standby_keys(p.C))
+        has = has + np.bincount(p.col_client[had], weights=beside[had], minlength=p.C)
+        drains = (loads.size[p.col_client] == 0) & p.logged[p.col_task] & ~had
+        bears = loads.standby[p.col_task] <= most * loads.capacity[p.col_client] * (1 + ROUNDING)
+        for variable in v.standbys(np.flatnonzero(drains | ~(bears | had)).tolist()):
+            v.model.add(variable == 0)
     number = np.bincount(start.active, minlength=p.C)
     for client in range(p.C):
         columns = np.flatnonzero(p.col_client == client)
         for i in columns[~(fits | is_start)[columns]].tolist():
             for variable in v.actives([i]):
                 v.model.add(variable == 0)
-        there = [(variable, int(weight[i])) for i in columns.tolist() for variable in v.actives([i])]
+        actives = [(variable, int(weight[i])) for i in columns.tolist() for variable in v.actives([i])]
+        there = actives + [(variable, int(beside[i])) for i in columns.tolist() if beside[i] for variable in v.standbys([i])]
         if not there:
             continue
         load = v.weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
         v.model.add(load <= int(max(np.floor(room[client] / grain), has[client])))
         least = min(int(number[client]), int(loads.least_number[client]))
         if least:
-            v.model.add(v.total([variable for variable, _ in there]) >= least)
+            v.model.add(v.total([variable for variable, _ in actives]) >= least)

@@ -19,7 +19,7 @@ from optassign.models.load.prices import NOT_ALLOWED, Prices
 from optassign.models.problem import BoolArray, IntArray
 
 _ROUNDS = 8
-_EVEN = 1.0003
+EVEN = 1.0003
 """Even spreads: a greatest load that is even enough."""
 _TOLLS = 14
 """Tolls on weight that is shed that are tried."""
@@ -88,7 +88,7 @@ def place_actives(
         search.begin(even_out(loads, search.active, np.ones(loads.T, dtype=np.bool_), level))
         search.return_home()
         search.fill_idle()
-    return even_out(loads, search.active, search.is_free(), _EVEN)
+    return even_out(loads, search.active, search.is_free(), EVEN)
 
 
 class _Search:

@@ -135,6 +135,11 @@ class Options(Frozen):
         default=0.05,
         description="where weights differ: how far the greatest load may be above the least possible, as a share",
     )
+    standby_load: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0,
+        exclude_if=is_empty,
+        description="where weights differ: what a standby loads its client with, as a share of the active copy's weight",
+    )
     min_gain: Annotated[float, Field(ge=0, le=10)] = Field(
         default=0.05, description="by how much the greatest load has to fall, in even spreads, for tasks to move for that alone"
     )

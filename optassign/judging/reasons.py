@@ -76,7 +76,10 @@ class AnswerInContext:
         client = self.state.kafka_streams_states[process_id]
         weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
         weight = client.capacity if task in self._loads.giants else weight
-        load = max(self.loads_of(process_id).planned + weight / (client.threads * client.capacity), weight / client.capacity)
+        more = weight
+        if process_id in self.plan.standby[task]:
+            more -= self._loads.weigh_standby(self.state.all_tasks[task])  # it would be the active copy instead
+        load = max(self.loads_of(process_id).planned + more / (client.threads * client.capacity), weight / client.capacity)
         return load if load > self.allowed_load else None
 
     def find_greatest_load(self) -> LoadChange:

@@ -1,4 +1,6 @@
-"""Load: weight of active tasks per thread × capacity, where weights differ (docs/rules.md, "Balanced under load").
+"""Load: weight of copies per thread × capacity, where weights differ (docs/rules.md, "Balanced under load").
+
+An active copy weighs what its task does, a standby `standby_load` times that: nothing, unless the options say so.
 
 Loads are multiples of an even spread of all that can be balanced. A *giant*, heavier than an even spread of what is left
 without it and all heavier tasks, counts as one busy thread. No solver, no arrays.
@@ -9,7 +11,8 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.measuring.placement import Placement
+from optassign.formats.tasks import TaskInfo
+from optassign.measuring.placement import Placement, standbys_per_task
 
 __all__ = ["Loads", "allowed_load", "balances_load"]
 
@@ -52,7 +55,7 @@ class Loads:
     def _apart(self) -> tuple[list[str], float, float]:
         """The giants, the even spread of the rest, and the capacity of the slowest thread that a giant needs."""
         fastest = sorted(_staying(self.state), key=lambda client: -client.capacity)
-        weight = sum(task.weight for task in self.state.tasks)
+        weight = sum(self._weigh_copies(task) for task in self.state.tasks)
         size = sum(client.threads * client.capacity for client in fastest)
         giants: list[str] = []
         slowest = 0.0
@@ -65,18 +68,42 @@ class Loads:
                 break
             giants.append(task.id)
             slowest = capacity
-            weight -= task.weight
+            weight -= self._weigh_copies(task)
             size -= capacity
             threads += 1
             if threads == fastest[client].threads:
                 threads, client = 0, client + 1
         if len(giants) == len(self.state.tasks):
             return giants, 0.0, slowest
-        rest = sum(task.weight for task in self.state.tasks if task.id not in set(giants))
+        rest = sum(self._weigh_copies(task) for task in self.state.tasks if task.id not in set(giants))
         return giants, rest / max(size, 1e-12), slowest
 
+    @cached_property
+    def _standbys(self) -> int:
+        """Standbys of each logged task that weigh something: those on clients that stay."""
+        return min(standbys_per_task(self.state), max(0, len(_staying(self.state)) - 1)) if self._standby_load else 0
+
+    @property
+    def _standby_load(self) -> float:
+        return self.state.options.standby_load
+
+    def _weigh_copies(self, task: TaskInfo) -> float:
+        """Weight of the active copy and all standbys."""
+        standbys = self._standbys if task.logged else 0
+        return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
+
+    def weigh_standby(self, task: TaskInfo) -> float:
+        """What one standby adds to its client, in even spreads of a thread of capacity 1, a giant's as of a busy thread."""
+        if not self._standby_load or not task.logged:
+            return 0.0
+        weight = self._apart[2] if task.id in self.giants else task.weight / (self.even_spread or 1.0)
+        return self._standby_load * weight
+
     def measure(self, placement: Placement) -> dict[str, float]:
-        """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest task ÷ one thread's capacity."""
+        """Process id -> load: what it carries ÷ its size or, if that is more, its heaviest copy ÷ one thread's capacity.
+
+        A standby on a draining client weighs nothing there, unless all drain.
+        """
         clients = {client.process_id: client for client in self.state.clients}
         carried = dict.fromkeys(clients, 0.0)
         heaviest = dict.fromkeys(clients, 0.0)
@@ -87,10 +114,20 @@ class Loads:
                 weight = giant_size if is_giant else task.weight / even
                 carried[process_id] += max(weight, clients[process_id].capacity) if is_giant else weight
                 heaviest[process_id] = max(heaviest[process_id], weight)
+            if not self._standby_load:
+                continue
+            weight = self.weigh_standby(task)
+            for process_id in self._staying_ids.intersection(placement.standby[task.id]):
+                carried[process_id] += weight
+                heaviest[process_id] = max(heaviest[process_id], weight)
         return {
             name: max(carried[name] / (client.threads * client.capacity), heaviest[name] / client.capacity)
             for name, client in clients.items()
         }
+
+    @cached_property
+    def _staying_ids(self) -> frozenset[str]:
+        return frozenset(client.process_id for client in _staying(self.state))
 
     def find_greatest(self, placement: Placement) -> float:
         """The greatest load of any client; a draining client's counts, too. 1.0 where nothing is active, or only giants are."""
@@ -106,7 +143,10 @@ class Loads:
         giant_size, staying = self._apart[2], _staying(self.state)
         light = [task.weight / (self.even_spread or 1.0) for task in self.state.tasks if task.id not in self.giants]
         heaviest = max([*light, *([giant_size] if self.giants else [])], default=0.0)
-        mean = (sum(light) + giant_size * len(self.giants)) / sum(client.threads * client.capacity for client in staying)
+        total = sum(light) + giant_size * len(self.giants)
+        if self._standbys:
+            total += self._standbys * sum(self.weigh_standby(task) for task in self.state.tasks)
+        mean = total / sum(client.threads * client.capacity for client in staying)
         fastest = max(client.capacity for client in staying)
         return max(mean, heaviest / fastest)
 

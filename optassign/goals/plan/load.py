@@ -1,5 +1,7 @@
 """Goal (a), `load`: the greatest weight of active tasks per thread × capacity, in even spreads (KAFKA-4969).
 
+Standbys count as far as `standby_load` says.
+
 Where it is what balanced means (`balances_load`), it is met within `load_tolerance`: nothing is restored for more.
 """
 
@@ -34,7 +36,8 @@ def _find_data(state: ApplicationState) -> object | None:
     from optassign.models.goals.load import Loads as Weights
 
     most = max((task.weight for task in state.tasks), default=1.0)
-    return Weights(np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64))
+    weights = np.array([max(1, round(t.weight / most * _WEIGHT_UNIT)) for t in state.tasks], dtype=np.int64)
+    return Weights(weights, state.options.standby_load)
 
 
 def _bound_in_units(bound: Value) -> Value:
@@ -42,8 +45,10 @@ def _bound_in_units(bound: Value) -> Value:
 
 
 def _tolerance(facts: Facts) -> float:
-    """One thousandth, and what the model rounds down: less than a millionth for each task of a client."""
+    """One thousandth, and what the model rounds down: less than a millionth for each copy of a client that weighs."""
     tasks = Counter(client for clients in facts.plan.active.values() for client in clients)
+    if facts.state.options.standby_load:
+        tasks.update(client for clients in facts.plan.standby.values() for client in clients)
     return (1_001 + max(tasks.values(), default=0)) / 1_000_000
 
 

@@ -9,11 +9,12 @@ from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.load.leading import choose_least_loaded, find_leading_actives
+from optassign.models.load.lightening import even_out_standbys, lighten
 from optassign.models.load.loads import ROUNDING
-from optassign.models.load.placing import place_actives
+from optassign.models.load.placing import EVEN, place_actives
 from optassign.models.load.prices import add_pauses, price_restoring
 from optassign.models.load.standbys import place_standbys
-from optassign.models.problem import BoolArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.windows import Windows
@@ -43,10 +44,12 @@ class LoadMethod(Method):
         """Actives among those that R3 allows, then standbys as R5 has them."""
         assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
-        active = find_leading_actives(problem, forced, loads, case.most)
+        active = find_leading_actives(problem, forced, loads, case.most_of_actives)
+        if active is None and case.most_of_actives < case.most:
+            active = find_leading_actives(problem, forced, loads, case.most)
         if active is None:
             return Found(None)
-        plan = self._spread(case, place_standbys(problem, forced, loads, active), now=True)
+        plan = self._spread(case, self.place_beside(case, active, moves_actives=False), now=True)
         answer = self.find_rebalance(case, plan, hold=False).answer
         fits = case.reaches_target(answer) and case.keeps_r3_to_r5(answer)
         return Found(answer if fits else None, found_by=FoundBy.GREEDY)
@@ -70,9 +73,20 @@ class LoadMethod(Method):
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
         assert isinstance(case, LoadCase)
         prices = add_pauses(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))
-        active = place_actives(case.loads, prices, case.most)
+        active = place_actives(case.loads, prices, case.most_of_actives)
+        return Found(self._spread(case, self.place_beside(case, active), now=False), found_by=FoundBy.GREEDY)
+
+    def place_beside(self, case: LoadCase, active: IntArray, *, moves_actives: bool = True) -> Placement:
+        """These actives and their standbys, which move to where there is room where they weigh something.
+
+        Roles are changed, and at last everything is dealt anew, where the load is not balanced otherwise.
+        """
         placed = place_standbys(case.problem, case.forced, case.loads, active)
-        return Found(self._spread(case, placed, now=False), found_by=FoundBy.GREEDY)
+        placed = lighten(case.problem, case.loads, placed, case.most, case.forced, moves_actives=moves_actives)
+        placed = even_out_standbys(case.problem, case.loads, placed, case.least * EVEN)
+        if case.dealt is None or not moves_actives or case.reaches_target(placed):
+            return placed
+        return case.dealt
 
     def _spread(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         return spread_standbys(case.problem, case.target, placed, now=now)
@@ -80,7 +94,7 @@ class LoadMethod(Method):
     def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
         """Whether its greatest load, and its idle threads, are no more."""
         assert isinstance(case, LoadCase)
-        mine, theirs = ((case.loads.greatest(each.active), case.loads.count_idle(each.active)) for each in (own, found))
+        mine, theirs = ((case.loads.greatest_of(each), case.loads.count_idle(each.active)) for each in (own, found))
         return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
@@ -96,7 +110,7 @@ class LoadMethod(Method):
         if case.loads.count_idle(previous.active) > case.idle:
             return False
         instead = self.find_balanced_now(case).placement or self.find_least_excess(case)
-        return case.loads.greatest(previous.active) - case.loads.greatest(instead.active) < self._min_gain
+        return case.loads.greatest_of(previous) - case.loads.greatest_of(instead) < self._min_gain
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What is asked for beside load and the default order."""

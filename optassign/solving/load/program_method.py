@@ -12,7 +12,7 @@ from optassign.models.goals import GoalModel, find_goals, restore_work
 from optassign.models.load.joint import solve_under_load
 from optassign.models.load.planning import plan_actives
 from optassign.models.load.prices import add_pauses, price_restoring
-from optassign.models.load.standbys import place_standbys
+from optassign.models.load.shedding import bound_price
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate, plan_values
@@ -36,14 +36,17 @@ class LoadProgramMethod(LoadMethod):
         assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
         prices = price_restoring(problem, forced, loads)
-        planned = plan_actives(loads, prices, add_pauses(problem, loads, prices), case.most, self.deadline)
+        planned = plan_actives(loads, prices, add_pauses(problem, loads, prices), case.most_of_actives, self.deadline)
         self.limited |= planned.limited
-        placed = self._spread(case, place_standbys(problem, forced, loads, planned.active), now=False)
+        placed = self._spread(case, self.place_beside(case, planned.active), now=False)
         name = restore_work.GOAL.name
-        bound = forced.forced_work + planned.bound
-        found = Found(placed, found_by=FoundBy.LP if planned.by_program else FoundBy.GREEDY, limited=planned.limited)
+        by_program = planned.by_program and loads.standby is None
+        # What is known of actives alone holds where they may take the room of all standbys.
+        planned_bound = planned.bound if loads.standby is None else bound_price(loads.actives_alone, prices, case.most)
+        bound = forced.forced_work + planned_bound
+        found = Found(placed, found_by=FoundBy.LP if by_program else FoundBy.GREEDY, limited=planned.limited)
         if bound <= plan_values(problem, forced, placed)[name]:  # else R3 to R5 force in this answer what the prices count too
-            found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if planned.by_program else ()))
+            found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
         return self._serve_others(case, found) if self._others and is_small(problem) else found
 
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
