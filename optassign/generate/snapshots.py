@@ -37,6 +37,7 @@ def generate(
     acceptable_recovery_lag: int = 10_000,
     capacity: float | tuple[float, float] = 1.0,
     weights: float = 0.0,
+    states: float = 1.2,
     racks: int = 0,
     clusters: int = 0,
     memory: bool = False,
@@ -56,6 +57,7 @@ def generate(
     tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
     unknown: share of the reported lags that are not known (−3), those of running actives apart.
     weights: spread of the tasks' weights (sigma of a lognormal distribution around 1).
+    states: spread of the lengths of changelogs, which is that of the tasks' state (sigma of a lognormal distribution).
     racks: number of racks; each client is on one (also its tag `zone`), each partition's replicas on two.
     clusters: number of values of a second tag, `cluster`, which goes across racks: each rack has clients of every cluster.
     memory: the snapshot remembers the last answer (cold and partial have none).
@@ -68,7 +70,7 @@ def generate(
     for_tasks, for_clients, for_history, for_lags, for_racks = (
         np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(5)
     )
-    topology = draw_topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, for_tasks)
+    topology = draw_topology(tasks, stateless, unlogged, subtopologies, tiny, acceptable_recovery_lag, states, for_tasks)
     # Those that have gone before the snapshot are made like the others.
     ever = max(clients + 1, round(clients * 4 / 3)) if shape == "scale-in" else clients
     number_of_threads = _draw_for_each(
@@ -136,7 +138,8 @@ def _check_arguments(given: dict[str, Any]) -> None:
     for name in ("stateless", "unlogged", "tiny", "unknown"):
         need(name, "0 to 1", 0 <= given[name] <= 1)
     need("unlogged", "at most 1 - stateless", given["stateless"] + given["unlogged"] <= 1 + 1e-9)
-    need("weights", "0 to 3", 0 <= given["weights"] <= 3)
+    for name in ("weights", "states"):
+        need(name, "0 to 3", 0 <= given[name] <= 3)
     for name, lowest in (("threads", 1), ("capacity", 0.001)):
         low, high = given[name] if isinstance(given[name], tuple) else (given[name], given[name])
         need(name, f"a number from {lowest} to 1000, or (lowest, highest) of such", lowest <= low <= high <= 1000)

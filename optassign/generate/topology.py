@@ -38,6 +38,7 @@ def draw_topology(
     subtopologies: int | None,
     tiny: float,
     acceptable: int,
+    spread: float,
     rng: np.random.Generator,
 ) -> Topology:
     """Draws a topology; subtopologies of different kinds are mixed, as in a real one. ValueError where they are too many.
@@ -48,6 +49,7 @@ def draw_topology(
         subtopologies: how many there are; by default half the square root of the number of tasks, at most 50.
         tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
         acceptable: the acceptable lag, offsets.
+        spread: sigma of the logarithms of changelogs' lengths.
         rng: what is drawn from.
     """
     without, own = round(tasks * stateless), min(round(tasks * unlogged), tasks - round(tasks * stateless))
@@ -67,7 +69,7 @@ def draw_topology(
     kind = np.repeat([0, 1, 2], groups)[order]
     sizes, logged = sizes[order], kind == 0
     T = int(sizes.sum())
-    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), 1.2, T))).clip(max=_LARGEST_END)
+    end = (_SMALLEST_END + np.exp(rng.normal(np.log(_MEDIAN_END), spread, T))).clip(max=_LARGEST_END)
     # Also where more than usual is acceptable a changelog that is not tiny is longer.
     end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / _SMALLEST_END)).astype(np.int64)
     small = rng.random(T) < tiny

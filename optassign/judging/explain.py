@@ -163,6 +163,7 @@ class ExplainedAnswer(AnswerInContext):
             standbys_known=self.previous.standby is not None,
             windows=() if self.balances_load else tuple(self._list_counts(process_id)),
             load=self.loads_of(process_id) if self.balances_load else None,
+            state=self.state_of(process_id) if self.minds_state else None,
             restores=tuple(copy for copy in self._list_restores() if copy.process_id == process_id),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
         )
@@ -209,6 +210,7 @@ class ExplainedAnswer(AnswerInContext):
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             load=self.find_greatest_load() if self.balances_load else None,
+            fullest=self.find_fullest() if self.minds_state else None,
             excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),
             followup_by=asks[0].process_id if asks else None,

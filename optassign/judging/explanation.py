@@ -42,6 +42,21 @@ class LoadChange:
 
 
 @dataclass(frozen=True, slots=True)
+class StateChange:
+    """Offsets of state that a client keeps before this rebalance, in the answer, and in the plan; warm-ups count."""
+
+    before: int
+    after: int
+    of_warmups: int
+    """Of what it keeps in the answer."""
+    planned: int
+    even: int
+    """What it would be in the plan if all clients that do not drain kept the same."""
+    allowed: int | None
+    """By the limits `most_state`; None without any for this client."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A client as a place for a task."""
 
@@ -126,6 +141,8 @@ class ClientExplanation:
     """None of them where load is what is balanced."""
     load: LoadChange | None
     """None where counts are."""
+    state: StateChange | None
+    """None where neither goal `disk` nor a limit `most_state` is asked for."""
     restores: tuple[NewCopy, ...]
     waiting: tuple[Waiting, ...]
 
@@ -179,6 +196,8 @@ class Explanation:
     """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
     load: LoadChange | None
     """The greatest of any client, where load is what is balanced; None where counts are."""
+    fullest: tuple[str, StateChange] | None
+    """The client that keeps most state in the plan; None where neither goal `disk` nor a limit `most_state` is asked for."""
     excess_now: int
     """Excess of all windows in the answer; 0: balanced."""
     excess_planned: int

@@ -15,6 +15,7 @@ from optassign.judging.explanation import (
     LoadChange,
     Role,
     RoleChange,
+    StateChange,
     TaskExplanation,
     WindowCount,
 )
@@ -154,6 +155,8 @@ def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
     if e.load is not None:
         over = ", more than is balanced" if e.load.planned > e.load.allowed else ""
         yield f"  load: {_describe_load(e.load)}{over}"
+    if e.state is not None:
+        yield f"  state: {_describe_state(e.state)}"
     if e.restores:
         copies = [f"{c.task} ({_ROLES[c.role]}, {c.offsets:,})" for c in e.restores]
         yield f"  restores {sum(c.offsets for c in e.restores):,} offsets: {shorten_list(copies)}"
@@ -175,6 +178,13 @@ def _describe_counts(count: WindowCount) -> str:
 def _describe_load(load: LoadChange) -> str:
     planned = f" → {load.planned:.3f} planned" if load.planned != load.after else ""
     return f"{load.before:.3f} → {load.after:.3f}{planned}, where up to {load.allowed:.3f} even spreads are balanced"
+
+
+def _describe_state(state: StateChange) -> str:
+    of_warmups = f" ({state.of_warmups:,} of warm-ups)" if state.of_warmups else ""
+    planned = f" → {state.planned:,} planned" if state.planned != state.after else ""
+    allowed = "" if state.allowed is None else f", allowed {state.allowed:,}"
+    return f"{state.before:,} → {state.after:,}{of_warmups}{planned} offsets, where {state.even:,} are even{allowed}"
 
 
 def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> Iterator[str]:
@@ -209,6 +219,8 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
         yield f"{'balanced' if balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
     else:
         yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
+    if e.fullest is not None:
+        yield f"most state: {label(e.fullest[0])}: {_describe_state(e.fullest[1])}"
     if e.load is None and e.excess_planned:
         yield f"not balanced in the plan either: excess {e.excess_planned:,}"
     if e.followup_by is not None:

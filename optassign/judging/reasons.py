@@ -7,8 +7,11 @@ from typing import Any
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
-from optassign.judging.explanation import Detour, LoadChange, Why, WindowCount
+from optassign.goals.order import goal_order
+from optassign.judging.explanation import Detour, LoadChange, StateChange, Why, WindowCount
 from optassign.measuring.balance import Counts, Subtopology, WindowName, Windows, counts, windows
+from optassign.measuring.kept_state import count_state
+from optassign.measuring.limits import select_clients
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import Placement, PreviousAssignment, clients_by_task, planned_placement, previous_assignment
 from optassign.measuring.ranks import Ranks
@@ -86,6 +89,33 @@ class AnswerInContext:
         """The greatest load of any client."""
         before, now, plan = (max(loads.values()) for loads in self._measured_loads)
         return LoadChange(before, now, plan, self.allowed_load)
+
+    @cached_property
+    def minds_state(self) -> bool:
+        """Whether goal `disk` or a limit `most_state` is asked for, so that it matters how much state clients keep."""
+        limits = self.state.options.limits
+        return "disk" in goal_order(self.state).names or any(limit.kind == "most_state" for limit in limits)
+
+    @cached_property
+    def _states(self) -> tuple[Mapping[str, int], ...]:
+        before, now, plan = (count_state(self.state, p, warmups=True) for p in (self.before, self.now, self.plan))
+        return before, now, plan, count_state(self.state, self.now, warmups=False)
+
+    def state_of(self, process_id: str) -> StateChange:
+        """The offsets of state that a client keeps."""
+        before, now, plan, without = (kept.get(process_id, 0) for kept in self._states)
+        staying = [client.process_id for client in self.state.clients if not client.draining]
+        clients = staying or list(self.state.kafka_streams_states)
+        even = sum(self._states[2].values()) // len(clients) if process_id in clients else 0
+        limits = [limit for limit in self.state.options.limits if limit.kind == "most_state"]
+        allowed = [limit.most for limit in limits if limit.most is not None and process_id in select_clients(self.state, limit)]
+        return StateChange(before, now, now - without, plan, even, min(allowed, default=None))
+
+    def find_fullest(self) -> tuple[str, StateChange] | None:
+        """The client that keeps most state in the plan, of several the first; None where nobody keeps any."""
+        plan = self._states[2]
+        fullest = min(self.state.kafka_streams_states, key=lambda process_id: (-plan.get(process_id, 0), process_id))
+        return (fullest, self.state_of(fullest)) if plan.get(fullest) else None
 
     def why_moved(self, task: str) -> Why | None:
         """Why the active copy is not where it was; None where it is, or where nobody is known to have had it."""

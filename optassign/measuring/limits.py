@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from optassign.formats.clients import find_clients
 from optassign.formats.configs import Limit, name_limits
 from optassign.formats.state import ApplicationState
+from optassign.measuring.kept_state import count_state
 from optassign.measuring.placement import Placement
 
 __all__ = ["describe_limit", "find_breaches", "list_limits", "select_clients", "select_tasks"]
@@ -39,6 +40,8 @@ def find_breaches(
 ) -> Iterator[tuple[str, str | None]]:
     """(what was found and is allowed, the client that it is about or None) of everything in which it is not kept.
 
+    Of an answer the state of warm-ups counts as well: they fill the disk like other copies.
+
     Of a plan the number of moves says nothing: they are made one rebalance after the other.
     """
     clients = set(select_clients(state, limit))
@@ -56,7 +59,7 @@ def find_breaches(
                     allowed = "another client" if limit.kind == "forbid" else "one of those that it is pinned to"
                     yield f"found task {task} {role} on {process_id}; allowed: {allowed}", process_id
     else:
-        for process_id, found in _weigh(state, limit, placement).items():
+        for process_id, found in _weigh(state, limit, placement, warmups=not is_plan).items():
             if process_id in clients and limit.most is not None and found > limit.most:
                 unit = "copies" if limit.kind == "most_copies" else "offsets of state"
                 yield f"found {found} {unit} on {process_id}; allowed: {limit.most}", process_id
@@ -91,12 +94,8 @@ def _count_moves(state: ApplicationState, placement: Placement) -> int:
     return sum(not mine & set(placement.active[task]) for task, mine in owners.items())
 
 
-def _weigh(state: ApplicationState, limit: Limit, placement: Placement) -> Counter[str]:
-    """Process id -> copies, or offsets of the whole changelogs of the copies."""
-    found: Counter[str] = Counter()
-    full = state.full_lags
-    for task in state.all_tasks:
-        weight = 1 if limit.kind == "most_copies" else full.get(task, 0)
-        for process_id in placement.copies(task):
-            found[process_id] += weight
-    return found
+def _weigh(state: ApplicationState, limit: Limit, placement: Placement, *, warmups: bool) -> Counter[str]:
+    """Process id -> copies, or offsets of the whole changelogs of the copies, with `warmups` of these, too."""
+    if limit.kind == "most_state":
+        return count_state(state, placement, warmups=warmups)
+    return Counter(process_id for task in state.all_tasks for process_id in placement.copies(task))

@@ -184,6 +184,15 @@ def test_dense_snapshots_say_the_same_as_sparse_ones() -> None:
     assert {len(c.lags) for c in dense.clients} == {sum(task.logged for task in dense.tasks)}
 
 
+def test_changelogs_are_more_or_less_alike() -> None:
+    def spread(states: float) -> float:
+        ends = [task.changelog_end_offset or 0 for task in generate("cold", 60, 4, states=states, seed=1).tasks if task.logged]
+        return max(ends) / min(ends)
+
+    assert spread(0.0) == 1.0 < spread(0.5) < spread(2.0)
+    assert generate("cold", 60, 4, states=1.2, seed=1) == generate("cold", 60, 4, seed=1)
+
+
 def test_racks_weights_and_consumers() -> None:
     state = generate("steady", 40, 6, racks=3, weights=1.0, consumers=True, threads=2)
     assert {c.rack for c in state.clients} == {"r1", "r2", "r3"}

@@ -10,10 +10,12 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.formats.configs import Options
+from optassign.formats.configs import Limit, Options
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.plan.disk import weigh_disks
+from optassign.judging.explain import explain_answer, explain_client
+from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
@@ -30,17 +32,62 @@ def place(copies: Copies) -> Placement:
     return Placement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
-def test_two_large_states_do_not_stay_on_one_client() -> None:
+def lopsided() -> ApplicationState:
+    """Client a has both large states; one has to be warmed up on b."""
     clients = {
         "a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}},
         "b": {"active": "0_2 0_3", "lags": {"0_2": -2, "0_3": -2}},
     }
-    state = snapshot({"0_0": 900_000, "0_1": 900_000, "0_2": 100_000, "0_3": 100_000}, clients, max_warmup_replicas=4)
+    return snapshot({"0_0": 900_000, "0_1": 900_000, "0_2": 100_000, "0_3": 100_000}, clients, max_warmup_replicas=4)
+
+
+def test_two_large_states_do_not_stay_on_one_client() -> None:
+    state = lopsided()
     counted, spread = assign(state), assign(ask_for_disk(state))
     assert weigh_disks(state, planned_placement(state, counted)) == 1.8
     assert weigh_disks(state, planned_placement(state, spread)) == 1.0
     (row,) = [goal for goal in spread.report.goals if goal.name == "disk"]
     assert (row.value, row.proven) == (1.0, True)
+
+
+def test_what_each_client_keeps_is_told_with_its_warmups() -> None:
+    state = ask_for_disk(lopsided())
+    answer = assign(state)
+    (warm,) = [client.process_id for client in answer.clients if any(t in ("0_0", "0_1") for t in client.warmup)]
+    kept = explain_client(state, answer, warm).state
+    assert kept is not None
+    warmups = sum(state.full_lags[task] for client in answer.clients for task in client.warmup if client.process_id == warm)
+    assert (kept.before, kept.after, kept.of_warmups, kept.planned) == (200_000, 200_000 + warmups, warmups, 1_000_000)
+    assert kept.even == 1_000_000
+    (line,) = [line for line in client_to_lines(explain_client(state, answer, warm)) if "state:" in line]
+    assert f"200,000 → {kept.after:,} ({warmups:,} of warm-ups)" in line
+    assert any(line.startswith("most state: a: 1,800,000") for line in answer_to_lines(explain_answer(state, answer)))
+    assert explain_client(lopsided(), answer, warm).state is None, "nobody asks"
+
+
+def test_a_limit_of_state_counts_warmups() -> None:
+    """The plan keeps it; while a warm-up is beside what is to leave, the answer does not."""
+    limit = Limit(kind="most_state", most=1_050_000)
+    state = lopsided()
+    state = state.model_copy(update={"options": Options(limits=(limit,))})
+    answer = assign(state)
+    (row,) = answer.report.limits
+    assert validate(state, answer) == []
+    assert (row.kept, row.gave_way) == (False, False)
+    assert "not yet" in row.why
+    full = Limit(kind="most_state", most=1_050_000, clients=("b",))
+    state = state.model_copy(update={"options": Options(goals=GOALS, limits=(full,))})
+    answer = assign(state)
+    (row,) = answer.report.limits
+    kept = explain_client(state, answer, "b").state
+    assert kept is not None
+    assert kept.allowed == 1_050_000
+    assert kept.of_warmups
+    assert row.kept == (kept.after <= 1_050_000)
+    assert validate(state, answer) == []
+    unsaid = answer.report.model_copy(update={"limits": (row.model_copy(update={"kept": True}),)})
+    broken = validate(state, answer.model_copy(update={"report": unsaid}))
+    assert [violation.rule for violation in broken] == ([] if row.kept else ["limit"])
 
 
 def test_the_plan_has_the_least_of_all_balanced_plans() -> None:

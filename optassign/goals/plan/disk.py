@@ -8,15 +8,13 @@ from collections import Counter
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value
 from optassign.measuring.facts import Facts
+from optassign.measuring.kept_state import count_state
 from optassign.measuring.placement import Placement
 
 
 def weigh_disks(state: ApplicationState, placement: Placement) -> float:
     """State of the client that has most ÷ the mean of the clients that do not drain; 1.0 where there is no state."""
-    kept = Counter[str]()
-    for task, size in state.full_lags.items():
-        for client in placement.copies(task):
-            kept[client] += size
+    kept = count_state(state, placement, warmups=False)
     staying = sum(not client.draining for client in state.clients) or len(state.clients)
     return max(kept.values()) * staying / kept.total() if kept.total() else 1.0
 

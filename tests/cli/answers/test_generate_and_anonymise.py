@@ -12,15 +12,14 @@ from optassign.generate import generate
 def test_generate_writes_what_the_function_makes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "generated.json"
     options = "--shape partial --tasks 30 --clients 5 --standbys 2 --warmups 3 --threads 1-3 --seed 7 --stateless 0.1"
-    options += (
-        " --unlogged 0.1 --subtopologies 6 --tiny 0.2 --unknown 0.1 --capacity 0.5-2 --weights 0.3 --racks 2 --clusters 2"
-    )
+    options += " --unlogged 0.1 --subtopologies 6 --tiny 0.2 --unknown 0.1 --capacity 0.5-2"
+    options += " --weights 0.3 --states 0.4 --racks 2 --clusters 2"
     assert run_here(capsys, "generate", *options.split(), "--memory", "--dense", "--consumers", "--output", str(path)) == (
         0, "", "",
     )  # fmt: skip
     assert read_state(path) == generate(
         "partial", 30, 5, 2, 3, (1, 3), 7, stateless=0.1, unlogged=0.1, subtopologies=6, tiny=0.2, unknown=0.1,
-        capacity=(0.5, 2.0), weights=0.3, racks=2, clusters=2, memory=True, dense=True, consumers=True,
+        capacity=(0.5, 2.0), weights=0.3, states=0.4, racks=2, clusters=2, memory=True, dense=True, consumers=True,
     )  # fmt: skip
     code, out, _ = run_here(capsys, "generate")
     assert code == 0

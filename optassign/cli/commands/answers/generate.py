@@ -44,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--capacity", type=_parse_range, default=1.0, metavar="X[-Y]", help="of one thread, X or X to Y (default: 1)")
     add("--weights", type=float, default=0.0, metavar="SIGMA", help="spread of the tasks' weights (default: 0)")
+    add("--states", type=float, default=1.2, metavar="SIGMA", help="spread of the lengths of changelogs (default: 1.2)")
     add("--racks", type=accept_integers(0), default=0, metavar="N", help="number of racks (default: none)")
     add("--clusters", type=accept_integers(0), default=0, metavar="N", help="of a tag across racks (default: none)")
     add("--memory", action="store_true", help="the snapshot remembers the last answer")
