@@ -30,20 +30,16 @@ class Racks:
     """(T, R) the same of its standbys."""
 
 
-def _value(placed: Placed) -> int:
-    racks = placed.problem.data_of(NAME, Racks)
-    if racks is None:
-        return 0
+def count_crossings(racks: Racks, placed: Placed) -> int:
+    """What the copies of a plan read across racks."""
     C = placed.problem.C
     of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
     return sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
 
 
-def _express(v: Variables, forced: Forced) -> Expression:
+def express_crossings(racks: Racks, v: Variables) -> Expression:
+    """The same of the copies of a model."""
     p = v.problem
-    racks = p.data_of(NAME, Racks)
-    if racks is None:
-        return 0
     rack = racks.rack_of[p.col_client]
     of_roles = ((v.actives, racks.active[p.col_task, rack]), (v.standbys, racks.standby[p.col_task, rack]))
     costs = [
@@ -53,6 +49,16 @@ def _express(v: Variables, forced: Forced) -> Expression:
         for variable in variables([i])
     ]
     return v.weighted([variable for variable, _ in costs], np.array([cost for _, cost in costs], dtype=np.int64))
+
+
+def _value(placed: Placed) -> int:
+    racks = placed.problem.data_of(NAME, Racks)
+    return 0 if racks is None else count_crossings(racks, placed)
+
+
+def _express(v: Variables, forced: Forced) -> Expression:
+    racks = v.problem.data_of(NAME, Racks)
+    return 0 if racks is None else express_crossings(racks, v)
 
 
 GOAL = GoalModel(NAME, _value, _express)

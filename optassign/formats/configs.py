@@ -45,8 +45,8 @@ class AssignmentConfigs(Frozen):
         default=(),
         description="client tags whose values the copies of a task shall differ in, most important first: goal tag_spread",
     )
-    rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
-    rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors")
+    rack_aware_traffic_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors, and goal rack_cost")
+    rack_aware_non_overlap_cost: Int32 | None = Field(default=None, description="of Kafka's own assignors, and goal rack_cost")
 
 
 class Weights(Frozen):

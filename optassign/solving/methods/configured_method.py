@@ -10,7 +10,7 @@ from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.deadline import Deadline
 from optassign.models.flows.traffic import bound_traffic, count_traffic, lessen_traffic
 from optassign.models.forced import prepare
-from optassign.models.goals import active_moves, find_goals, rack_traffic, restore_work, tag_spread
+from optassign.models.goals import active_moves, find_goals, rack_cost, rack_traffic, restore_work, tag_spread
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import FLOW_ORDER, evaluate
@@ -32,11 +32,11 @@ class ConfiguredMethod(FlowMethod):
         self._optimum: tuple[int, ...] | None = None
         self._is_least = False
         """Whether trading has found the least traffic that there can be."""
-        self._trades = order.preset == "ordered" and order.names == (
-            rack_traffic.NAME,
-            *(goal.name for goal in FLOW_ORDER),
-        )
-        """Whether racks come before the default order, and nothing else does."""
+        first, *rest = order.names or ("",)
+        racks = {rack_traffic.NAME: rack_traffic.Racks, rack_cost.NAME: rack_cost.Costs}
+        is_only = order.preset == "ordered" and tuple(rest) == tuple(goal.name for goal in FLOW_ORDER)
+        self._traded: tuple[str, type[object]] | None = (first, racks[first]) if is_only and first in racks else None
+        """The goal of racks, and its data, that comes before the default order, where nothing else does."""
 
     def find_balanced_now(self, case: Case) -> Found:
         """The best in goals (a) among the assignments that are balanced now."""
@@ -108,12 +108,17 @@ class ConfiguredMethod(FlowMethod):
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
         """Of racks what each copy reads at least."""
         if self._serves_by_trading(case.problem):
-            return {rack_traffic.NAME: bound_traffic(case.problem)}
+            return {self._traded_goal: bound_traffic(case.problem)}
         return super().bound_configured(case, now)
 
     def _serves_by_trading(self, problem: Problem) -> bool:
         """Whether racks are known, come before the default order, and the problem is too large for one model."""
-        return self._trades and not is_small(problem) and problem.data_of(rack_traffic.NAME, rack_traffic.Racks) is not None
+        return self._traded is not None and not is_small(problem) and problem.data_of(*self._traded) is not None
+
+    @property
+    def _traded_goal(self) -> str:
+        assert self._traded is not None
+        return self._traded[0]
 
     def _trade_for_racks(self, case: Case, found: Found) -> Found:
         """The plan with less to read across racks; no other goal than this is bounded beside a plan that was traded."""
@@ -121,7 +126,7 @@ class ConfiguredMethod(FlowMethod):
         traded = lessen_traffic(case.problem, found.placement)
         bound = bound_traffic(case.problem)
         self._is_least = count_traffic(case.problem, traded) == bound
-        return replace(found, placement=traded, bounds={**found.bounds, rack_traffic.NAME: bound})
+        return replace(found, placement=traded, bounds={**found.bounds, self._traded_goal: bound})
 
     def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, placed, self._configured).values())
@@ -131,7 +136,7 @@ class ConfiguredMethod(FlowMethod):
         if is_small(problem):
             return {}
         if self._serves_by_trading(problem):
-            return {} if self._is_least else {rack_traffic.NAME: _TRADED}
+            return {} if self._is_least else {self._traded_goal: _TRADED}
         return {
             **super().find_unserved(problem),
             **{goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)},

@@ -1,0 +1,151 @@
+"""Goal `rack_cost`: Kafka's two costs in one sum, beside a plain count from the snapshot as JSON, and enumeration."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.benchmarks.studies.answers.racks import make_snapshots
+from optassign.formats.configs import Options
+from optassign.formats.state import ApplicationState
+from optassign.goals.plan.rack_cost import GOAL
+from optassign.judging.validation import validate
+from optassign.measuring.facts import Facts
+from optassign.measuring.placement import Placement, planned_placement
+from optassign.models.flows.traffic import bound_traffic, count_traffic, lessen_traffic
+from optassign.models.problem import Placement as Placed
+from optassign.models.problem import Problem, make_placement
+from optassign.models.windows import count_copies
+from optassign.simulation.convergence import converge
+from optassign.solving.arrays import to_arrays
+from optassign.solving.methods import configured_method, flow_method
+
+GOALS = ("rack_cost", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
+COSTS = [(10, 1), (1, 10), (1, 0), (0, 1)]
+
+
+def ask(state: ApplicationState, traffic: int | None, elsewhere: int | None) -> ApplicationState:
+    configs = {
+        "rack_aware_assignment_strategy": "balance_subtopology",
+        "rack_aware_traffic_cost": traffic,
+        "rack_aware_non_overlap_cost": elsewhere,
+    }
+    return state.model_copy(update={"configs": state.configs.model_copy(update=configs), "options": Options(goals=GOALS)})
+
+
+def racked(seed: int) -> ApplicationState:
+    rng, state = random.Random(seed), tiny_state(seed, most=800)
+    clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
+
+    def place(topic: str) -> dict[str, Any]:
+        return {"topic": topic, "changelog": topic == "changelog", "racks": [rng.choice(["r1", "r2", "r3"])]}
+
+    tasks = [
+        task.model_copy(update={"partitions": [place("in"), *([place("changelog")] if task.logged else [])]})
+        for task in state.tasks
+    ]
+    state = state.model_copy(update={"clients": clients, "tasks": tasks})
+    return ask(ApplicationState.model_validate_json(state.model_dump_json()), *rng.choice(COSTS))
+
+
+def count_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> int:
+    """What the page says, from the JSON: no memory, so standbys were where directories are."""
+    given = json.loads(state.model_dump_json())
+    assert given["remembered"] is None
+    traffic, elsewhere = (
+        given["configs"][f"rack_aware_{name}_cost"] if given["configs"][f"rack_aware_{name}_cost"] is not None else default
+        for name, default in (("traffic", 10), ("non_overlap", 1))
+    )
+    clients = {client["process_id"]: client for client in given["clients"]}
+    sum_ = 0
+    for task in given["tasks"]:
+        name = task["id"]
+        owners = [c for c, client in clients.items() if name in client["previous_active"]]
+        directories = [c for c, client in clients.items() if name in client["previous_standby"]]
+        copies = [(active[name], "active"), *((client, "standby") for client in standby[name])]
+        for client, role in copies:
+            read = [p for p in task["partitions"] if p["source" if role == "active" else "changelog"]]
+            sum_ += traffic * sum(clients[client]["rack"] not in p["racks"] for p in read)
+        if owners:
+            sum_ += elsewhere * (active[name] not in owners)
+        if owners or directories:
+            sum_ += elsewhere * sum(client not in directories for client in standby[name])
+    return sum_
+
+
+def of_plan(copies: Copies) -> tuple[dict[str, str], dict[str, list[str]]]:
+    return {task: client for task, (client, _) in copies.items()}, {task: sorted(s) for task, (_, s) in copies.items()}
+
+
+def of_placement(placement: Placement) -> tuple[dict[str, str], dict[str, list[str]]]:
+    return {t: clients[0] for t, clients in placement.active.items()}, {t: list(c) for t, c in placement.standby.items()}
+
+
+def test_the_plan_costs_the_least_of_all_balanced_plans() -> None:
+    looked = 0
+    for seed in range(50):
+        state = racked(seed)
+        tiny = Tiny(state)
+        plans = [copies for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]) if tiny.balanced(copies)]
+        every = [count_plainly(state, *of_plan(copies)) for copies in plans]
+        if not every:
+            continue
+        looked += min(every) < max(every)
+        given = assign(state)
+        assert validate(state, given) == [], f"seed {seed}"
+        plan = planned_placement(state, given)
+        mine = count_plainly(state, *of_placement(plan))
+        assert mine == GOAL.measure(Facts(state, given)), f"seed {seed}: the measure counts otherwise"
+        assert mine == min(every), f"seed {seed}"
+        rows = [row for row in given.report.goals if row.name == "rack_cost"]
+        assert all(row.bound is None or row.bound <= min(every) for row in rows), f"seed {seed}"
+    assert looked >= 10, "snapshots in which the goal makes a difference"
+
+
+def test_groups_come_to_rest_by_it() -> None:
+    for seed in range(20):
+        result = converge(racked(seed))
+        assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
+
+
+def place_at_random(problem: Problem, rng: random.Random) -> Placed:
+    clients = [rng.sample(range(problem.C), 1 + problem.standbys * int(problem.logged[t])) for t in range(problem.T)]
+    standbys = [t * problem.C + c for t, others in enumerate(clients) for c in others[1:]]
+    return make_placement(np.array([own[0] for own in clients]), np.array(standbys, dtype=np.int64), problem.C)
+
+
+@pytest.mark.parametrize("costs", COSTS)
+def test_trades_leave_counts_as_they_are_and_cost_less(costs: tuple[int, int]) -> None:
+    less = 0
+    for number, made in enumerate(make_snapshots("balance_subtopology", 12)):
+        problem = to_arrays(ask(made, *costs)).problem
+        placed = place_at_random(problem, random.Random(number))
+        traded = lessen_traffic(problem, placed)
+        before, after = count_copies(problem, placed), count_copies(problem, traded)
+        assert np.array_equal(before.group_active, after.group_active), made.application
+        assert np.array_equal(before.group_copies, after.group_copies), made.application
+        assert bound_traffic(problem) <= count_traffic(problem, traded) <= count_traffic(problem, placed), made.application
+        assert lessen_traffic(problem, traded).same_as(traded), f"{made.application}: a group must come to rest"
+        less += count_traffic(problem, traded) < count_traffic(problem, placed)
+    assert less > 6
+
+
+def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of the joint model is lowered, and the report says what no trade brought down."""
+    for module in (flow_method, configured_method):
+        monkeypatch.setattr(module, "MOST_PAIRS", 10)
+    for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
+        state = ask(made, 10, 1)
+        given = assign(state)
+        assert validate(state, given) == [], number
+        row = next(row for row in given.report.goals if row.name == "rack_cost")
+        assert row.bound is None or row.bound <= row.value
+        result = converge(state)
+        assert (result.settled, result.violations) == (True, {}), f"{made.application}\n{result}"
