@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign.models.greedy.racks import trade_actives
 from optassign.models.greedy.relieving import find_greedy_relief
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
@@ -19,7 +20,7 @@ from optassign.solving.methods.method import Method
 
 
 class GreedyMethod(Method):
-    """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as swaps of standbys go."""
+    """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as trades of two go."""
 
     def __init__(self, order: GoalOrder) -> None:
         super().__init__(order)
@@ -29,7 +30,7 @@ class GreedyMethod(Method):
         """A good try."""
         answer = find_greedy_answer_now(case.problem, case.forced, case.target)
         if answer is not None:
-            answer = spread_standbys(case.problem, case.target, answer, now=True)
+            answer = self._serve_places(case, answer, now=True)
         return Found(answer, found_by=FoundBy.GREEDY)
 
     def find_plan(self, case: Case) -> Found:
@@ -50,7 +51,7 @@ class GreedyMethod(Method):
         now = self.find_balanced_now(case).placement
         if now is None:
             return plan
-        swapped = spread_standbys(case.problem, case.target, now, now=False)
+        swapped = self._serve_places(case, now, now=False)
         if not case.reaches_target(swapped):
             return plan
         if plan is None or self._count_missing_zones(case, swapped) < self._count_missing_zones(case, plan):
@@ -60,7 +61,11 @@ class GreedyMethod(Method):
     def find_least_excess(self, case: Case) -> Placement:
         """The greedy plan, with the excess that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
-        return spread_standbys(case.problem, case.target, plan, now=False)
+        return self._serve_places(case, plan, now=False)
+
+    def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
+        """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""
+        return spread_standbys(case.problem, case.target, trade_actives(case.problem, placed, now=now), now=now)
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task; the actives left open are chosen greedily. What that says of their excess is no bound."""
@@ -101,5 +106,8 @@ class GreedyMethod(Method):
         """All that is asked for beyond the default order; of two goals what greedy does for them."""
         first = "greedy knows goals (b) to (f) in their default order"
         why = dict.fromkeys(self.order.asked_for, f"{first} only")
-        swapped = f"{first}; then it swaps standbys for this one"
-        return {goal: swapped if goal in (tag_spread.NAME, rack_traffic.NAME) else reason for goal, reason in why.items()}
+        said = {
+            tag_spread.NAME: f"{first}; then it swaps standbys for this one",
+            rack_traffic.NAME: f"{first}; then tasks trade places for this one",
+        }
+        return {goal: said.get(goal, reason) for goal, reason in why.items()}
