@@ -26,12 +26,13 @@ public final class TagSpread {
         return gain(placement, t, c, -1);
     }
 
-    /** The same without the standby on a client that would give it up. */
+    /** The same without the copy on a client that would give it up. */
     public int gain(Placement placement, int t, int c, int without) {
         int gain = 0;
         for (int k = 0; k < tags; k++) {
             int value = snapshot.tag(c, k);
-            boolean isNew = value >= 0 && snapshot.tag(placement.active()[t], k) != value;
+            int active = placement.active()[t];
+            boolean isNew = value >= 0 && (active == without || snapshot.tag(active, k) != value);
             for (int standby : placement.standby()[t]) {
                 isNew &= standby == without || standby == c || snapshot.tag(standby, k) != value;
             }

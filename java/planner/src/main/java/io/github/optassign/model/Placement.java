@@ -23,6 +23,11 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return new Placement(active, standby, warmup);
     }
 
+    /** One with the same copies, which may be changed without changing this one. */
+    public Placement copy() {
+        return new Placement(active.clone(), standby.clone(), warmup.clone());
+    }
+
     public boolean hasStandby(int t, int c) {
         return Arrays.binarySearch(standby[t], c) >= 0;
     }

@@ -1,7 +1,6 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 
@@ -14,7 +13,7 @@ import java.util.Arrays;
  *   <li>{@link #keepOwners} leaves tasks with owners that are among the most caught up clients.
  *   <li>{@link #assignOthers} gives the other tasks to the least loaded of their most caught up clients.
  *   <li>{@link #balance} moves as few tasks as it takes to reach the {@link Quotas}, the cheapest first.
- *   <li>{@link #exchange} has clients exchange tasks where less is restored then, or fewer move.
+ *   <li>{@link ActiveExchange} has clients exchange tasks where less is restored then, or fewer move.
  * </ol>
  */
 final class ActivePlanner {
@@ -48,7 +47,7 @@ final class ActivePlanner {
         planner.keepOwners();
         planner.assignOthers();
         planner.balance();
-        planner.exchange();
+        new ActiveExchange(snapshot, ranks, previous, planner.active).run();
         return planner.active;
     }
 
@@ -128,64 +127,5 @@ final class ActivePlanner {
             }
         }
         return best;
-    }
-
-    private void exchange() {
-        boolean[] stateful = new boolean[count.length];
-        long[] tasks = new long[count.length];
-        long[] ofStateful = new long[total.length];
-        long statefulTasks = 0;
-        for (int t = 0; t < active.length; t++) {
-            int g = snapshot.subtopology(t);
-            stateful[g] = snapshot.isStateful(t);
-            tasks[g]++;
-            if (stateful[g]) {
-                statefulTasks++;
-                ofStateful[active[t]]++;
-            }
-        }
-        Windows[] windows = new Windows[count.length];
-        for (int g = 0; g < count.length; g++) {
-            windows[g] = Windows.of(tasks[g], 1, snapshot);
-        }
-        Exchange.Counts counts = new Exchange.Counts(
-                windows,
-                count,
-                stateful,
-                Windows.of(statefulTasks, 1, snapshot),
-                ofStateful,
-                Windows.of(active.length, 1, snapshot),
-                total);
-        PlanCosts costs = new PlanCosts(snapshot, ranks);
-        int[][] columns = new int[active.length][];
-        for (int t = 0; t < columns.length; t++) {
-            columns[t] = snapshot.columnsAnd(t, previous.owner(t));
-        }
-        new Exchange(snapshot, counts, new int[snapshot.clientCount()]) {
-            @Override
-            int[] givers(int t) {
-                return new int[] {active[t]};
-            }
-
-            @Override
-            int[] columns(int t) {
-                return columns[t];
-            }
-
-            @Override
-            long measureChange(int t, int from, int to) {
-                return costs.weigh(t, to, previous.owner(t) == to) - costs.weigh(t, from, previous.owner(t) == from);
-            }
-
-            @Override
-            boolean mayTake(int t, int from, int to) {
-                return true;
-            }
-
-            @Override
-            void move(int t, int from, int to) {
-                active[t] = to;
-            }
-        }.run();
     }
 }

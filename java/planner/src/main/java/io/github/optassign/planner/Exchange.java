@@ -7,15 +7,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Has clients exchange copies of one role where that makes a plan cheaper and takes no count out of its window: along
- * circles of clients, each of which gives a copy and gets another, and along chains whose ends have room.
+ * Has clients exchange copies where that brings counts nearer to their windows or, if it does not, makes a plan
+ * cheaper, and takes no count further out of its window: along circles of clients, each of which gives a copy and gets
+ * another, and along chains whose ends have room.
  *
  * <p>It cancels negative circles of a flow (Klein): nodes are the counts that have windows ({@link ExchangeNodes}), and
- * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). No
- * simple circle comes to a node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on
- * with from circle to circle, and only from nodes that have come nearer or have other arcs: whatever the distances are,
- * some arc shortens one while there is a negative circle. Where there is none any more, the copies are where they cost
- * least. What is looked at is bounded, by number and not by time, so that the same group always gets the same plan.
+ * arcs between two clients of a subtopology are copies that one may take over from the other ({@link ExchangeArcs}). A
+ * way is as long as what it adds to the excess and, of equals, to the weight of copies. No simple circle comes to a
+ * node twice, so each count changes by at most one. Distances (Bellman and Ford) are gone on with from circle to
+ * circle, and only from nodes that have come nearer or have other arcs: whatever the distances are, some arc shortens
+ * one while there is a negative circle. Where there is none any more, the copies are where they cost least. What is
+ * looked at is bounded, by number and not by time, so that the same group always gets the same plan.
  */
 abstract class Exchange {
     /** Arcs that are looked at; what has been found by then stays. */
@@ -25,6 +27,9 @@ abstract class Exchange {
     private final Counts counts;
     private final ExchangeNodes nodes;
     private final ExchangeArcs arcs;
+    /** Per node how long the way to it is: what it adds to the excess, and of equals what its copies weigh. */
+    private final long[] excess;
+
     private final long[] distance;
     private final int[] cameFrom;
     /** Per node the task of the arc by which it was reached; -1: it hands no task over. */
@@ -62,7 +67,7 @@ abstract class Exchange {
             long[] inAll) {}
 
     /**
-     * Looks at a plan whose counts are in their windows, or out of them as little as can be.
+     * Looks at a plan.
      *
      * @param kinds per client its kind, from 0: of one kind are clients of which each may take what any other may, as
      *     long as nothing is known of it that is not known of the other
@@ -73,6 +78,7 @@ abstract class Exchange {
         nodes = new ExchangeNodes(snapshot.clientCount(), counts, kinds);
         arcs = new ExchangeArcs(snapshot, this, kinds);
         int count = nodes.isTooMany() ? 0 : nodes.count();
+        excess = new long[count];
         distance = new long[count];
         cameFrom = new int[count];
         cameWith = new int[count];
@@ -132,10 +138,12 @@ abstract class Exchange {
         }
     }
 
-    private void look(int from, int to, long weight, int task) {
+    private void look(int from, int to, long rise, long weight, int task) {
         looks++;
+        long far = excess[from] + rise;
         long way = distance[from] + weight;
-        if (way < distance[to]) {
+        if (far < excess[to] || (far == excess[to] && way < distance[to])) {
+            excess[to] = far;
             distance[to] = way;
             cameFrom[to] = from;
             cameWith[to] = task;
@@ -149,15 +157,15 @@ abstract class Exchange {
             arcs.forEach(
                     g,
                     nodes.client(node),
-                    (t, to, weight) -> look(node, nodes.of(g, to), weight, t),
-                    (t, kind, weight) -> look(node, nodes.pool(g, kind), weight, t));
+                    (t, to, weight) -> look(node, nodes.of(g, to), 0, weight, t),
+                    (t, kind, weight) -> look(node, nodes.pool(g, kind), 0, weight, t));
         } else if (nodes.isPool(node)) {
             int g = nodes.subtopology(node);
             for (int c : arcs.clientsOf(nodes.kind(node))) {
-                look(node, nodes.of(g, c), 0, -1);
+                look(node, nodes.of(g, c), 0, 0, -1);
             }
         }
-        nodes.forEachWay(node, to -> look(node, to, 0, -1));
+        nodes.forEachWay(node, to -> look(node, to, nodes.measureRise(node, to), 0, -1));
     }
 
     /** Takes the circles of the shortest ways that go through nodes reached just now; false: there is none yet. */
@@ -182,6 +190,7 @@ abstract class Exchange {
     private boolean takeCircle(int start) {
         List<int[]> steps = new ArrayList<>();
         List<Integer> reached = new ArrayList<>();
+        long rise = 0;
         long sum = 0;
         int node = start;
         int taker = -1;
@@ -200,10 +209,12 @@ abstract class Exchange {
                 steps.add(new int[] {t, giver, to});
                 reached.add(node);
                 sum += measureChange(t, giver, to);
+            } else if (!nodes.isPool(from)) {
+                rise += nodes.measureRise(from, node);
             }
             node = from;
         } while (node != start);
-        if (sum >= 0) {
+        if (rise > 0 || (rise == 0 && sum >= 0)) {
             for (int i = 0; i < steps.size(); i++) {
                 drop(reached.get(i), steps.get(i)[0], steps.get(i)[1]);
             }

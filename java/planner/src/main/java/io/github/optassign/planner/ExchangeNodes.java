@@ -126,6 +126,30 @@ final class ExchangeNodes {
         }
     }
 
+    /**
+     * By how much the excess rises on a way by counts alone; negative: a count comes nearer to its window, by as much
+     * as it is away, so that what is furthest away is mended first.
+     */
+    long measureRise(int from, int to) {
+        int first = subtopologies * (clients + kinds);
+        if (from < first || to < first) {
+            int node = Math.min(from, to);
+            int g = subtopology(node);
+            return -measureDistance(counts.windows()[g], counts.in()[g], client(node));
+        }
+        int node = Math.min(from, to);
+        int c = (node - first) % clients;
+        if (Math.max(from, to) == end()) {
+            return -measureDistance(counts.ofAll(), counts.inAll(), c);
+        }
+        boolean isSpecial = node < first + clients && counts.ofSpecial() != null;
+        return isSpecial ? -measureDistance(counts.ofSpecial(), counts.inSpecial(), c) : 0;
+    }
+
+    private static long measureDistance(Windows window, long[] count, int c) {
+        return Math.max(0, Math.max(window.low()[c] - count[c], count[c] - window.high()[c]));
+    }
+
     private static boolean mayRise(Windows window, long[] count, int c) {
         return count[c] < window.high()[c];
     }

@@ -1,6 +1,7 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Balance;
+import io.github.optassign.measuring.PlanOrder;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.RestoreWork;
 import io.github.optassign.measuring.TagSpread;
@@ -17,10 +18,13 @@ import io.github.optassign.model.Snapshot;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>the remembered plan while it {@link #stays} (R11);
- *   <li>a new plan: actives by {@link ActivePlanner}, then standbys by {@link StandbyPlanner}.
+ *   <li>a {@link #makeFresh new plan}.
  * </ol>
  */
 final class PlanChooser {
+    /** Up to so many pairs of task and client a second plan is made, though the first is balanced. */
+    private static final long SECOND_TRY = 10_000;
+
     private PlanChooser() {}
 
     /** Makes the plan for a snapshot with at least one client. */
@@ -35,13 +39,39 @@ final class PlanChooser {
         if (mayRest && !spread.matters()) {
             return before;
         }
-        int[] active = ActivePlanner.plan(snapshot, ranks, previous);
-        RackSwaps.swap(snapshot, ranks, traffic, active);
-        Placement fresh = StandbyPlanner.plan(snapshot, ranks, previous, traffic, active);
+        Placement fresh = makeFresh(snapshot, ranks, previous, traffic);
         if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
             return before;
         }
         return remembered != null && stays(snapshot, ranks, previous, fresh) ? remembered : fresh;
+    }
+
+    /**
+     * Makes a new plan: actives, standbys around them, and then all copies anew, whatever their roles, since what is to
+     * be restored depends on copies alone. Where no roles of these copies balance the actives, or the group is small,
+     * the first actives with standbys that are exchanged around them are tried too.
+     */
+    private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+        int[] active = ActivePlanner.plan(snapshot, ranks, previous);
+        RackSwaps.swap(snapshot, ranks, traffic, active);
+        Placement first = StandbyPlanner.plan(snapshot, ranks, previous, traffic, active);
+        if (snapshot.standbysPerTask() == 0) {
+            return first;
+        }
+        Placement plan = first.copy();
+        new CopyExchange(snapshot, ranks, previous, plan, true).run();
+        new RoleExchange(snapshot, ranks, previous, plan).run();
+        boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= SECOND_TRY;
+        if (!isSmall && Balance.excess(snapshot, plan) == 0) {
+            return plan;
+        }
+        new CopyExchange(snapshot, ranks, previous, first, false).run();
+        PlanOrder order = PlanOrder.of(snapshot, ranks, plan);
+        PlanOrder ofFirst = PlanOrder.of(snapshot, ranks, first);
+        if (ofFirst.zones() != order.zones()) {
+            return ofFirst.zones() > order.zones() ? first : plan;
+        }
+        return ofFirst.excess() < order.excess() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
     /** Whether a plan of the service's is as balanced as it has to be: a wrong one must not live on here. */
@@ -52,18 +82,19 @@ final class PlanChooser {
 
     /**
      * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
-     * from balance, and makes the group restore less, or hardly more. What else a new plan is better in does not count,
-     * moves least of all: the tasks that have already gone where the remembered plan wants them would move again.
+     * from balance (of the same group one of both is enough), and makes the group restore less, or hardly more. What
+     * else a new plan is better in does not count, moves least of all: the tasks that have already gone where the
+     * remembered plan wants them would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
         TagSpread spread = new TagSpread(snapshot);
-        if (spread.reached(remembered) < spread.reached(fresh)) {
-            return false;
-        }
-        // Standbys of a plan for the same group may be out of their windows: they were put as well as the planner can.
-        boolean mayBeUneven = previous.isSameGroup() && !previous.isPlanBinding();
-        if (!mayBeUneven && Balance.excess(snapshot, remembered) > Balance.excess(snapshot, fresh)) {
+        long zones = spread.reached(remembered) - spread.reached(fresh);
+        long excess = Balance.excess(snapshot, remembered) - Balance.excess(snapshot, fresh);
+        // Of the same group a plan stays that is better in one of them: else two plans would take turns.
+        boolean isBetterInOne = zones > 0 || excess < 0;
+        boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
+        if (!mayStay && (zones < 0 || excess > 0)) {
             return false;
         }
         return RestoreWork.of(snapshot, ranks, remembered).isHardlyMore(RestoreWork.of(snapshot, ranks, fresh));

@@ -6,11 +6,7 @@ import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 
@@ -24,7 +20,6 @@ import java.util.function.IntPredicate;
  *       known to be standbys, then other state on a disk, such as that of former actives.
  *   <li>{@link #placeMissing} puts the others where they cost least among clients with room.
  *   <li>{@link #evenOut} moves the cheapest standbys until every client is in its window or no move helps.
- *   <li>{@link #exchange} has clients exchange standbys where less is restored then, or more stays.
  * </ol>
  */
 final class StandbyPlanner {
@@ -85,7 +80,6 @@ final class StandbyPlanner {
             planner.keepCaughtUp();
             planner.placeMissing();
             planner.evenOut();
-            planner.exchange();
         }
         return planner.plan;
     }
@@ -280,59 +274,5 @@ final class StandbyPlanner {
         addToCounts(task, giver, -1);
         add(task, taker);
         return true;
-    }
-
-    private void exchange() {
-        Exchange.Counts counts = new Exchange.Counts(
-                ofSubtopology, subtopologyCopies, new boolean[ofSubtopology.length], null, null, windows, copies);
-        PlanCosts costs = new PlanCosts(snapshot, ranks);
-        int[][] columns = new int[snapshot.taskCount()][];
-        for (int t = 0; t < columns.length; t++) {
-            columns[t] = snapshot.columnsAnd(t, previous.standbys(t));
-        }
-        new Exchange(snapshot, counts, findKinds()) {
-            @Override
-            int[] givers(int t) {
-                return plan.standby()[t];
-            }
-
-            @Override
-            int[] columns(int t) {
-                return columns[t];
-            }
-
-            @Override
-            long measureChange(int t, int from, int to) {
-                return costs.weigh(t, to, previous.hadStandby(t, to))
-                        - costs.weigh(t, from, previous.hadStandby(t, from));
-            }
-
-            @Override
-            boolean mayTake(int t, int from, int to) {
-                return !plan.hasCopy(t, to)
-                        && (snapshot.isDraining(from) || !snapshot.isDraining(to))
-                        && spread.gain(plan, t, to, from) >= spread.gain(plan, t, from, from);
-            }
-
-            @Override
-            void move(int t, int from, int to) {
-                plan.removeStandby(t, from);
-                plan.addStandby(t, to);
-            }
-        }.run();
-    }
-
-    /** Per client its kind: clients of one kind have the same tags, and all drain or none does. */
-    private int[] findKinds() {
-        Map<List<Integer>, Integer> found = new HashMap<>();
-        int[] kinds = new int[snapshot.clientCount()];
-        for (int c = 0; c < kinds.length; c++) {
-            List<Integer> traits = new ArrayList<>(List.of(snapshot.isDraining(c) ? 1 : 0));
-            for (int k = 0; k < snapshot.tagCount(); k++) {
-                traits.add(snapshot.tag(c, k));
-            }
-            kinds[c] = found.computeIfAbsent(traits, none -> found.size());
-        }
-        return kinds;
     }
 }

@@ -1,6 +1,7 @@
 package io.github.optassign.planner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.measuring.Balance;
 import io.github.optassign.measuring.Ranks;
@@ -82,6 +83,77 @@ class ExchangeTest {
             Placement plan = plan(snapshot);
             assertEquals(least, RestoreWork.of(snapshot, ranks, plan).offsets(), "seed " + seed);
             assertEquals(0, Balance.excess(snapshot, plan), "seed " + seed);
+        }
+    }
+
+    /** With a standby: three clients, five tasks, state strewn at random; all plans are tried. */
+    @Test
+    void plansWithStandbysAreBalancedAndRestoreHardlyMoreThanTheLeast() {
+        long restored = 0;
+        long leastOfAll = 0;
+        for (int seed = 0; seed < 100; seed++) {
+            Random random = new Random(seed);
+            SnapshotBuilder builder = builder(1);
+            List<SnapshotBuilder.Client> clients = new ArrayList<>();
+            for (String name : List.of("a", "b", "c")) {
+                clients.add(builder.addClient(name, 1));
+            }
+            for (int t = 0; t < 5; t++) {
+                String task = builder.addTask(t < 3 ? "0" : "1", t % 3, true, true, 1_000 + random.nextInt(100_000));
+                int owner = random.nextInt(3);
+                clients.get(owner).runs(task);
+                int holder = random.nextInt(3);
+                if (holder != owner) {
+                    clients.get(holder).holds(task).lags(task, random.nextInt(1_000));
+                }
+            }
+            Snapshot snapshot = builder.build();
+            Ranks ranks = new Ranks(snapshot);
+            long leastExcess = Long.MAX_VALUE;
+            long least = Long.MAX_VALUE;
+            for (int code = 0; code < 7_776; code++) {
+                Placement tried = Placement.empty(5);
+                for (int t = 0, rest = code; t < 5; t++, rest /= 6) {
+                    tried.active()[t] = rest % 3;
+                    tried.addStandby(t, (rest % 3 + 1 + rest / 3 % 2) % 3);
+                }
+                long excess = Balance.excess(snapshot, tried);
+                if (excess <= leastExcess) {
+                    long offsets = RestoreWork.of(snapshot, ranks, tried).offsets();
+                    least = excess < leastExcess ? offsets : Math.min(least, offsets);
+                    leastExcess = excess;
+                }
+            }
+            Placement plan = plan(snapshot);
+            assertEquals(leastExcess, Balance.excess(snapshot, plan), "seed " + seed);
+            restored += RestoreWork.of(snapshot, ranks, plan).offsets();
+            leastOfAll += least;
+        }
+        assertTrue(restored <= 1.01 * leastOfAll, restored + " offsets where " + leastOfAll + " would do");
+    }
+
+    /**
+     * A quarter of the clients are new: copies of each subtopology are shared out too, and little is restored for it.
+     */
+    @Test
+    void copiesOfEachSubtopologyAreInTheirWindowsAfterAScaleOut() {
+        for (int seed = 0; seed < 10; seed++) {
+            Random random = new Random(seed);
+            SnapshotBuilder builder = builder(1);
+            List<SnapshotBuilder.Client> clients = new ArrayList<>();
+            for (int c = 0; c < 20; c++) {
+                clients.add(builder.addClient("client-" + (char) ('a' + c), 1));
+            }
+            for (int t = 0; t < 300; t++) {
+                String task =
+                        builder.addTask("" + t / 30, t % 30, true, true, (long) Math.exp(11 + random.nextGaussian()));
+                int owner = t % 15;
+                clients.get(owner).runs(task);
+                int standby = (owner + 1 + random.nextInt(14)) % 15;
+                clients.get(standby).holds(task).lags(task, 0);
+            }
+            Snapshot snapshot = builder.build();
+            assertEquals(0, Balance.excess(snapshot, plan(snapshot)), "seed " + seed);
         }
     }
 }
