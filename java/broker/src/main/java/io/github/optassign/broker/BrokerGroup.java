@@ -24,7 +24,6 @@ final class BrokerGroup {
     /** Client tags of an instance's own, as in the client's plug-in. */
     private static final String CAPACITY = "optassign.capacity";
 
-    private static final String DRAINING = "optassign.draining";
     /** By its value log lines name the group, whose id an assignor is not told. */
     private static final String NAME = "optassign";
 
@@ -199,7 +198,7 @@ final class BrokerGroup {
             double capacity = parse(tags.getOrDefault(CAPACITY, "1"));
             boolean isAllowed = capacity >= 1e-6 && capacity <= 1e6;
             sizes[c] = threads.size() * (isAllowed ? Math.round(capacity * Traits.UNITS) : Traits.UNITS);
-            draining[c] = "true".equalsIgnoreCase(tags.get(DRAINING));
+            draining[c] = Traits.drains(tags);
             for (int k = 0; k < keys.size(); k++) {
                 String value = tags.get(keys.get(k));
                 Map<String, Integer> seen = values.get(k);

@@ -226,12 +226,12 @@ class OptassignGroupAssignorTest {
         onTheirWay.forEach(p -> assertEquals(told.get("0_" + p), group.owners().get("0_" + p)));
     }
 
-    @Test
-    void aDrainingProcessGivesItsWorkAway() {
+    @ParameterizedTest
+    @ValueSource(strings = {"optassign.drain", "optassign.draining"})
+    void aDrainingProcessGivesItsWorkAway(String tag) {
         TestGroup group = settled(0, "a", "b", "c");
         group.members()
-                .forEach((id, member) ->
-                        member.tags = member.process.equals("c") ? Map.of("optassign.draining", "true") : Map.of());
+                .forEach((id, member) -> member.tags = member.process.equals("c") ? Map.of(tag, "true") : Map.of());
         for (int call = 0; call < 4; call++) {
             group.assign(assignor);
             group.tellOffsets(END, 0);

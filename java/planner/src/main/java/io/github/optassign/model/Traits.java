@@ -1,5 +1,8 @@
 package io.github.optassign.model;
 
+import java.util.List;
+import java.util.Map;
+
 /**
  * What else is known of the clients.
  *
@@ -11,6 +14,14 @@ package io.github.optassign.model;
 public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
     /** How many units a thread of capacity 1 has. */
     public static final long UNITS = 1_000_000;
+
+    /** Client tags by which an instance says that it is about to leave; either is enough. */
+    public static final List<String> DRAIN_TAGS = List.of("optassign.drain", "optassign.draining");
+
+    /** Whether a client with these tags says that it is about to leave. */
+    public static boolean drains(Map<String, String> tags) {
+        return DRAIN_TAGS.stream().anyMatch(key -> "true".equalsIgnoreCase(tags.get(key)));
+    }
 
     /** Whether there is a client that does not drain. */
     public boolean isAnyStaying() {

@@ -10,12 +10,12 @@ import java.util.Map;
  * reach the others.
  *
  * @param capacityUnits {@code client.tag.optassign.capacity} in millionths: the relative capacity of one thread
- * @param draining {@code client.tag.optassign.draining}: it is about to leave, and gives its work away
+ * @param draining {@code client.tag.optassign.drain} or {@code client.tag.optassign.draining}, which is the older name:
+ *     it is about to leave, and gives its work away
  * @param remarks tags that say nothing that is allowed, each in words
  */
 public record ClientTraits(long capacityUnits, boolean draining, List<String> remarks) {
     public static final String CAPACITY = "optassign.capacity";
-    public static final String DRAINING = "optassign.draining";
 
     static ClientTraits read(Map<String, String> tags) {
         List<String> remarks = new ArrayList<>();
@@ -30,12 +30,13 @@ public record ClientTraits(long capacityUnits, boolean draining, List<String> re
                         + "; allowed: a number from 0.000001 to 1000000; taken for 1");
             }
         }
-        String draining = tags.get(DRAINING);
-        boolean drains = "true".equalsIgnoreCase(draining);
-        if (draining != null && !drains && !"false".equalsIgnoreCase(draining)) {
-            remarks.add("client.tag." + DRAINING + ": found " + draining + "; allowed: true, false; taken for false");
+        for (String key : Traits.DRAIN_TAGS) {
+            String told = tags.get(key);
+            if (told != null && !"true".equalsIgnoreCase(told) && !"false".equalsIgnoreCase(told)) {
+                remarks.add("client.tag." + key + ": found " + told + "; allowed: true, false; taken for false");
+            }
         }
-        return new ClientTraits(units, drains, remarks);
+        return new ClientTraits(units, Traits.drains(tags), remarks);
     }
 
     private static double parse(String text) {

@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The fallback serves tags, racks, capacity and draining: a missed deadline must not cost what they are for. */
 class TraitsTest {
@@ -65,14 +67,15 @@ class TraitsTest {
         assertEquals(-1, result.followupMs(), "without tags it stays");
     }
 
-    @Test
-    void whoDrainsGivesItsWorkAway() {
+    @ParameterizedTest
+    @ValueSource(strings = {"optassign.drain", "optassign.draining"})
+    void whoDrainsGivesItsWorkAway(String tag) {
         TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 1_000_000);
         group.standbys = 1;
         for (int i = 0; i < 6; i++) {
             group.runs(i % 3, "0_" + i).holds((i + 1) % 3, "0_" + i, 0);
         }
-        group.client(0).tags = Map.of("optassign.draining", "true");
+        group.client(0).tags = Map.of(tag, "true");
         Snapshot snapshot = group.snapshot();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         assertEquals(
@@ -80,7 +83,7 @@ class TraitsTest {
         Answer answer = RebalancePlanner.toAnswer(snapshot, result);
         assertEquals(null, answer.clients().get(0).followupMs());
         assertTrue(answer.clients().get(1).followupMs() > 0, "R8: who does not drain asks");
-        group.clients.forEach(client -> client.tags = Map.of("optassign.draining", "true"));
+        group.clients.forEach(client -> client.tags = Map.of(tag, "true"));
         snapshot = group.snapshot();
         assertEquals(0, Balance.excess(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
     }
@@ -94,6 +97,10 @@ class TraitsTest {
         group.client(0).tags = Map.of("optassign.capacity", "much");
         assertEquals(
                 "client.tag.optassign.capacity: found much; allowed: a number from 0.000001 to 1000000; taken for 1",
+                group.read().remarks().first());
+        group.client(0).tags = Map.of("optassign.drain", "soon");
+        assertEquals(
+                "client.tag.optassign.drain: found soon; allowed: true, false; taken for false",
                 group.read().remarks().first());
     }
 

@@ -28,7 +28,7 @@ public final class GroupReader {
     /** Client tags, as in the broker's assignor (docs/broker.md, "Configuration"). */
     private static final String CAPACITY = "optassign.capacity";
 
-    private static final String DRAINING = "optassign.draining";
+    private static final List<String> DRAIN = List.of("optassign.drain", "optassign.draining");
 
     private GroupReader() {}
 
@@ -81,7 +81,7 @@ public final class GroupReader {
     }
 
     private static double toUnit(Map<String, String> tags) {
-        if ("true".equalsIgnoreCase(tags.get(DRAINING))) {
+        if (DRAIN.stream().anyMatch(key -> "true".equalsIgnoreCase(tags.get(key)))) {
             return 0;
         }
         try {

@@ -74,13 +74,14 @@ class GroupReaderTest {
                         GroupState.STABLE,
                         member("m1", "a", Map.of("optassign.capacity", "2"), List.of(1), List.of(0)),
                         member("m2", "a", Map.of("optassign.capacity", "x"), List.of(), List.of()),
-                        member("m3", "b", Map.of("optassign.draining", "true"), List.of(0), List.of(2))),
+                        member("m3", "b", Map.of("optassign.draining", "true"), List.of(0), List.of(2)),
+                        member("m4", "c", Map.of("optassign.drain", "true"), List.of(), List.of())),
                 Map.of("in", 3, "other", 1),
                 1,
                 true);
         assertEquals(GroupView.Phase.STABLE, view.phase());
         assertEquals(7, view.epoch());
-        assertEquals(Map.of("a", 3.0, "b", 0.0), view.units());
+        assertEquals(Map.of("a", 3.0, "b", 0.0, "c", 0.0), view.units());
         TaskId stateless = new TaskId("1", 0);
         TaskId first = new TaskId("0", 0);
         assertEquals(
