@@ -109,6 +109,7 @@ _entries: dict[str, _Entry] = {
     "weighted-shards": _Entry(f"{_FOLDER}.weighted_shards:WeightedShardsAssignor", _BASELINE),
     # Kafka's own classes: see optassign/assignors/baselines/kafka.py.
     "kafka-broker-sticky": _Entry(f"{_FOLDER}.kafka:KafkaBrokerSticky", _IN_A_JVM),
+    "kafka-broker-sticky-4.4": _Entry(f"{_FOLDER}.kafka:KafkaBrokerSticky44", _IN_A_JVM),
     "kafka-high-availability": _Entry(f"{_FOLDER}.kafka:KafkaHighAvailability", _IN_A_JVM),
     "kafka-sticky": _Entry(f"{_FOLDER}.kafka:KafkaSticky", _IN_A_JVM),
 }

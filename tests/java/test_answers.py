@@ -12,7 +12,7 @@ from kafkas_own import ALL, GENERATED, SNAPSHOTS, same
 from optassign import assign
 from optassign.assignor import TaskAssignor
 from optassign.assignors.baselines import jvm
-from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 
@@ -171,18 +171,52 @@ def test_the_public_sticky_needs_both_costs_for_racks_and_says_so() -> None:
     assert any("rack_aware_traffic_cost" in note for note in notes)
 
 
-def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had() -> None:
+_OF_THE_BROKER = pytest.mark.parametrize("broker", [KafkaBrokerSticky, KafkaBrokerSticky44], ids=lambda broker: broker.name)
+
+
+@_OF_THE_BROKER
+def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had(broker: type[TaskAssignor]) -> None:
     # Numbers with gaps: to the broker a subtopology has partitions 0 to n - 1.
     tasks = {f"{subtopology}_{partition}": 1000 for subtopology in (0, 3) for partition in (1, 5, 9)}
     state = snapshot(tasks, {"a": {"threads": 2, "active": "0_5 3_9 0_9 3_1"}, "b": {"active": "3_5 0_1"}})
-    assert same(assign(state, KafkaBrokerSticky()), {"a": "0_5 0_9 3_1 3_9", "b": "0_1 3_5"})
+    assert same(assign(state, broker()), {"a": "0_5 0_9 3_1 3_9", "b": "0_1 3_5"})
 
 
-def test_the_broker_sees_which_consumer_had_which_task() -> None:
+@_OF_THE_BROKER
+def test_the_broker_sees_which_consumer_had_which_task(broker: type[TaskAssignor]) -> None:
     # Three members, three tasks: one each. The consumer that had two of them keeps one, and b gets the other.
     tasks = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless"}
     a = {"threads": 2, "active": "0_0 0_1 0_2"}
     dealt = snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_2"], "y": ["0_0", "0_1"]}}, "b": {}})
-    assert same(assign(dealt, KafkaBrokerSticky()), {"a": "0_0 0_2", "b": "0_1"})
+    assert same(assign(dealt, broker()), {"a": "0_0 0_2", "b": "0_1"})
     other = snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_0"], "y": ["0_2", "0_1"]}}, "b": {}})
-    assert same(assign(other, KafkaBrokerSticky()), {"a": "0_0 0_1", "b": "0_2"})
+    assert same(assign(other, broker()), {"a": "0_0 0_1", "b": "0_2"})
+
+
+@pytest.mark.parametrize("most", "bcd")
+def test_the_broker_of_4_4_puts_a_standby_where_most_of_the_state_is_and_that_of_4_3_does_not(most: str) -> None:
+    lags = {"b": 900, "c": 800, "d": 700} | {most: 100}
+    clients = {"a": {"active": "0_0", "lags": {"0_0": -2}}, **{name: {"lags": {"0_0": lag}} for name, lag in lags.items()}}
+    state = snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
+    nobody = {"a": "0_0", "b": "", "c": "", "d": ""}
+    assert same(assign(state, KafkaBrokerSticky44()), {**nobody, most: "| 0_0"})
+    assert same(assign(state, KafkaBrokerSticky()), {**nobody, "b": "| 0_0"})
+
+
+def test_who_has_a_standby_keeps_it_under_the_broker_of_4_4_whatever_others_have_of_it() -> None:
+    clients = {
+        "a": {"active": "0_0", "lags": {"0_0": -2}},
+        "b": {"lags": {"0_0": 0}},
+        "c": {"standby": "0_0", "lags": {"0_0": 900}},
+    }
+    state = snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
+    assert same(assign(state, KafkaBrokerSticky44()), {"a": "0_0", "b": "", "c": "| 0_0"})
+
+
+@pytest.mark.parametrize(
+    ("assignor", "version"),
+    [*((each, "4.3.1") for each in ALL[:3]), (KafkaBrokerSticky44, "4.4.0")],
+    ids=lambda value: str(value),
+)
+def test_an_answer_names_the_release_that_its_class_is_of(assignor: type[TaskAssignor], version: str) -> None:
+    assert assign(SNAPSHOTS["third-instance-joins"], assignor()).report.notes[0] == f"Kafka {version}"

@@ -130,7 +130,7 @@ def test_the_java_command_line_answers_as_python_does() -> None:
         ((), "usage:"),
         (("--assignor", "sticky"), "usage:"),
         (("SNAPSHOT", "--fast", "yes"), "usage:"),
-        (("SNAPSHOT", "--assignor", "best"), "allowed: broker-sticky, high-availability, sticky"),
+        (("SNAPSHOT", "--assignor", "best"), "allowed: broker-sticky, broker-sticky-4.4, high-availability, sticky"),
         (("SNAPSHOT", "--timed-calls", "0"), "timed_calls"),
         (("missing.json",), "missing.json"),
     ],

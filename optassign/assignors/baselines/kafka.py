@@ -4,7 +4,8 @@
 |---|---|
 | `KafkaHighAvailability` | HighAvailabilityTaskAssignor, what Kafka Streams uses where nothing is configured (KIP-441) |
 | `KafkaSticky` | the public StickyTaskAssignor (KIP-924) |
-| `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071) |
+| `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071), of 4.3 |
+| `KafkaBrokerSticky44` | the same of 4.4, another class of that name |
 
 How a snapshot is put to each class, and how warm-ups are told from standbys, is written in java/baselines beside the code.
 """
@@ -25,7 +26,14 @@ from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
 
-__all__ = ["JavaNotFoundError", "KafkaBrokerSticky", "KafkaHighAvailability", "KafkaSticky", "available"]
+__all__ = [
+    "JavaNotFoundError",
+    "KafkaBrokerSticky",
+    "KafkaBrokerSticky44",
+    "KafkaHighAvailability",
+    "KafkaSticky",
+    "available",
+]
 
 _OURS: dict[str, Any] = {"remembered": True, "options": True, "tasks": {"__all__": {"source_end_offset"}}}
 """What Kafka's classes know nothing of."""
@@ -82,10 +90,17 @@ class KafkaSticky(_KafkaAssignor):
 
 
 class KafkaBrokerSticky(_KafkaAssignor):
-    """The broker's StickyTaskAssignor."""
+    """The StickyTaskAssignor of 4.3's broker."""
 
     name = "kafka-broker-sticky"
     runs = "broker-sticky"
+
+
+class KafkaBrokerSticky44(_KafkaAssignor):
+    """The StickyTaskAssignor of 4.4's broker, which goes by offsets where it looks for new places of standbys."""
+
+    name = "kafka-broker-sticky-4.4"
+    runs = "broker-sticky-4.4"
 
 
 def _read_response(arrays: Arrays, response: dict[str, Any]) -> Placed:

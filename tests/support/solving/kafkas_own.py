@@ -6,14 +6,14 @@ from pathlib import Path
 
 from judging import answer
 
-from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 
 RECORDED = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 EVERYONE = 2**63 - 1
-ALL = (KafkaHighAvailability, KafkaSticky, KafkaBrokerSticky)
+ALL = (KafkaHighAvailability, KafkaSticky, KafkaBrokerSticky, KafkaBrokerSticky44)
 GENERATED = (
     Spec("cold", 17, 3, 1),
     Spec("steady", 37, 5, 2, threads=2, unlogged=0.2),

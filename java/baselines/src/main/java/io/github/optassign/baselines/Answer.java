@@ -5,11 +5,12 @@ import java.util.List;
 import org.apache.kafka.streams.processor.TaskId;
 
 /** What a Kafka class decided: what each client gets, and whether the class asks for a follow-up rebalance. */
-record Answer(List<Assigned> clients, boolean followup) {
+public record Answer(List<Assigned> clients, boolean followup) {
 
     /** What one client gets, its tasks in Kafka's order. Warm-ups are not among the standbys. */
-    record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
-        static Assigned of(
+    public record Assigned(String processId, List<String> active, List<String> standby, List<String> warmup) {
+        /** Sorts what a client gets. */
+        public static Assigned of(
                 Snapshot.Client client,
                 Collection<TaskId> active,
                 Collection<TaskId> standby,

@@ -27,7 +27,7 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
  *
  * <p>Previous tasks and lags of tasks that do not exist are left out, as are lags of tasks without a changelog.
  */
-final class Application {
+public final class Application {
     /**
      * Matched from the right: the name of a topology may contain underscores, where TaskId.parse stops at the first
      * two.
@@ -66,23 +66,29 @@ final class Application {
                 .count();
     }
 
-    AssignmentConfigs configs() {
+    /** The configs, with Kafka's defaults. */
+    public AssignmentConfigs configs() {
         return configs;
     }
 
     /** All tasks in Kafka's order. */
-    SortedMap<TaskId, Snapshot.Task> tasks() {
+    public SortedMap<TaskId, Snapshot.Task> tasks() {
         return Collections.unmodifiableSortedMap(tasks);
     }
 
     /** Tasks with a changelog: what StreamsPartitionAssignor calls stateful. */
-    SortedSet<TaskId> logged() {
+    public SortedSet<TaskId> logged() {
         return Collections.unmodifiableSortedSet(new TreeSet<>(changelogs.keySet()));
     }
 
     /** All clients in Kafka's order. */
-    SortedMap<ProcessId, Snapshot.Client> clients() {
+    public SortedMap<ProcessId, Snapshot.Client> clients() {
         return Collections.unmodifiableSortedMap(clients);
+    }
+
+    /** The whole changelog of a logged task, in offsets. */
+    public long changelog(TaskId task) {
+        return changelogs.get(task);
     }
 
     /** How many lags of logged tasks are -3. */
@@ -106,7 +112,7 @@ final class Application {
     }
 
     /** Selects those of the listed tasks that exist. */
-    SortedSet<TaskId> selectExisting(Collection<String> listed) {
+    public SortedSet<TaskId> selectExisting(Collection<String> listed) {
         SortedSet<TaskId> found = new TreeSet<>();
         for (String task : listed) {
             TaskId id = ids.get(task);

@@ -19,7 +19,8 @@ import java.util.Map;
 /** The command line: runs an assignor on one snapshot or, with {@code --serve}, on one request per line of input. */
 public final class Main {
     private static final String USAGE = """
-        usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky] [--warmup-calls N] [--timed-calls N]
+        usage: SNAPSHOT.json [--assignor high-availability|sticky|broker-sticky|broker-sticky-4.4]
+                             [--warmup-calls N] [--timed-calls N]
                --serve
         Prints a TaskAssignment, format 1. Seconds of the timed calls go to standard error.""";
 

@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Answers requests, one JSON object per line, until its input ends. Whatever is wrong with a request, or goes wrong
@@ -61,7 +60,7 @@ final class Server {
                     answer.followup(),
                     timing.seconds(),
                     baseline.notes(application),
-                    AppInfoParser.getVersion());
+                    baseline.version());
         } catch (IllegalArgumentException e) {
             return Map.of("error", String.valueOf(e.getMessage()));
         } catch (RuntimeException | OutOfMemoryError | StackOverflowError e) {

@@ -25,7 +25,7 @@ import java.util.function.Function;
  * <p>What Kafka's classes have no use for ({@code options}, {@code remembered}, weights, capacities) is read and not
  * kept.
  */
-record Snapshot(
+public record Snapshot(
         @JsonProperty(required = true) int format,
         String application,
         String takenAt,
@@ -46,7 +46,7 @@ record Snapshot(
     private static final long NOT_A_LAG = -1;
     private static final long LEAST_LAG = -3;
 
-    Snapshot {
+    public Snapshot {
         require(format == 1, "format", format, "1");
         require(configs != null, "configs", "null", "an object");
         require(tasks != null, "tasks", "null", "a list");
@@ -56,7 +56,7 @@ record Snapshot(
     }
 
     /** {@code AssignmentConfigs}, with Kafka's defaults; Kafka's own class checks the limits. */
-    record Configs(
+    public record Configs(
             Long acceptableRecoveryLag,
             Integer maxWarmupReplicas,
             Integer numStandbyReplicas,
@@ -65,7 +65,7 @@ record Snapshot(
             List<String> rackAwareAssignmentTags,
             Integer rackAwareTrafficCost,
             Integer rackAwareNonOverlapCost) {
-        Configs {
+        public Configs {
             acceptableRecoveryLag = orElse(acceptableRecoveryLag, 10_000L);
             maxWarmupReplicas = orElse(maxWarmupReplicas, 2);
             numStandbyReplicas = orElse(numStandbyReplicas, 0);
@@ -76,14 +76,14 @@ record Snapshot(
     }
 
     /** A task, as Kafka's {@code TaskInfo} has it. */
-    record Task(
+    public record Task(
             @JsonProperty(required = true) String id,
             @JsonProperty(required = true) boolean stateful,
             Boolean logged,
             Long changelogEndOffset,
             Double weight,
             List<Partition> partitions) {
-        Task {
+        public Task {
             require(id != null, "id", "null", "a task id");
             logged = orElse(logged, stateful);
             require(stateful || !logged, "logged", "true", "false unless stateful is true");
@@ -97,8 +97,8 @@ record Snapshot(
     }
 
     /** A partition that a task reads or writes, as Kafka's {@code TaskTopicPartition} has it. */
-    record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
-        Partition {
+    public record Partition(String topic, Integer partition, Boolean source, Boolean changelog, Set<String> racks) {
+        public Partition {
             changelog = orElse(changelog, false);
             source = orElse(source, !changelog);
             racks = orElse(racks, Set.of());
@@ -106,7 +106,7 @@ record Snapshot(
     }
 
     /** A client, as Kafka's {@code KafkaStreamsState} has it. */
-    record Client(
+    public record Client(
             @JsonProperty(required = true) String processId,
             @JsonProperty(required = true) int threads,
             Map<String, List<String>> consumers,
@@ -119,7 +119,7 @@ record Snapshot(
             String clientId,
             Double capacity,
             Boolean draining) {
-        Client {
+        public Client {
             require(processId != null && !processId.isEmpty(), "process_id", processId, "a text that is not empty");
             require(threads >= 1, "threads", threads, ">= 1");
             consumers = orElse(consumers, Map.of());

@@ -1,0 +1,19 @@
+package io.github.optassign.baselines.broker;
+
+import io.github.optassign.baselines.Application;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the broker's classes do not take into account. */
+final class Notes {
+    private Notes() {}
+
+    static List<String> of(Application application, String ofLags) {
+        List<String> notes = new ArrayList<>(List.of(ofLags));
+        if (!"none".equals(application.configs().rackAwareAssignmentStrategy())
+                || !application.configs().rackAwareAssignmentTags().isEmpty()) {
+            notes.add("racks and tags were not taken into account: the broker's assignor knows neither");
+        }
+        return notes;
+    }
+}

@@ -1,0 +1,54 @@
+package io.github.optassign.baselines.broker;
+
+import io.github.optassign.baselines.Application;
+import io.github.optassign.baselines.Snapshot;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.streams.processor.TaskId;
+
+/**
+ * How much of each changelog a client has, as its members report it: who has a task reports of it, and the first member
+ * of what merely lies on the disk. A snapshot says how much is missing; where it does not know that, nothing is
+ * reported.
+ */
+record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
+    private static final long RUNNING = -2;
+    private static final long NOT_KNOWN = -3;
+
+    static Offsets read(Application application, Snapshot.Client client) {
+        Map<TaskId, Long> reached = new HashMap<>();
+        Map<TaskId, Long> ends = new HashMap<>();
+        client.lags()
+                .keySet()
+                .forEach(listed -> application.selectExisting(List.of(listed)).stream()
+                        .filter(application.logged()::contains)
+                        .forEach(task -> {
+                            long lag = client.lags().get(listed);
+                            long end = application.changelog(task);
+                            if (lag != NOT_KNOWN) {
+                                reached.put(task, lag == RUNNING ? end : Math.max(0, end - lag));
+                                ends.put(task, end);
+                            }
+                        }));
+        return new Offsets(reached, ends);
+    }
+
+    /** Of the offsets those that a member reports, who is one of the client's. */
+    Map<TaskId, Long> reportedBy(Member member, List<Member> all) {
+        Map<TaskId, Long> reported = new HashMap<>(reached);
+        boolean isFirst = member == all.get(0);
+        for (Member other : all) {
+            if (other != member) {
+                other.active().forEach(reported::remove);
+                other.standby().forEach(reported::remove);
+            }
+        }
+        if (!isFirst) {
+            reported.keySet()
+                    .removeIf(task ->
+                            !member.active().contains(task) && !member.standby().contains(task));
+        }
+        return reported;
+    }
+}

@@ -1,0 +1,71 @@
+package io.github.optassign.baselines.broker;
+
+import io.github.optassign.baselines.Answer;
+import io.github.optassign.baselines.Application;
+import io.github.optassign.baselines.Baseline;
+import io.github.optassign.baselines.Snapshot;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
+
+/** Runs the StickyTaskAssignor of 4.3's broker, which knows neither lags nor warm-ups, neither tags nor racks. */
+public final class Sticky43 implements Baseline {
+    @Override
+    public Rebalance prepare(Application application) {
+        Subtopologies subtopologies = new Subtopologies(application);
+        Placed placed = new Placed(application, subtopologies);
+        Map<String, AssignmentMemberSpec> members = new HashMap<>();
+        application.clients().values().forEach(client -> {
+            for (Member member : Member.split(application, client)) {
+                placed.register(member, client);
+                members.put(member.id(), toSpec(member, client, subtopologies));
+            }
+        });
+        String standbys = Integer.toString(application.configs().numStandbyReplicas());
+        GroupSpec group =
+                new GroupSpecImpl(Collections.unmodifiableMap(members), Map.of("num.standby.replicas", standbys));
+        return new Rebalance() {
+            private GroupAssignment assigned = new GroupAssignment(Map.of());
+
+            @Override
+            public void assign() {
+                assigned = new StickyTaskAssignor().assign(group, subtopologies);
+            }
+
+            @Override
+            public Answer answer() {
+                assigned.members()
+                        .forEach(
+                                (id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), got.warmupTasks()));
+                return placed.toAnswer();
+            }
+        };
+    }
+
+    @Override
+    public List<String> notes(Application application) {
+        return Notes.of(
+                application,
+                "lags are not looked at; members are threads, and previous tasks without a consumer are dealt to them");
+    }
+
+    private static AssignmentMemberSpec toSpec(Member member, Snapshot.Client client, Subtopologies subtopologies) {
+        return new AssignmentMemberSpec(
+                Optional.empty(),
+                Optional.ofNullable(client.rack()),
+                subtopologies.toNumbers(member.active()),
+                subtopologies.toNumbers(member.standby()),
+                Map.of(),
+                client.processId(),
+                client.tags(),
+                Map.of(),
+                Map.of());
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.optassign.baselines.broker;
+
+import io.github.optassign.baselines.Answer;
+import io.github.optassign.baselines.Application;
+import io.github.optassign.baselines.Baseline;
+import io.github.optassign.baselines.Snapshot;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.coordinator.group.api.streams.assignor.AssignmentConfigs;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentMetadata;
+import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentState;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
+
+/**
+ * Runs the StickyTaskAssignor of 4.4's broker. It knows no warm-ups, and lags in one place only: a standby goes to who
+ * had it, else to whoever has most of the state.
+ */
+public final class Sticky44 implements Baseline {
+    /** 4.4.0's assignors keep nothing between calls. */
+    private final TaskAssignor kafkas = BrokerClasses.createSticky();
+
+    @Override
+    public Rebalance prepare(Application application) {
+        Subtopologies subtopologies = new Subtopologies(application);
+        Placed placed = new Placed(application, subtopologies);
+        Map<String, Metadata> metadata = new HashMap<>();
+        Map<String, State> states = new HashMap<>();
+        application.clients().values().forEach(client -> {
+            List<Member> members = Member.split(application, client);
+            Offsets offsets = Offsets.read(application, client);
+            for (Member member : members) {
+                placed.register(member, client);
+                metadata.put(member.id(), Metadata.of(client));
+                states.put(
+                        member.id(),
+                        new State(
+                                subtopologies.toNumbers(member.active()),
+                                subtopologies.toNumbers(member.standby()),
+                                Map.of(),
+                                subtopologies.toNumbers(offsets.reportedBy(member, members)),
+                                subtopologies.toNumbers(offsets.ends())));
+            }
+        });
+        GroupSpec group = new Group(
+                Collections.unmodifiableMap(metadata),
+                states,
+                new Configs(
+                        application.configs().numStandbyReplicas(),
+                        application.configs().rackAwareAssignmentTags()));
+        return new Rebalance() {
+            private GroupAssignment assigned = new GroupAssignment(Map.of());
+
+            @Override
+            public void assign() {
+                assigned = kafkas.assign(group, subtopologies);
+            }
+
+            @Override
+            public Answer answer() {
+                assigned.members()
+                        .forEach((id, got) -> placed.take(id, got.activeTasks(), got.standbyTasks(), Map.of()));
+                return placed.toAnswer();
+            }
+        };
+    }
+
+    @Override
+    public List<String> notes(Application application) {
+        return Notes.of(
+                application,
+                "lags decide only between new places of standbys; members are threads, and previous tasks without a consumer "
+                        + "are dealt to them");
+    }
+
+    @Override
+    public String version() {
+        return BrokerClasses.VERSION;
+    }
+
+    /** What the coordinator says of a group. */
+    private record Group(Map<String, Metadata> metadata, Map<String, State> states, Configs configs)
+            implements GroupSpec {
+        @Override
+        public Collection<String> memberIds() {
+            return metadata.keySet();
+        }
+
+        @Override
+        public MemberAssignmentMetadata memberMetadata(String member) {
+            return metadata.get(member);
+        }
+
+        @Override
+        public MemberAssignmentState memberAssignmentState(String member) {
+            return states.get(member);
+        }
+    }
+
+    /** The group's configs as assignors see them. */
+    private record Configs(int numStandbyReplicas, List<String> rackAwareAssignmentTags) implements AssignmentConfigs {}
+
+    /** Who a member is. */
+    private record Metadata(
+            Optional<String> instanceId, Optional<String> rackId, String processId, Map<String, String> clientTags)
+            implements MemberAssignmentMetadata {
+        static Metadata of(Snapshot.Client client) {
+            return new Metadata(
+                    Optional.empty(), Optional.ofNullable(client.rack()), client.processId(), client.tags());
+        }
+    }
+
+    /** What a member has, and what it reports of its state. */
+    private record State(
+            Map<String, Set<Integer>> activeTasks,
+            Map<String, Set<Integer>> standbyTasks,
+            Map<String, Set<Integer>> warmupTasks,
+            Map<String, Map<Integer, Long>> taskOffsets,
+            Map<String, Map<Integer, Long>> taskEndOffsets)
+            implements MemberAssignmentState {}
+}
