@@ -1,0 +1,76 @@
+"""Unmodified Kafka Streams 4.3.1 applications, which send no offsets, on a broker of 4.4.0 that has our assignor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optassign.benchmarks.broker.applications import StreamsGroup
+from optassign.benchmarks.broker.scenario import OURS
+from optassign.benchmarks.kafka.broker import Broker
+from optassign.benchmarks.kafka.load import PARTITIONS
+from optassign.benchmarks.kafka.placement import Placement
+
+_PRELOAD = 1000
+"""Records per partition before the first process starts."""
+_RATE = 90
+"""Records per second over all input topics, written all the time."""
+
+
+def moved(before: Placement, after: Placement, among: str) -> set[str]:
+    """Tasks that have gone from one of these processes to another of them."""
+    return {task for one in among for other in among if one != other for task in before.active[one] & after.active[other]}
+
+
+def logged_copies(placement: Placement, name: str) -> set[str]:
+    """Tasks with a changelog of which a process has a copy."""
+    return {task for task in placement.active[name] | placement.standby[name] if task.startswith("0_")}
+
+
+@pytest.mark.parametrize("standbys", [1, 0])
+def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted_twice(
+    broker: Broker, folder: Path, standbys: int
+) -> None:
+    name = f"real-{standbys}"
+    with StreamsGroup(broker, name, folder, assignor=OURS, standbys=standbys) as group:
+        group.load.write(_PRELOAD)
+        group.load.run(_RATE)
+        group.start("a", "b")
+        two = group.await_settled()
+
+        group.start("c")
+        three = group.await_settled()
+        assert moved(two, three, "ab") == set(), "only what the new process gets moves"
+
+        group.leave("c")
+        left = group.await_settled()
+        assert moved(three, left, "ab") == set()
+
+        group.start("c")
+        again = group.await_settled()
+        assert moved(left, again, "ab") == set()
+        status = group.instances["c"].status()
+        kept = logged_copies(again, "c") & logged_copies(three, "c")
+        whole = group.load.written / 3 / PARTITIONS
+        fresh = len(logged_copies(again, "c")) - len(kept)
+        read = status.restored_active + status.restored_standby
+        assert read <= fresh * whole + len(kept) * _PRELOAD / 2, "what lies on its disk is not read again"
+
+        group.kill("b")
+        killed = group.await_settled()
+        assert moved(again, killed, "ac") == set()
+        if standbys:
+            taken = logged_copies(again, "b") & again.active["b"]
+            assert taken == {task for task in taken for each in "ac" if task in again.standby[each] & killed.active[each]}
+
+        group.start("b")
+        returned = group.await_settled()
+        assert moved(killed, returned, "ac") == set()
+
+        group.load.await_accounted()
+        group.assert_nothing_died()
+    log = broker.log.read_text(encoding="utf-8")
+    assert log.count(f"group={name} sends no offsets") == 1
+    assert f"group={name} members=6 processes=3" in log
+    assert not [line for line in log.splitlines() if f"group={name} " in line and "WARN" in line]
