@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Expression, Variables
 
 
-def _list_sizes(p: Problem) -> IntArray:
+def list_sizes(p: Problem) -> IntArray:
     """(T,) what a copy of each task adds to a client's state, in millionths of an even spread over the clients that stay."""
     staying = p.C if p.draining.all() else int(np.sum(~p.draining))
     size = np.where(p.logged, p.end, 0)
@@ -28,13 +28,13 @@ def _list_sizes(p: Problem) -> IntArray:
 
 def _value(placed: Placed) -> int:
     p = placed.problem
-    size, keys = _list_sizes(p), placed.copy_keys
+    size, keys = list_sizes(p), placed.copy_keys
     return int(-(-np.bincount(keys % p.C, weights=size[keys // p.C], minlength=p.C).max() // 1000))
 
 
 def _express(v: Variables, forced: Forced) -> Expression:
     p = v.problem
-    size = _list_sizes(p)[p.col_task]
+    size = list_sizes(p)[p.col_task]
     peak = v.model.new_int_var(0, 1 << 50, "")
     for client in range(p.C):
         columns = np.flatnonzero((p.col_client == client) & (size > 0)).tolist()

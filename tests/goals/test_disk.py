@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from enumeration import Copies, Tiny
 from judging import snapshot
@@ -18,7 +19,12 @@ from optassign.judging.explain import explain_answer, explain_client
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
+from optassign.models.greedy.disks import bound_state, count_state, even_out_state
+from optassign.models.problem import make_placement
+from optassign.models.windows import count_copies
 from optassign.simulation.convergence import converge
+from optassign.solving.arrays import to_arrays
+from optassign.solving.methods import flow_method
 
 GOALS = ("disk", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
 
@@ -115,3 +121,55 @@ def test_a_group_comes_to_rest_by_it(shape: str) -> None:
     counted = converge(state.model_copy(update={"options": Options()}))
     mine, theirs = (weigh_disks(state, Placement.of(state, each.final)) for each in (result, counted))
     assert mine <= theirs + 0.002
+
+
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+def test_trades_leave_counts_as_they_are_and_the_fullest_client_less(standbys: int) -> None:
+    less = 0
+    for seed in range(12):
+        state = generate("cold", 40, 6, standbys, seed=seed)
+        problem, rng = to_arrays(state).problem, random.Random(seed)
+        where = [rng.sample(range(problem.C), 1 + problem.standbys * int(problem.logged[t])) for t in range(problem.T)]
+        keys = [t * problem.C + c for t, others in enumerate(where) for c in others[1:]]
+        placed = make_placement(np.array([own[0] for own in where]), np.array(keys, dtype=np.int64), problem.C)
+        traded = even_out_state(problem, placed)
+        before, after = count_copies(problem, placed), count_copies(problem, traded)
+        assert np.array_equal(before.group_active, after.group_active), f"seed {seed}"
+        assert np.array_equal(before.group_copies, after.group_copies), f"seed {seed}"
+        assert not np.isin(np.arange(problem.T) * problem.C + traded.active, traded.standby_keys(problem.C)).any(), "R2"
+        assert len(np.unique(traded.standby_keys(problem.C))) == len(placed.standby_task), "R2 and R4"
+        assert bound_state(problem) <= count_state(problem, traded) <= count_state(problem, placed), f"seed {seed}"
+        assert even_out_state(problem, traded).same_as(traded), f"seed {seed}"
+        less += count_state(problem, traded) < count_state(problem, placed)
+    assert less == 12
+
+
+def test_no_plan_keeps_less_than_the_bound() -> None:
+    for seed in range(30):
+        state = tiny_state(seed, most=400)
+        tiny, problem = Tiny(state), to_arrays(state).problem
+        clients, tasks = list(state.kafka_streams_states), list(state.all_tasks)
+        for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]):
+            active = np.array([clients.index(copies[task][0]) for task in tasks])
+            keys = [t * problem.C + clients.index(c) for t, task in enumerate(tasks) for c in copies[task][1]]
+            placed = make_placement(active, np.array(keys, dtype=np.int64), problem.C)
+            assert bound_state(problem) <= count_state(problem, placed), f"seed {seed}: {copies}"
+
+
+@pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
+def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
+    counted = weigh_disks(made, planned_placement(made, assign(made)))
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    state = ask_for_disk(made)
+    given = assign(state)
+    assert validate(state, given) == []
+    spread = weigh_disks(state, planned_placement(state, given))
+    assert spread < counted
+    (row,) = [goal for goal in given.report.goals if goal.name == "disk"]
+    assert row.value == pytest.approx(spread, abs=1e-6)
+    assert row.bound is not None
+    assert row.bound <= row.value
+    assert any("disk" in note and "trade places" in note for note in given.report.notes) == (not row.proven)
+    result = converge(state)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"

@@ -8,22 +8,22 @@ from dataclasses import replace
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.plan import solve_now, solve_plan
 from optassign.models.deadline import Deadline
-from optassign.models.flows.traffic import bound_traffic, count_traffic, lessen_traffic
 from optassign.models.forced import prepare
-from optassign.models.goals import active_moves, find_goals, rack_cost, rack_traffic, restore_work, tag_spread
+from optassign.models.goals import active_moves, find_goals, restore_work, tag_spread
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import MOST_PAIRS, WORK, FlowMethod, is_small
 from optassign.solving.methods.method import is_within_a_little
+from optassign.solving.methods.trading import TRADINGS, Trading
 
 _TRADED = f"more than {MOST_PAIRS:,} pairs of task and client: tasks trade places for it, which may leave more than the least"
 TOO_LARGE = f"more than {MOST_PAIRS:,} pairs of task and client: the goals of the default order were used"
 
 
 class ConfiguredMethod(FlowMethod):
-    """Beyond the model's size the plan of the default order, and the report says so; racks are served by trading places."""
+    """Beyond the model's size the plan of the default order, as the report says; racks and disks are served by trades."""
 
     def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
         super().__init__(order, deadline)
@@ -31,12 +31,11 @@ class ConfiguredMethod(FlowMethod):
         self._configured = find_goals(order.configured)
         self._optimum: tuple[int, ...] | None = None
         self._is_least = False
-        """Whether trading has found the least traffic that there can be."""
+        """Whether trading has found the least that there can be."""
         first, *rest = order.names or ("",)
-        racks = {rack_traffic.NAME: rack_traffic.Racks, rack_cost.NAME: rack_cost.Costs}
         is_only = order.preset == "ordered" and tuple(rest) == tuple(goal.name for goal in FLOW_ORDER)
-        self._traded: tuple[str, type[object]] | None = (first, racks[first]) if is_only and first in racks else None
-        """The goal of racks, and its data, that comes before the default order, where nothing else does."""
+        self._trading = TRADINGS.get(first) if is_only else None
+        """What tasks trade places for that comes before the default order, where nothing else does."""
 
     def find_balanced_now(self, case: Case) -> Found:
         """The best in goals (a) among the assignments that are balanced now."""
@@ -63,7 +62,8 @@ class ConfiguredMethod(FlowMethod):
             by_itself = restore_work.GOAL.name
             bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
             found = replace(found, bounds=bounds, proved=frozenset())
-            return self._trade_for_racks(case, found) if self._serves_by_trading(case.problem) else found
+            trading = self._find_trading(case.problem)
+            return found if trading is None else self._trade(case, trading, found)
         problem, forced = prepare(case.problem.with_all_columns())
         result = solve_plan(problem, forced, case.target, self._goals, self.deadline, WORK, found.placement)
         written = replace(case, problem=problem, forced=forced)
@@ -78,8 +78,9 @@ class ConfiguredMethod(FlowMethod):
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
         if not is_small(case.problem):
-            if self._serves_by_trading(case.problem):
-                ours, others = (count_traffic(case.problem, plan) for plan in (own, found))
+            trading = self._find_trading(case.problem)
+            if trading is not None:
+                ours, others = (trading.count(case.problem, plan) for plan in (own, found))
                 if not (is_within_a_little(ours, others) and is_within_a_little(others, ours)):
                     return ours < others
             return super().keeps_remembered(case, own, found)
@@ -91,11 +92,15 @@ class ConfiguredMethod(FlowMethod):
         return super().keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether goals (a) are as good as the best plan has them, or racks as good as trading makes them."""
-        if self._serves_by_trading(case.problem):
-            traffic = count_traffic(case.problem, now)
-            self._is_least = traffic == bound_traffic(case.problem)
-            return self._is_least or traffic == count_traffic(case.problem, lessen_traffic(case.problem, now))
+        """Whether goals (a) are as good as the best plan has them, or as trading makes them."""
+        trading = self._find_trading(case.problem)
+        if trading is not None:
+            value = trading.count(case.problem, now)
+            self._is_least = value == trading.bound(case.problem)
+            if self._is_least:
+                return True
+            least = trading.count(case.problem, trading.lessen(case.problem, now))
+            return is_within_a_little(value, least) if trading.rests_nearby else value == least
         if not self._configured or not is_small(case.problem):
             return super().is_configured_optimum(case, now)
         if self._optimum is None:
@@ -106,27 +111,25 @@ class ConfiguredMethod(FlowMethod):
         return self._evaluate_configured(case, now) <= self._optimum
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
-        """Of racks what each copy reads at least."""
-        if self._serves_by_trading(case.problem):
-            return {self._traded_goal: bound_traffic(case.problem)}
+        """Of what tasks trade places for, what there is at least."""
+        trading = self._find_trading(case.problem)
+        if trading is not None:
+            return {trading.goal: trading.bound(case.problem)}
         return super().bound_configured(case, now)
 
-    def _serves_by_trading(self, problem: Problem) -> bool:
-        """Whether racks are known, come before the default order, and the problem is too large for one model."""
-        return self._traded is not None and not is_small(problem) and problem.data_of(*self._traded) is not None
+    def _find_trading(self, problem: Problem) -> Trading | None:
+        """What tasks trade places for, where the problem is too large for one model and tells what that needs."""
+        if self._trading is None or is_small(problem) or not self._trading.is_known(problem):
+            return None
+        return self._trading
 
-    @property
-    def _traded_goal(self) -> str:
-        assert self._traded is not None
-        return self._traded[0]
-
-    def _trade_for_racks(self, case: Case, found: Found) -> Found:
-        """The plan with less to read across racks; no other goal than this is bounded beside a plan that was traded."""
+    def _trade(self, case: Case, trading: Trading, found: Found) -> Found:
+        """The plan with its tasks traded; no goal that was not bounded by itself is bounded beside that."""
         assert found.placement is not None
-        traded = lessen_traffic(case.problem, found.placement)
-        bound = bound_traffic(case.problem)
-        self._is_least = count_traffic(case.problem, traded) == bound
-        return replace(found, placement=traded, bounds={**found.bounds, self._traded_goal: bound})
+        traded = trading.lessen(case.problem, found.placement)
+        bound = trading.bound(case.problem)
+        self._is_least = trading.count(case.problem, traded) == bound
+        return replace(found, placement=traded, bounds={**found.bounds, trading.goal: bound})
 
     def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, placed, self._configured).values())
@@ -135,8 +138,9 @@ class ConfiguredMethod(FlowMethod):
         """All that is asked for where the problem is too large."""
         if is_small(problem):
             return {}
-        if self._serves_by_trading(problem):
-            return {} if self._is_least else {self._traded_goal: _TRADED}
+        trading = self._find_trading(problem)
+        if trading is not None:
+            return {} if self._is_least else {trading.goal: _TRADED}
         return {
             **super().find_unserved(problem),
             **{goal: TOO_LARGE for goal in self.order.asked_for if not (self.spread and goal == tag_spread.NAME)},
@@ -144,4 +148,4 @@ class ConfiguredMethod(FlowMethod):
 
     def write_notes(self, problem: Problem) -> list[str]:
         """That the default order was used, where it was."""
-        return [] if is_small(problem) or self._serves_by_trading(problem) else [TOO_LARGE]
+        return [] if is_small(problem) or self._find_trading(problem) is not None else [TOO_LARGE]
