@@ -18,7 +18,7 @@ import io.github.optassign.model.Snapshot;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>the remembered plan while it {@link #stays} (R11);
- *   <li>a {@link #makeFresh new plan}.
+ *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link LostTasks}).
  * </ol>
  */
 final class PlanChooser {
@@ -27,8 +27,12 @@ final class PlanChooser {
 
     private PlanChooser() {}
 
-    /** Makes the plan for a snapshot with at least one client. */
-    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+    /**
+     * Makes the plan for a snapshot with at least one client.
+     *
+     * @param perSecond per client the offsets that it restores; null: not known
+     */
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, double[] perSecond) {
         Placement remembered = previous.plan();
         if (remembered != null && previous.isPlanBinding() && isSound(snapshot, remembered)) {
             return remembered;
@@ -43,7 +47,13 @@ final class PlanChooser {
         if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
             return before;
         }
-        return remembered != null && stays(snapshot, ranks, previous, fresh) ? remembered : fresh;
+        if (remembered != null && stays(snapshot, ranks, previous, fresh)) {
+            return remembered;
+        }
+        if (!spread.matters() && !traffic.matters()) {
+            LostTasks.spread(snapshot, ranks, previous, fresh, perSecond);
+        }
+        return fresh;
     }
 
     /**

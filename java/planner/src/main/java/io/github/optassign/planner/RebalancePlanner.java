@@ -75,7 +75,7 @@ public final class RebalancePlanner {
         ranks = new Ranks(snapshot);
         this.timing = timing;
         rates = previous.learnRates(ranks, timing);
-        plan = PlanChooser.plan(snapshot, ranks, previous, traffic);
+        plan = PlanChooser.plan(snapshot, ranks, previous, traffic, rates.perSecond());
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
     }
@@ -290,7 +290,7 @@ public final class RebalancePlanner {
     }
 
     private WarmupQueue assignWarmups() {
-        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates.countsIdle());
+        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates);
         queue.assignWarmups();
         return queue;
     }

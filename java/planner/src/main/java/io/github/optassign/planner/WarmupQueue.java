@@ -1,10 +1,13 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.timing.Rates;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 
@@ -18,12 +21,17 @@ import java.util.List;
  *   <li>those that lag before those that are caught up and only wait for their turn;
  *   <li>those that make progress before those that have not for {@link #PATIENCE} answers;
  *   <li>those that the last answer warmed up before others;
- *   <li>those with the most state that Kafka's clean-up would delete;
- *   <li>actives before standbys;
- *   <li>those that lag least, then the order of tasks and clients.
+ *   <li>those of tasks that a draining client has a copy of;
+ *   <li>those with the most state that Kafka's clean-up would delete, or any, where all of it is soon restored;
+ *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
+ *       first);
+ *   <li>those that relieve the client furthest above its window, that lag least, then the order of tasks and clients.
  * </ol>
  */
 final class WarmupQueue {
+    /** Kafka keeps state without a role for ten minutes by default: what is restored in half of that is not lost. */
+    private static final double SOON_SECONDS = 300;
+
     /** After so many answers over which its lag has not fallen, a copy goes to the end of the queue. */
     static final int PATIENCE = 3;
 
@@ -32,8 +40,11 @@ final class WarmupQueue {
      *
      * @param offsets offsets left to replay
      * @param idleAnswers over how many answers the lag has not fallen
+     * @param toLose offsets of partial state that Kafka's clean-up would delete
+     * @param relief by how many active tasks per thread the client that has the task is above its window; -1: the copy
+     *     is none that will be active
      */
-    private record Waiting(int task, int client, long offsets, int idleAnswers) {
+    private record Waiting(int task, int client, long offsets, int idleAnswers, long toLose, double relief) {
         boolean isIdle() {
             return idleAnswers >= PATIENCE;
         }
@@ -46,6 +57,12 @@ final class WarmupQueue {
     private final Placement answer;
     /** Whether a copy that has made no progress is idle for one answer more. */
     private final boolean countsIdle;
+    /** Per client the offsets per second that it restores; null: nothing is known. */
+    private final double[] perSecond;
+    /** Per client how many active tasks it has beyond its window, per thread. */
+    private final double[] over;
+    /** Per task whether a draining client has a copy of it. */
+    private final boolean[] leaving;
     /** Copies of the plan's that the answer does not have. */
     private final List<Waiting> queue = new ArrayList<>();
     /** Copies of the plan's that the answer has on clients that are not caught up. */
@@ -54,14 +71,16 @@ final class WarmupQueue {
     private final List<Answer.Progress> progress = new ArrayList<>();
 
     /** Makes the queue for an answer whose actives and standbys are decided. */
-    WarmupQueue(
-            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, boolean countsIdle) {
+    WarmupQueue(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
         this.plan = plan;
         this.answer = answer;
-        this.countsIdle = countsIdle && !previous.isAnyInTransit();
+        countsIdle = rates.countsIdle() && !previous.isAnyInTransit();
+        perSecond = rates.perSecond();
+        over = measureOver();
+        leaving = findLeaving();
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
                 add(t, plan.active()[t]);
@@ -70,18 +89,98 @@ final class WarmupQueue {
                 }
             }
         }
-        queue.sort(Comparator.comparing((Waiting copy) -> ranks.rank(copy.task, copy.client) == 0)
+        double atRisk = queue.stream()
+                .filter(copy -> copy.toLose > 0)
+                .mapToDouble(this::measureSeconds)
+                .sum();
+        boolean isSoon =
+                perSecond != null && atRisk <= SOON_SECONDS * snapshot.configs().maxWarmupReplicas();
+        queue.sort(Comparator.comparing(this::isCaughtUp)
                 .thenComparing(Waiting::isIdle)
                 .thenComparing(copy -> !previous.hadWarmup(copy.task, copy.client))
-                .thenComparing(this::stateToLose, Comparator.reverseOrder())
-                .thenComparing(copy -> plan.active()[copy.task] != copy.client)
+                .thenComparing(copy -> !leaving[copy.task])
+                .thenComparingLong(copy -> isSoon ? -Long.signum(copy.toLose) : -copy.toLose)
+                .thenComparing(copy -> copy.relief < 0)
+                .thenComparingDouble(copy -> -copy.relief)
                 .thenComparingLong(Waiting::offsets)
                 .thenComparingInt(Waiting::task)
                 .thenComparingInt(Waiting::client));
+        setClientsApart(isSoon);
+    }
+
+    private double[] measureOver() {
+        long[] count = new long[snapshot.clientCount()];
+        for (int c : answer.active()) {
+            count[c]++;
+        }
+        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        double[] found = new double[count.length];
+        Arrays.setAll(found, c -> (double) Math.max(0, count[c] - high[c]) / snapshot.threads(c));
+        return found;
+    }
+
+    private boolean[] findLeaving() {
+        boolean[] found = new boolean[snapshot.taskCount()];
+        for (int t = 0; t < found.length; t++) {
+            found[t] = snapshot.isLogged(t) && snapshot.isDraining(answer.active()[t]);
+            for (int c : answer.standby()[t]) {
+                found[t] |= snapshot.isDraining(c);
+            }
+        }
+        return found;
+    }
+
+    private boolean isCaughtUp(Waiting copy) {
+        return ranks.rank(copy.task, copy.client) == 0;
+    }
+
+    private double measureSeconds(Waiting copy) {
+        return copy.offsets / (perSecond == null ? 1 : perSecond[copy.client]);
+    }
+
+    /** Has copies that are alike but for where they are take slots on different clients. */
+    private void setClientsApart(boolean isSoon) {
+        int slots = countSlots();
+        double[] left = new double[snapshot.clientCount()];
+        queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
+        SlotOrder order = new SlotOrder(slots, left);
+        for (Waiting copy : queue.subList(0, slots)) {
+            if (!isOpen(copy)) {
+                order.take(copy.client, measureSeconds(copy));
+            }
+        }
+        List<Waiting> before = List.copyOf(queue);
+        for (int first = 0, end = 0; first < slots; first = end) {
+            Waiting one = before.get(first);
+            List<SlotOrder.Copy> alike = new ArrayList<>();
+            while (end < before.size() && isAlike(one, before.get(end), isSoon)) {
+                Waiting copy = before.get(end);
+                if (isOpen(copy)) {
+                    int weight = (copy.toLose > 0 ? 2 : 0) + (copy.relief >= 0 ? 1 : 0);
+                    alike.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, end));
+                }
+                end++;
+            }
+            List<Integer> places = order.order(alike);
+            for (int i = 0; i < places.size(); i++) {
+                queue.set(alike.get(i).place(), before.get(places.get(i)));
+            }
+        }
+    }
+
+    /** Whether it restores, and comes neither before nor behind all others. */
+    private boolean isOpen(Waiting copy) {
+        return !previous.hadWarmup(copy.task, copy.client) && !copy.isIdle() && !isCaughtUp(copy);
+    }
+
+    private boolean isAlike(Waiting one, Waiting other, boolean isSoon) {
+        return leaving[one.task] == leaving[other.task] && (isSoon || one.toLose == other.toLose);
     }
 
     private void add(int t, int c) {
-        Waiting copy = new Waiting(t, c, ranks.offsets(t, c), countIdleAnswers(t, c));
+        long offsets = ranks.offsets(t, c);
+        double relief = plan.active()[t] == c ? over[answer.active()[t]] : -1;
+        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), measureToLose(t, c, offsets), relief);
         if (!answer.hasCopy(t, c)) {
             queue.add(copy);
         } else if (ranks.rank(t, c) > 0) {
@@ -89,10 +188,9 @@ final class WarmupQueue {
         }
     }
 
-    /** Offsets of partial state that Kafka's clean-up would delete. */
-    private long stateToLose(Waiting copy) {
-        boolean partial = snapshot.isHolder(copy.task, copy.client) && snapshot.endOffset(copy.task) >= 0;
-        return partial ? Math.max(0, snapshot.endOffset(copy.task) - copy.offsets) : 0;
+    private long measureToLose(int t, int c, long offsets) {
+        boolean isPartial = snapshot.isHolder(t, c) && snapshot.endOffset(t) >= 0;
+        return isPartial ? Math.max(0, snapshot.endOffset(t) - offsets) : 0;
     }
 
     /** Over how many answers the lag has not fallen, of those that count: a second pass, for one, follows at once. */

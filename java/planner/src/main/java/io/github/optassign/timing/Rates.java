@@ -148,7 +148,7 @@ public final class Rates {
     }
 
     /** Offsets per second of each client, the median where nothing is known of one; null: nothing of any. */
-    double[] perSecond() {
+    public double[] perSecond() {
         double[] rates = new double[offsets.length];
         double[] known = new double[offsets.length];
         int count = 0;

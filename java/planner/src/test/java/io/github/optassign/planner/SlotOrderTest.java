@@ -1,0 +1,79 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Which copies get the slots there are (docs/rules.md, "Warm-ups"). */
+class SlotOrderTest {
+    private static SlotOrder.Copy copy(int client, double seconds, int place) {
+        return new SlotOrder.Copy(client, seconds, 0, place);
+    }
+
+    @Test
+    void clientsApart() {
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10});
+        assertEquals(
+                List.of(0, 3, 1, 2),
+                order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3))));
+    }
+
+    @Test
+    void whoHasASlotAlreadyComesLater() {
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10});
+        order.take(0, 10);
+        assertEquals(List.of(3, 1), order.order(List.of(copy(0, 10, 1), copy(1, 10, 3))));
+    }
+
+    @Test
+    void whatEndsTogetherShares() {
+        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5});
+        assertEquals(
+                List.of(0, 2, 1, 3),
+                order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3))));
+    }
+
+    /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
+    @Test
+    void twoNewClientsHaveASlotEach() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        List<SnapshotBuilder.Client> owners = List.of(builder.addClient("a", 1), builder.addClient("b", 1));
+        builder.addClient("c", 1);
+        builder.addClient("d", 1);
+        for (int t = 0; t < 16; t++) {
+            owners.get(t % 2).runs(builder.addTask("0", t, true, true, 100_000));
+        }
+        Snapshot snapshot = builder.build();
+        Placement placement = RebalancePlanner.answer(snapshot, null).placement();
+        int[] warmed = Arrays.stream(placement.warmup())
+                .flatMapToInt(Arrays::stream)
+                .sorted()
+                .toArray();
+        assertArrayEquals(new int[] {2, 3}, warmed);
+    }
+
+    /** What a draining client has is warmed up first, whatever else is smaller. */
+    @Test
+    void whatADrainingClientHasComesFirst() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 1, 0, 600_000, false), List.of());
+        SnapshotBuilder.Client staying = builder.addClient("a", 1);
+        SnapshotBuilder.Client draining = builder.addClient("b", 1).drains();
+        builder.addClient("c", 1);
+        for (int t = 0; t < 7; t++) {
+            staying.runs(builder.addTask("0", t, true, true, 1_000));
+        }
+        String leaving = builder.addTask("0", 7, true, true, 500_000);
+        draining.runs(leaving);
+        Snapshot snapshot = builder.build();
+        Placement placement = RebalancePlanner.answer(snapshot, null).placement();
+        assertEquals(1, placement.warmupCount());
+        assertEquals(1, placement.warmup()[snapshot.taskIndex(leaving)].length);
+    }
+}
