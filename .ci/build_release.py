@@ -80,10 +80,10 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
 
 
 def build_jars(release: Path) -> None:
-    """The plug-in with its sources and its POM, the broker's assignor, and what each is made of."""
+    """The plug-in with its sources and its POM, the broker's assignor, the watcher, and what each is made of."""
     maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml")
-    run(*maven, "--projects", "plugin,broker", "--also-make", "-DskipTests", "-Dstyle.skip", "package")
-    for module, artifact in (("plugin", "optassign-streams"), ("broker", "optassign-broker")):
+    run(*maven, "--projects", "plugin,broker,watch", "--also-make", "-DskipTests", "-Dstyle.skip", "package")
+    for module, artifact in (("plugin", "optassign-streams"), ("broker", "optassign-broker"), ("watch", "optassign-watch")):
         target = ROOT / "java" / module / "target"
         for jar in target.glob(f"{artifact}-*.jar"):
             shutil.copyfile(jar, release / jar.name)

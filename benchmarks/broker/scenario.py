@@ -33,10 +33,13 @@ _AFTERWARDS = 3.0
 """Seconds to look on after the group has settled."""
 
 
-def start_broker(folder: Path, **properties: object) -> Broker:
-    """A broker of 4.4.0 with our assignor beside its own; `properties`: of the broker, with `_` for `.`."""
+def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | None = None, **properties: object) -> Broker:
+    """A broker of 4.4.0 with our assignor beside its own; `properties`: of the broker, with `_` for `.`.
+
+    `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+    """
     more = {name.replace("_", "."): value for name, value in properties.items()}
-    return Broker(folder, jars=streams_group_classpath(), properties={**_PROPERTIES, **more})
+    return Broker(folder, jars=streams_group_classpath(), properties={**_PROPERTIES, **more}, listeners=listeners)
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,25 @@ _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants th
 class Broker:
     """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
 
-    def __init__(self, folder: Path, *, jars: str | None = None, properties: Mapping[str, object] | None = None) -> None:
-        """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        jars: str | None = None,
+        properties: Mapping[str, object] | None = None,
+        listeners: Mapping[str, tuple[str, int]] | None = None,
+    ) -> None:
+        """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own.
+
+        `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+        """
         port, controller_port = find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
         folder.mkdir(parents=True)
         file = folder / "server.properties"
-        file.write_text(_properties(port, controller_port, folder / "logs", properties or {}), encoding="utf-8")
+        file.write_text(
+            _properties(port, controller_port, folder / "logs", listeners or {}, properties or {}), encoding="utf-8"
+        )
         # StorageTool reports a failure by its exit code and a text.
         formatting = java_command(
             "kafka.tools.StorageTool",
@@ -74,13 +86,20 @@ class Broker:
         return self.log.read_text(encoding="utf-8", errors="replace").count(_READY) == self._starts
 
 
-def _properties(port: int, controller_port: int, data: Path, more: Mapping[str, object]) -> str:
+def _properties(
+    port: int, controller_port: int, data: Path, listeners: Mapping[str, tuple[str, int]], more: Mapping[str, object]
+) -> str:
+    open_to_clients = {"PLAINTEXT": ("PLAINTEXT", port), **listeners}
+    addresses = [f"{name}://127.0.0.1:{each}" for name, (_, each) in open_to_clients.items()]
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "listeners": ",".join([*addresses, f"CONTROLLER://127.0.0.1:{controller_port}"]),
+        "advertised.listeners": ",".join(addresses),
+        "listener.security.protocol.map": ",".join(
+            ["CONTROLLER:PLAINTEXT", *(f"{name}:{protocol}" for name, (protocol, _) in open_to_clients.items())]
+        ),
         "controller.listener.names": "CONTROLLER",
         "log.dirs": data,
         "broker.rack": "r1",

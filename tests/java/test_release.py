@@ -44,6 +44,9 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   </dependencies>
 </project>
 """
+SASL = """sasl.mechanism=PLAIN
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="watch" password="secret";
+"""
 APPLICATION = """
 import io.github.optassign.OptassignTaskAssignor;
 import java.util.Properties;
@@ -166,6 +169,20 @@ def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> No
     assert not {name for name in uses if "." in name and not name.startswith(brokers)}
 
 
+def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, release: Path) -> None:
+    """It gets as far as to look for a broker, which is not there, and ends as documented: a class that it lacked would show."""
+    jar = shutil.copy(release / "optassign-watch-0.1.0.jar", tmp_path)
+    file = tmp_path / "admin.properties"
+    times = "request.timeout.ms=500\ndefault.api.timeout.ms=1000\n"
+    file.write_text(f"bootstrap.servers=127.0.0.1:1\nsecurity.protocol=SASL_PLAINTEXT\n{SASL}{times}", encoding="utf-8")
+    watch = ["java", "-jar", jar, "--config", str(file), "--once"]
+    done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "optassign watch: error: Kafka cannot be asked: " in done.stderr
+    assert "NoClassDefFoundError" not in done.stderr
+    assert "SLF4J: " not in done.stderr, "it finds where to log"
+
+
 def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Path) -> None:
     """From files with other dates and rights, in another folder."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=ROOT).split("\0")
@@ -193,6 +210,14 @@ def test_a_release_says_what_is_in_it(release: Path) -> None:
     assert {component["name"] for component in plugin["components"]} == {"jackson-core", *ours}
     broker = json.loads((release / "optassign-broker-0.1.0.cdx.json").read_text(encoding="utf-8"))
     assert {component["name"] for component in broker["components"]} == {"jackson-core", *ours}
+    watcher = json.loads((release / "optassign-watch-0.1.0.cdx.json").read_text(encoding="utf-8"))
+    compression = {"lz4-java", "snappy-java", "zstd-jni"}
+    assert {component["name"] for component in watcher["components"]} == {
+        "kafka-clients",
+        "slf4j-api",
+        "slf4j-simple",
+        *compression,
+    }
     for file in release.glob("*.cdx.json"):
         assert str(ROOT) not in file.read_text(encoding="utf-8")
         assert "/tmp/" not in file.read_text(encoding="utf-8")
