@@ -1,5 +1,10 @@
 package io.github.optassign.broker;
 
+import io.github.optassign.broker.behind.SecondOpinion;
+import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.dealing.LastResort;
+import io.github.optassign.broker.dealing.MemberAnswerCheck;
+import io.github.optassign.broker.group.BrokerGroup;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,5 +1,10 @@
 package io.github.optassign.broker;
 
+import io.github.optassign.broker.behind.GroupPrint;
+import io.github.optassign.broker.behind.SecondOpinion;
+import io.github.optassign.broker.dealing.MemberAnswer;
+import io.github.optassign.broker.dealing.Threads;
+import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
@@ -97,7 +102,7 @@ final class Planning {
 
     /** Decides. Throws whatever the planner throws. */
     Decision decide() {
-        Snapshot snapshot = group.toSnapshot(config);
+        Snapshot snapshot = group.toSnapshot(config.acceptableLag(), config.maxWarmups());
         AppliedAnswer last = remembered == null ? null : remembered.applied();
         AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
         AppliedAnswer basis = before == null || remembered.opinion() == null

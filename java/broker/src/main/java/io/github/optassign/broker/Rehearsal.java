@@ -1,5 +1,8 @@
 package io.github.optassign.broker;
 
+import io.github.optassign.broker.dealing.LastResort;
+import io.github.optassign.broker.dealing.MemberAnswerCheck;
+import io.github.optassign.broker.group.BrokerGroup;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.broker.dealing.Dealer;
+import io.github.optassign.broker.group.TaskTable;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.IntStream;

@@ -3,6 +3,7 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;

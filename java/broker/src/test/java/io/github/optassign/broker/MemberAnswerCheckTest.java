@@ -3,6 +3,9 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.github.optassign.broker.dealing.MemberAnswer;
+import io.github.optassign.broker.dealing.MemberAnswerCheck;
+import io.github.optassign.broker.group.BrokerGroup;
 import org.junit.jupiter.api.Test;
 
 /** Each fault is found and told. */

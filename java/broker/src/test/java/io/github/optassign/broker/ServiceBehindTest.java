@@ -3,6 +3,11 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.broker.behind.GroupPrint;
+import io.github.optassign.broker.behind.SecondOpinion;
+import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.dealing.MemberAnswer;
+import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
@@ -348,7 +353,7 @@ class ServiceBehindTest {
     private static SecondOpinion newOpinion(String application, int tasks) {
         TestGroup group = new TestGroup(0).logged("0", tasks).process("a", 1);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
-        Snapshot snapshot = read.toSnapshot(BrokerConfig.DEFAULT);
+        Snapshot snapshot = read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups());
         Placement plan = Placement.empty(tasks);
         IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
         return new SecondOpinion(

@@ -1,5 +1,7 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.dealing;
 
+import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.TaskTable;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -9,11 +11,11 @@ import java.util.Set;
  * active nowhere or twice, a second copy of it in one process, a standby of a task without a changelog. Members and
  * tasks that do not exist have no index, so an answer cannot have them.
  */
-final class MemberAnswerCheck {
+public final class MemberAnswerCheck {
     private MemberAnswerCheck() {}
 
     /** Returns the first thing that is wrong, in words; null: nothing is. */
-    static String findFault(BrokerGroup group, MemberAnswer answer) {
+    public static String findFault(BrokerGroup group, MemberAnswer answer) {
         TaskTable tasks = group.tasks();
         if (answer.size() != group.members().size()) {
             return "found an answer for " + answer.size() + " members; allowed: for each of the "

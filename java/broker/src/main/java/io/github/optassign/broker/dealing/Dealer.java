@@ -1,5 +1,6 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.dealing;
 
+import io.github.optassign.broker.group.TaskTable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -9,11 +10,11 @@ import java.util.stream.IntStream;
  * has it, as far as that goes. A copy that changes threads stops for as long as one that changes processes, so even
  * subtopologies are no reason to; who is dealt a copy anew is, however, who has the fewest of its subtopology.
  */
-final class Dealer {
+public final class Dealer {
     private final TaskTable tasks;
     private final int members;
 
-    Dealer(TaskTable tasks, int members) {
+    public Dealer(TaskTable tasks, int members) {
         this.tasks = tasks;
         this.members = members;
     }
@@ -27,7 +28,7 @@ final class Dealer {
      * @param load per thread what it has to do already: who has less gets the odd ones
      * @return per copy its thread
      */
-    int[] deal(int[] copies, int[] before, int[] near, int[] load) {
+    public int[] deal(int[] copies, int[] before, int[] near, int[] load) {
         int[] quota = shareOut(copies.length, before, load);
         int[] dealt = new int[copies.length];
         int[] count = new int[members];

@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.group;
 
 import java.util.Arrays;
 import java.util.Map;
@@ -11,7 +11,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
  * @param active the indices of the tasks that it has as active, sorted
  * @param standby those that it has as standby, sorted
  */
-record Member(
+public record Member(
         String id, String process, Map<String, String> tags, int[] active, int[] standby, MemberAssignmentState state) {
     static Member read(
             String id, String process, Map<String, String> tags, MemberAssignmentState state, TaskTable tasks) {

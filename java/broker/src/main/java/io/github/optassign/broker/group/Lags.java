@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.group;
 
 import java.util.Arrays;
 import java.util.HashMap;
@@ -12,7 +12,7 @@ import java.util.Map;
  * while somebody else's end offset may be a minute younger. State that nobody has assigned is measured against the
  * greatest end offset that anybody knows.
  */
-final class Lags {
+public final class Lags {
     /** What Kafka Streams says instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
@@ -25,7 +25,7 @@ final class Lags {
 
     private boolean anyOffset;
 
-    Lags(TaskTable tasks, List<Member> members) {
+    public Lags(TaskTable tasks, List<Member> members) {
         this.tasks = tasks;
         endOffsets = new long[tasks.size()];
         Arrays.fill(endOffsets, -1);
@@ -87,17 +87,17 @@ final class Lags {
     }
 
     /** Whether any member has sent any offset. */
-    boolean isAnyKnown() {
+    public boolean isAnyKnown() {
         return anyOffset;
     }
 
     /** Offsets in the task's changelogs; -1: not known. */
-    long endOffset(int t) {
+    public long endOffset(int t) {
         return endOffsets[t];
     }
 
     /** Task to offsets left to replay, or {@link #UNKNOWN}, of the tasks that the process has state of. */
-    Map<Integer, Long> of(String process) {
+    public Map<Integer, Long> of(String process) {
         return lags.getOrDefault(process, Map.of());
     }
 }

@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.group;
 
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
@@ -20,7 +20,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * A group as the coordinator hands it over: its members, the processes that these are threads of, its tasks, and the
  * {@link Snapshot} that plans are made from.
  */
-final class BrokerGroup {
+public final class BrokerGroup {
     /** Client tags of an instance's own, as in the client's plug-in. */
     private static final String CAPACITY = "optassign.capacity";
 
@@ -35,7 +35,7 @@ final class BrokerGroup {
     private final List<String> tagKeys;
     private boolean warmedUpByBroker;
 
-    BrokerGroup(GroupSpec group, TopologyDescriber topology) {
+    public BrokerGroup(GroupSpec group, TopologyDescriber topology) {
         tasks = new TaskTable(topology);
         for (String id : group.memberIds().stream().sorted().toList()) {
             var metadata = group.memberMetadata(id);
@@ -52,36 +52,36 @@ final class BrokerGroup {
         tagKeys = group.configs().rackAwareAssignmentTags();
     }
 
-    TaskTable tasks() {
+    public TaskTable tasks() {
         return tasks;
     }
 
     /** All members, in the order of their ids. */
-    List<Member> members() {
+    public List<Member> members() {
         return members;
     }
 
     /** Process id to its members, both in order. */
-    Map<String, List<Member>> processes() {
+    public Map<String, List<Member>> processes() {
         return processes;
     }
 
-    boolean hasOffsets() {
+    public boolean hasOffsets() {
         return lags.isAnyKnown();
     }
 
     /** Whether any task is active anywhere, so that the group was there before. */
-    boolean hasOwners() {
+    public boolean hasOwners() {
         return members.stream().anyMatch(member -> member.active().length > 0);
     }
 
     /** Whether the broker warms up by itself: some member has a warm-up, and we never make any. */
-    boolean isWarmedUpByBroker() {
+    public boolean isWarmedUpByBroker() {
         return warmedUpByBroker;
     }
 
     /** What log lines call the group: what its members say, else the least of its process ids. */
-    String name() {
+    public String name() {
         return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
     }
 
@@ -100,7 +100,7 @@ final class BrokerGroup {
      *
      * @param before its name so far; null: it has none
      */
-    String findApplication(String before) {
+    public String findApplication(String before) {
         return findTag().orElseGet(() -> {
             String first = members.get(0).id();
             return before != null ? before : String.format("unnamed-%08x", Objects.hash(tasks.toString(), first));
@@ -108,15 +108,20 @@ final class BrokerGroup {
     }
 
     /** What the service is told beside the snapshot. */
-    BrokerDetails toDetails(Snapshot snapshot) {
+    public BrokerDetails toDetails(Snapshot snapshot) {
         List<Map<String, String>> tags = processes.values().stream()
                 .map(threads -> threads.get(0).tags())
                 .toList();
         return new BrokerDetails(snapshot, List.copyOf(new TreeSet<>(tagKeys)), tags);
     }
 
-    /** The group as planners see it, each process a client; its tasks have the indices that they have here. */
-    Snapshot toSnapshot(BrokerConfig config) {
+    /**
+     * The group as planners see it, each process a client; its tasks have the indices that they have here.
+     *
+     * @param acceptableLag offsets; who lags by no more is caught up
+     * @param maxWarmups how many copies may be warmed up at a time
+     */
+    public Snapshot toSnapshot(long acceptableLag, int maxWarmups) {
         int count = tasks.size();
         String[] names = new String[count];
         int[] subtopologies = new int[count];
@@ -133,11 +138,11 @@ final class BrokerGroup {
             // Who says nothing has everything to replay, as far as anybody knows how much that is.
             Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
         }
-        GroupConfigs configs = new GroupConfigs(config.acceptableLag(), config.maxWarmups(), standbys, 600_000, false);
+        GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false);
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(offsets, config.acceptableLag()),
+                toClients(offsets, acceptableLag),
                 toTraits(),
                 ends);
     }

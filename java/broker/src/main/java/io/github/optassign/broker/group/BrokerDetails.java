@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.group;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.model.GroupConfigs;
@@ -15,7 +15,7 @@ import java.util.TreeMap;
  *
  * @param tags per process its client tags
  */
-record BrokerDetails(Snapshot snapshot, List<String> tagKeys, List<Map<String, String>> tags)
+public record BrokerDetails(Snapshot snapshot, List<String> tagKeys, List<Map<String, String>> tags)
         implements SnapshotDetails {
     @Override
     public void writeConfigs(JsonGenerator json) throws IOException {

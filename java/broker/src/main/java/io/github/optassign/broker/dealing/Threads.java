@@ -1,5 +1,8 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.dealing;
 
+import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.Member;
+import io.github.optassign.broker.group.TaskTable;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
@@ -11,7 +14,7 @@ import java.util.Map;
  * Turns an answer of processes into one of their threads ({@link Dealer}): first actives, then standbys and warm-ups
  * together, since to a thread they are the same.
  */
-final class Threads {
+public final class Threads {
     private final BrokerGroup group;
     private final Map<String, Integer> memberIndex = new HashMap<>();
     private final Map<String, int[]> lastStandby;
@@ -33,7 +36,7 @@ final class Threads {
      *     Kafka's, and must not be sent elsewhere
      * @param lastStandby the same of standbys
      */
-    static MemberAnswer deal(
+    public static MemberAnswer deal(
             BrokerGroup group,
             Snapshot snapshot,
             Placement placement,

@@ -1,5 +1,7 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.dealing;
 
+import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.TaskTable;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -10,39 +12,39 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignment;
 
 /** Which member gets which tasks, by the index of the member and of the task. */
-final class MemberAnswer {
+public final class MemberAnswer {
     private final List<List<Integer>> active = new ArrayList<>();
     private final List<List<Integer>> standby = new ArrayList<>();
 
-    MemberAnswer(int members) {
+    public MemberAnswer(int members) {
         for (int m = 0; m < members; m++) {
             active.add(new ArrayList<>());
             standby.add(new ArrayList<>());
         }
     }
 
-    void addActive(int m, int t) {
+    public void addActive(int m, int t) {
         active.get(m).add(t);
     }
 
-    void addStandby(int m, int t) {
+    public void addStandby(int m, int t) {
         standby.get(m).add(t);
     }
 
-    int size() {
+    public int size() {
         return active.size();
     }
 
-    List<Integer> active(int m) {
+    public List<Integer> active(int m) {
         return active.get(m);
     }
 
-    List<Integer> standby(int m) {
+    public List<Integer> standby(int m) {
         return standby.get(m);
     }
 
     /** The same in Kafka's types; every member is in it. */
-    GroupAssignment toKafka(BrokerGroup group) {
+    public GroupAssignment toKafka(BrokerGroup group) {
         Map<String, MemberAssignment> members = new HashMap<>();
         for (int m = 0; m < size(); m++) {
             members.put(

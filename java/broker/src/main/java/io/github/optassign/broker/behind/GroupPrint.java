@@ -1,5 +1,8 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.behind;
 
+import io.github.optassign.broker.dealing.MemberAnswer;
+import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.Member;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -9,9 +12,9 @@ import java.util.TreeMap;
  * @param members to their processes
  * @param owners per task the process that has it
  */
-record GroupPrint(Map<String, String> members, String topology, String[] owners) {
+public record GroupPrint(Map<String, String> members, String topology, String[] owners) {
     /** Of a group that takes an answer. */
-    static GroupPrint after(BrokerGroup group, MemberAnswer answer) {
+    public static GroupPrint after(BrokerGroup group, MemberAnswer answer) {
         String[] owners = new String[group.tasks().size()];
         for (int m = 0; m < answer.size(); m++) {
             for (int t : answer.active(m)) {
@@ -28,7 +31,7 @@ record GroupPrint(Map<String, String> members, String topology, String[] owners)
     }
 
     /** Whether a group is still like that; a task on its way may be with nobody. */
-    boolean fits(BrokerGroup group) {
+    public boolean fits(BrokerGroup group) {
         if (!topology.equals(group.tasks().toString()) || !members.equals(listMembers(group))) {
             return false;
         }

@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.behind;
 
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.memory.Breaker;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * <p>Of a group only the last one is asked for. A service that is down is tried again with growing pauses, one that
  * answers wrongly is left alone for that group for ever longer ({@link Breaker}).
  */
-final class ServiceBehind {
+public final class ServiceBehind {
     /** Groups that wait, and tasks times processes of all of them together: what waits takes memory of the broker's. */
     private static final int MOST_WAITING = 64;
 
@@ -38,7 +38,7 @@ final class ServiceBehind {
     private static final Logger LOG = LoggerFactory.getLogger(ServiceBehind.class);
 
     /** The one of this JVM: all assignors of a broker are configured alike. */
-    static final ServiceBehind SHARED = new ServiceBehind();
+    public static final ServiceBehind SHARED = new ServiceBehind();
 
     private final int mostWaiting;
     private final long mostCells;
@@ -52,17 +52,17 @@ final class ServiceBehind {
     /** Whether the last attempt failed, which has been logged. */
     private boolean failing;
 
-    ServiceBehind() {
+    public ServiceBehind() {
         this(MOST_WAITING, MOST_CELLS);
     }
 
-    ServiceBehind(int mostWaiting, long mostCells) {
+    public ServiceBehind(int mostWaiting, long mostCells) {
         this.mostWaiting = mostWaiting;
         this.mostCells = mostCells;
     }
 
     /** Has the service asked some time soon, instead of what the same group wanted to know before. */
-    synchronized void submit(SecondOpinion opinion, Endpoint where) {
+    public synchronized void submit(SecondOpinion opinion, Endpoint where) {
         endpoint = where;
         String application = opinion.application();
         SecondOpinion older = waiting.remove(application);
@@ -226,7 +226,7 @@ final class ServiceBehind {
     }
 
     /** For tests: whether nobody waits for an answer. */
-    synchronized boolean isIdle() {
+    public synchronized boolean isIdle() {
         return worker == null;
     }
 }

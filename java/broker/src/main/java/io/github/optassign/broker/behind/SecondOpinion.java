@@ -1,5 +1,7 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.behind;
 
+import io.github.optassign.broker.group.BrokerDetails;
+import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.measuring.PlanOrder;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.AppliedAnswer;
@@ -23,7 +25,7 @@ import java.util.List;
  * <p>It is asked about on another thread, which is where everything is written, read, checked and compared. What is
  * left for the coordinator's is to look whether a plan is there and fits.
  */
-final class SecondOpinion {
+public final class SecondOpinion {
     private final String application;
     private final GroupPrint print;
     private final Instant takenAt = Instant.now();
@@ -47,7 +49,7 @@ final class SecondOpinion {
      * @param ours the planner's plan
      * @param before the last answer before this one; null: none is known
      */
-    SecondOpinion(
+    public SecondOpinion(
             String application,
             GroupPrint print,
             Snapshot snapshot,
@@ -59,40 +61,40 @@ final class SecondOpinion {
         question = new Question(snapshot, details, ours, before);
     }
 
-    String application() {
+    public String application() {
         return application;
     }
 
     /** Whether the service is still to be asked. */
-    boolean isOpen() {
+    public boolean isOpen() {
         return question != null;
     }
 
     /** Nobody wants to know any more. */
-    void close() {
+    public void close() {
         question = null;
     }
 
     /** Tasks times processes; 0: it is not open. */
-    long size() {
+    public long size() {
         Question asked = question;
         return asked == null ? 0 : (long) asked.snapshot.taskCount() * asked.snapshot.clientCount();
     }
 
     /** The snapshot; null: it is not open. */
-    Snapshot snapshot() {
+    public Snapshot snapshot() {
         Question asked = question;
         return asked == null ? null : asked.snapshot;
     }
 
     /** When the answer that goes along was decided, milliseconds since 1970; -1: none goes along. */
-    long rememberedAt() {
+    public long rememberedAt() {
         Question asked = question;
         return asked == null || asked.before == null ? -1 : asked.before.answeredAt();
     }
 
     /** The snapshot as JSON; null: it is not open. */
-    byte[] toBody(boolean withMemory) throws IOException {
+    public byte[] toBody(boolean withMemory) throws IOException {
         Question asked = question;
         if (asked == null) {
             return null;
@@ -108,7 +110,7 @@ final class SecondOpinion {
      * @return what it is worth beside the planner's, in words; null: nobody wanted to know any more
      * @throws WrongAnswer if it is none that may be believed
      */
-    String take(String json) throws WrongAnswer {
+    public String take(String json) throws WrongAnswer {
         Question asked = question;
         if (asked == null) {
             return null;
@@ -130,7 +132,7 @@ final class SecondOpinion {
      * What the next call is to go on from: what was applied, with the service's plan in it. As it is where there is no
      * better plan, or something has happened to the group since.
      */
-    AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
+    public AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
         Answer found = better;
         if (found == null || applied == null || found.isPlanners() || !print.fits(group)) {
             return applied;

@@ -1,4 +1,4 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.group;
 
 import java.util.Arrays;
 import java.util.Comparator;
@@ -12,7 +12,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * The tasks of a topology by index: subtopologies in the order of their numbers, which is what Kafka Streams calls
  * them, others behind them by name, each with its partitions from 0.
  */
-final class TaskTable {
+public final class TaskTable {
     private final String[] subtopologies;
     private final boolean[] logged;
     /** Per subtopology its first task; behind the last one how many there are. */
@@ -21,7 +21,7 @@ final class TaskTable {
     private final int[] subtopologyOf;
     private final Map<String, Integer> numbers = new HashMap<>();
 
-    TaskTable(TopologyDescriber topology) {
+    public TaskTable(TopologyDescriber topology) {
         List<String> names = topology.subtopologies().stream()
                 .distinct()
                 .sorted(Comparator.comparingLong(TaskTable::number).thenComparing(Comparator.naturalOrder()))
@@ -54,39 +54,39 @@ final class TaskTable {
         }
     }
 
-    int size() {
+    public int size() {
         return first[subtopologies.length];
     }
 
     /** The index of a task; -1: the topology does not have it. */
-    int index(String subtopology, int partition) {
+    public int index(String subtopology, int partition) {
         Integer g = numbers.get(subtopology);
         return g == null || partition < 0 || partition >= first[g + 1] - first[g] ? -1 : first[g] + partition;
     }
 
-    String subtopology(int t) {
+    public String subtopology(int t) {
         return subtopologies[subtopologyOf[t]];
     }
 
     /** Number of the task's subtopology, counted from 0. */
-    int subtopologyNumber(int t) {
+    public int subtopologyNumber(int t) {
         return subtopologyOf[t];
     }
 
-    int subtopologyCount() {
+    public int subtopologyCount() {
         return subtopologies.length;
     }
 
-    int partition(int t) {
+    public int partition(int t) {
         return t - first[subtopologyOf[t]];
     }
 
     /** Whether the task has a changelog, and so lags and standbys. */
-    boolean isLogged(int t) {
+    public boolean isLogged(int t) {
         return logged[subtopologyOf[t]];
     }
 
-    String describe(int t) {
+    public String describe(int t) {
         return subtopology(t) + "_" + partition(t);
     }
 

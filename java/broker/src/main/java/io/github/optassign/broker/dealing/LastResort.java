@@ -1,5 +1,6 @@
-package io.github.optassign.broker;
+package io.github.optassign.broker.dealing;
 
+import io.github.optassign.broker.group.BrokerGroup;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -8,10 +9,10 @@ import java.util.Set;
  * Answers where everything else failed, which is a bug: everybody keeps what he has, and what nobody has goes to who
  * has a standby of it, else to who has least. It uses nothing of the planner, no lags and no memory.
  */
-final class LastResort {
+public final class LastResort {
     private LastResort() {}
 
-    static MemberAnswer answer(BrokerGroup group) {
+    public static MemberAnswer answer(BrokerGroup group) {
         int members = group.members().size();
         MemberAnswer answer = new MemberAnswer(members);
         if (members == 0) {
