@@ -96,7 +96,7 @@ class ConfiguredMethod(FlowMethod):
         trading = self._find_trading(case.problem)
         if trading is not None:
             value = trading.count(case.problem, now)
-            self._is_least = value == trading.bound(case.problem)
+            self._is_least = value <= trading.bound(case.problem) + trading.resolution
             if self._is_least:
                 return True
             least = trading.count(case.problem, trading.lessen(case.problem, now))
@@ -128,7 +128,7 @@ class ConfiguredMethod(FlowMethod):
         assert found.placement is not None
         traded = trading.lessen(case.problem, found.placement)
         bound = trading.bound(case.problem)
-        self._is_least = trading.count(case.problem, traded) == bound
+        self._is_least = trading.count(case.problem, traded) <= bound + trading.resolution
         return replace(found, placement=traded, bounds={**found.bounds, trading.goal: bound})
 
     def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:

@@ -22,6 +22,8 @@ class Trading:
     count: Callable[[Problem, Placement], int]
     bound: Callable[[Problem], int]
     lessen: Callable[[Problem, Placement], Placement]
+    resolution: int
+    """By so much a value may be above its bound and as good, as both are rounded."""
     rests_nearby: bool
     """Whether a group is at rest that trades would bring only a little (2%) further: state grows all the time."""
 
@@ -42,9 +44,9 @@ TRADINGS: Mapping[str, Trading] = MappingProxyType(
     {
         each.goal: each
         for each in (
-            Trading(rack_traffic.NAME, _has_racks, count_traffic, bound_traffic, lessen_traffic, rests_nearby=False),
-            Trading(rack_cost.NAME, _has_costs, count_traffic, bound_traffic, lessen_traffic, rests_nearby=False),
-            Trading(disk.GOAL.name, _has_state, count_state, bound_state, even_out_state, rests_nearby=True),
+            Trading(rack_traffic.NAME, _has_racks, count_traffic, bound_traffic, lessen_traffic, 0, rests_nearby=False),
+            Trading(rack_cost.NAME, _has_costs, count_traffic, bound_traffic, lessen_traffic, 0, rests_nearby=False),
+            Trading(disk.GOAL.name, _has_state, count_state, bound_state, even_out_state, 1, rests_nearby=True),
         )
     }
 )
