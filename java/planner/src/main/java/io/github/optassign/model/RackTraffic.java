@@ -1,25 +1,45 @@
 package io.github.optassign.model;
 
 /**
- * How many partitions of a task have no replica in a client's rack: what each copy reads across racks (KIP-925).
+ * How many partitions each copy reads across racks (KIP-925): an active its task's source partitions, a standby its
+ * changelogs, as Kafka's RackAwareTaskAssignor counts them.
  *
- * @param partitions per task and rack how many of its partitions have a replica there
- * @param total per task how many partitions it has
- * @param racks per client the number of its rack; -1: none, or one without any replica
+ * @param ofActives what actives read
+ * @param ofStandbys what standbys read
+ * @param racks per client the number of its rack; -1: one without any replica
  */
-public record RackTraffic(int[][] partitions, int[] total, int[] racks) {
+public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
     /** Racks do not matter, or are not known. */
-    public static final RackTraffic NONE = new RackTraffic(new int[0][], new int[0], new int[0]);
+    public static final RackTraffic NONE = new RackTraffic(Reads.NOTHING, Reads.NOTHING, new int[0]);
 
-    /** Partitions that a copy of task t on client c reads from another rack; 0 where racks do not matter. */
-    public int crossings(int t, int c) {
-        if (total.length == 0) {
-            return 0;
+    /**
+     * What the copies of one role read.
+     *
+     * @param inRack per task and rack how many of the partitions have a replica there
+     * @param total per task how many partitions there are
+     */
+    public record Reads(int[][] inRack, int[] total) {
+        private static final Reads NOTHING = new Reads(new int[0][], new int[0]);
+
+        private int crossings(int t, int rack) {
+            if (total.length == 0) {
+                return 0;
+            }
+            return rack < 0 ? total[t] : total[t] - inRack[t][rack];
         }
-        return racks[c] < 0 ? total[t] : total[t] - partitions[t][racks[c]];
+    }
+
+    /** Partitions that the active of task t reads from another rack on client c; 0 where racks do not matter. */
+    public int crossingsOfActive(int t, int c) {
+        return matters() ? ofActives.crossings(t, racks[c]) : 0;
+    }
+
+    /** The same of a standby. */
+    public int crossingsOfStandby(int t, int c) {
+        return matters() ? ofStandbys.crossings(t, racks[c]) : 0;
     }
 
     public boolean matters() {
-        return total.length > 0;
+        return racks.length > 0;
     }
 }

@@ -28,7 +28,7 @@ final class RackSwaps {
             int end = snapshot.firstTask(snapshot.subtopology(t) + 1);
             for (int u = snapshot.firstTask(snapshot.subtopology(t)); u < end; u++) {
                 pairs++;
-                if (pairs > MOST_PAIRS || traffic.crossings(t, active[t]) == 0) {
+                if (pairs > MOST_PAIRS || traffic.crossingsOfActive(t, active[t]) == 0) {
                     break;
                 }
                 if (u != t && snapshot.owners(u).length == 0 && isBetter(ranks, traffic, active, t, u)) {
@@ -47,7 +47,7 @@ final class RackSwaps {
                 && ranks.cost(u, a) <= ranks.cost(u, b)
                 && ranks.rank(t, b) <= ranks.rank(t, a)
                 && ranks.rank(u, a) <= ranks.rank(u, b);
-        int now = traffic.crossings(t, a) + traffic.crossings(u, b);
-        return isFree && traffic.crossings(t, b) + traffic.crossings(u, a) < now;
+        int now = traffic.crossingsOfActive(t, a) + traffic.crossingsOfActive(u, b);
+        return isFree && traffic.crossingsOfActive(t, b) + traffic.crossingsOfActive(u, a) < now;
     }
 }

@@ -218,7 +218,7 @@ final class StandbyPlanner {
         order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
         order = order != 0 ? order : Long.compare(costOfA, costOfB);
-        order = order != 0 ? order : Integer.compare(traffic.crossings(t, a), traffic.crossings(t, b));
+        order = order != 0 ? order : Integer.compare(traffic.crossingsOfStandby(t, a), traffic.crossingsOfStandby(t, b));
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 

@@ -48,7 +48,8 @@ class RoomOrderTest {
             int[] nowhere = new int[snapshot.clientCount()];
             Arrays.fill(nowhere, -1);
             // Racks that matter, although nobody reads across any.
-            RackTraffic none = new RackTraffic(new int[tasks][0], new int[tasks], nowhere);
+            RackTraffic.Reads nothing = new RackTraffic.Reads(new int[tasks][0], new int[tasks]);
+            RackTraffic none = new RackTraffic(nothing, nothing, nowhere);
             assertTrue(none.matters());
             Placement ordered = plan(snapshot, RackTraffic.NONE);
             Placement lookedAt = plan(snapshot, none);

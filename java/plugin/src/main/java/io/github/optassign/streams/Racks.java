@@ -1,6 +1,7 @@
 package io.github.optassign.streams;
 
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
 import io.github.optassign.service.ServiceFailure;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
@@ -48,32 +50,57 @@ public final class Racks {
         return BrokerQuestion.ask("racks", () -> askBroker(group), deadline);
     }
 
-    /** What copies read across racks, if partitions and racks are known. */
+    /**
+     * What copies read across racks. As in Kafka that is known only if every client has a rack, and every task
+     * partitions that its copies read, each with the racks of its replicas.
+     */
     public static RackTraffic toTraffic(StreamsGroup group, List<List<Partition>> perTask) {
-        if (perTask.isEmpty()) {
+        Snapshot snapshot = group.snapshot();
+        boolean areKnown = !perTask.isEmpty();
+        for (int t = 0; t < perTask.size(); t++) {
+            boolean hasStandbys = snapshot.standbysPerTask() > 0 && snapshot.isLogged(t);
+            areKnown &= isKnown(perTask.get(t), Partition::source)
+                    && (!hasStandbys || isKnown(perTask.get(t), Partition::changelog));
+        }
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            areKnown &= group.state(c).rackId().isPresent();
+        }
+        if (!areKnown) {
             return RackTraffic.NONE;
         }
         Map<String, Integer> numbers = new HashMap<>();
-        int[] total = new int[perTask.size()];
-        for (int t = 0; t < total.length; t++) {
-            for (Partition partition : perTask.get(t)) {
-                total[t]++;
-                partition.racks().forEach(rack -> numbers.putIfAbsent(rack, numbers.size()));
-            }
-        }
-        int[][] partitions = new int[total.length][numbers.size()];
-        for (int t = 0; t < total.length; t++) {
-            for (Partition partition : perTask.get(t)) {
-                for (String rack : partition.racks()) {
-                    partitions[t][numbers.get(rack)]++;
-                }
-            }
-        }
-        int[] racks = new int[group.snapshot().clientCount()];
+        perTask.forEach(partitions -> partitions.forEach(
+                partition -> partition.racks().forEach(rack -> numbers.putIfAbsent(rack, numbers.size()))));
+        int[] racks = new int[snapshot.clientCount()];
         for (int c = 0; c < racks.length; c++) {
             racks[c] = group.state(c).rackId().map(numbers::get).orElse(-1);
         }
-        return new RackTraffic(partitions, total, racks);
+        return new RackTraffic(
+                count(perTask, Partition::source, numbers), count(perTask, Partition::changelog, numbers), racks);
+    }
+
+    private static boolean isKnown(List<Partition> partitions, Predicate<Partition> isRead) {
+        return partitions.stream().anyMatch(isRead)
+                && partitions.stream()
+                        .filter(isRead)
+                        .noneMatch(partition -> partition.racks().isEmpty());
+    }
+
+    private static RackTraffic.Reads count(
+            List<List<Partition>> perTask, Predicate<Partition> isRead, Map<String, Integer> numbers) {
+        int[] total = new int[perTask.size()];
+        int[][] inRack = new int[total.length][numbers.size()];
+        for (int t = 0; t < total.length; t++) {
+            for (Partition partition : perTask.get(t)) {
+                if (isRead.test(partition)) {
+                    total[t]++;
+                    for (String rack : partition.racks()) {
+                        inRack[t][numbers.get(rack)]++;
+                    }
+                }
+            }
+        }
+        return new RackTraffic.Reads(inRack, total);
     }
 
     private static List<List<Partition>> askBroker(StreamsGroup group) {

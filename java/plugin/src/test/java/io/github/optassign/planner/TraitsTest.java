@@ -114,12 +114,13 @@ class TraitsTest {
             total[t] = 1;
         }
         int[] racks = {0, 0, 1, 1, 2, 2};
-        RackTraffic traffic = new RackTraffic(partitions, total, racks);
+        RackTraffic.Reads sources = new RackTraffic.Reads(partitions, total);
+        RackTraffic traffic = new RackTraffic(sources, new RackTraffic.Reads(new int[60][3], new int[60]), racks);
         Placement placement =
                 RebalancePlanner.answer(snapshot, null, traffic, Timing.NONE).placement();
         int crossings = 0;
         for (int t = 0; t < 60; t++) {
-            crossings += traffic.crossings(t, placement.active()[t]);
+            crossings += traffic.crossingsOfActive(t, placement.active()[t]);
         }
         assertEquals(0, crossings);
         assertEquals(0, Balance.excess(snapshot, placement));
