@@ -57,11 +57,8 @@ public final class Snapshot {
     private final long[] endOffsets;
     private final Map<String, Integer> taskIndex;
     private final Map<String, Integer> clientIndex;
-    private boolean unknownLag;
     private final int[] firstTasks;
-    private final int[][] owners;
-    private final int[][] holders;
-    private final int[][] columns;
+    private final Columns columns;
 
     /**
      * Puts a snapshot together; it keeps the arrays.
@@ -79,17 +76,7 @@ public final class Snapshot {
         this.endOffsets = endOffsets;
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
-        owners = listClients(tasks.names.length, clients.previousActive);
-        BitSet[] held = new BitSet[clients.names.length];
-        for (int c = 0; c < held.length; c++) {
-            held[c] = (BitSet) clients.previousActive[c].clone();
-            held[c].or(clients.previousStandby[c]);
-        }
-        holders = listClients(tasks.names.length, held);
-        columns = new int[tasks.names.length][];
-        for (int t = 0; t < columns.length; t++) {
-            columns[t] = findColumns(t);
-        }
+        columns = new Columns(tasks.names.length, clients);
         firstTasks = new int[subtopologyCount() + 1];
         for (int t = 0; t < taskCount(); t++) {
             firstTasks[subtopology(t) + 1] = t + 1;
@@ -102,62 +89,6 @@ public final class Snapshot {
             index.put(names[i], i);
         }
         return index;
-    }
-
-    /** Per task the clients whose set has it: work follows what is listed, not all pairs of task and client. */
-    private static int[][] listClients(int tasks, BitSet[] sets) {
-        int[] size = new int[tasks];
-        for (BitSet set : sets) {
-            for (int t = set.nextSetBit(0); t >= 0; t = set.nextSetBit(t + 1)) {
-                size[t]++;
-            }
-        }
-        int[][] listed = new int[tasks][];
-        for (int t = 0; t < tasks; t++) {
-            listed[t] = new int[size[t]];
-            size[t] = 0;
-        }
-        for (int c = 0; c < sets.length; c++) {
-            for (int t = sets[c].nextSetBit(0); t >= 0; t = sets[c].nextSetBit(t + 1)) {
-                listed[t][size[t]++] = c;
-            }
-        }
-        return listed;
-    }
-
-    /** The clients of which anything is known that is not known of all others alike; takes down unknown lags. */
-    private int[] findColumns(int t) {
-        long[] ofTask = clients.lags[t];
-        long common = findCommonLag(t);
-        int[] held = holders[t];
-        int[] more = held;
-        int count = 0;
-        int next = 0;
-        for (int c = 0; c < ofTask.length; c++) {
-            boolean isHeld = next < held.length && held[next] == c;
-            next += isHeld ? 1 : 0;
-            unknownLag |= ofTask[c] == UNKNOWN;
-            if (isHeld || ofTask[c] != common) {
-                if (!isHeld && more == held) {
-                    more = Arrays.copyOf(held, ofTask.length);
-                }
-                if (more != held) {
-                    more[count] = c;
-                }
-                count++;
-            }
-        }
-        return more == held ? held : Arrays.copyOf(more, count);
-    }
-
-    /** The lag of the first client without state; of tasks that all have state it does not matter. */
-    private long findCommonLag(int t) {
-        int[] held = holders[t];
-        int first = 0;
-        while (first < held.length && held[first] == first) {
-            first++;
-        }
-        return first < clients.lags[t].length ? clients.lags[t][first] : NONE;
     }
 
     public GroupConfigs configs() {
@@ -272,12 +203,12 @@ public final class Snapshot {
 
     /** The clients that list the task as active, sorted. Not to be written to. */
     public int[] owners(int t) {
-        return owners[t];
+        return columns.owners(t);
     }
 
     /** The clients that list the task among their previous ones, sorted. Not to be written to. */
     public int[] holders(int t) {
-        return holders[t];
+        return columns.holders(t);
     }
 
     /**
@@ -285,12 +216,12 @@ public final class Snapshot {
      * others. All clients of the pool are alike as far as the task's state goes. Not to be written to.
      */
     public int[] columns(int t) {
-        return columns[t];
+        return columns.of(t);
     }
 
     /** The columns of a task and some more clients, sorted; numbers below 0 are none. Not to be written to. */
     public int[] columnsAnd(int t, int... more) {
-        return and(columns[t], more);
+        return and(columns.of(t), more);
     }
 
     /** Sorted clients and some more, sorted; numbers below 0 are none. Not to be written to. */
@@ -325,8 +256,9 @@ public final class Snapshot {
 
     /** A client of the task's pool; -1: there is none. */
     public int poolClient(int t) {
+        int[] known = columns.of(t);
         int c = 0;
-        while (c < columns[t].length && columns[t][c] == c) {
+        while (c < known.length && known[c] == c) {
             c++;
         }
         return c < clientCount() ? c : -1;
@@ -369,7 +301,7 @@ public final class Snapshot {
 
     /** Whether any client's lag of any task is not known. */
     public boolean hasUnknownLag() {
-        return unknownLag;
+        return columns.isAnyLagUnknown();
     }
 
     /** How many standbys every logged task must have (R4). */

@@ -1,6 +1,8 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.exchange.ActiveExchange;
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 

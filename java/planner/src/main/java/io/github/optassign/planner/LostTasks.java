@@ -1,6 +1,7 @@
 package io.github.optassign.planner;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;

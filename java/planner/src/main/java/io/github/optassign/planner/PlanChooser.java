@@ -1,10 +1,13 @@
 package io.github.optassign.planner;
 
+import io.github.optassign.exchange.CopyExchange;
+import io.github.optassign.exchange.RoleExchange;
 import io.github.optassign.measuring.Balance;
 import io.github.optassign.measuring.PlanOrder;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.RestoreWork;
 import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;

@@ -1,8 +1,8 @@
 package io.github.optassign.planner;
 
-import io.github.optassign.measuring.ActiveCounts;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
@@ -13,10 +13,10 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.timing.FollowupTime;
 import io.github.optassign.timing.Rates;
+import io.github.optassign.warmups.WarmupQueue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * Answers a rebalance inside the JVM: small, deterministic, by the rules R1 to R6, R10 and R11.
@@ -25,20 +25,10 @@ import java.util.stream.IntStream;
  *
  * <ol>
  *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
- *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
- *       is one of them; until then to an owner that is one; else to any. So a task on its way to the plan moves once.
- *       Where this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes where
- *       the first pass of its move said, and owners go before the plan where a move may be under way that nobody here
- *       remembers.
- *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active (R5). Equals
- *       are taken in this order: the plan's standbys, the plan's active, others. So as many copies as possible are on
- *       clients where the plan wants one, in whichever role.
+ *   <li>{@link ThisRebalance} gives each task an active and standbys, as R3 and R5 allow now.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
  * </ol>
- *
- * <p>Who leads never costs a copy on a planned client: the most caught up clients all have places, unless there are
- * more of them than places, and where the plan's clients would fill all of these, its active is one of them and leads.
  */
 public final class RebalancePlanner {
     private final Snapshot snapshot;
@@ -48,8 +38,6 @@ public final class RebalancePlanner {
     private final Rates rates;
     private final Placement plan;
     private final Placement answer;
-    /** Per client its actives and standbys in the answer so far. */
-    private final long[] load;
 
     /**
      * The planner's answer.
@@ -76,8 +64,7 @@ public final class RebalancePlanner {
         this.timing = timing;
         rates = previous.learnRates(ranks, timing);
         plan = PlanChooser.plan(snapshot, ranks, previous, traffic, rates.perSecond());
-        answer = Placement.empty(snapshot.taskCount());
-        load = new long[snapshot.clientCount()];
+        answer = ThisRebalance.assign(snapshot, ranks, previous, plan);
     }
 
     /** Answers a rebalance where racks do not matter and times are not known. */
@@ -95,198 +82,8 @@ public final class RebalancePlanner {
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         RebalancePlanner planner = new RebalancePlanner(snapshot, applied, traffic, timing);
-        planner.assignActives();
-        planner.assignStandbys();
         WarmupQueue queue = planner.assignWarmups();
         return planner.chooseFollowup(queue);
-    }
-
-    /**
-     * Gives every task to one of its {@link #findCandidates candidates}: first the tasks that have only one, then the
-     * others, each where the numbers of actives come nearest to balance.
-     */
-    private void assignActives() {
-        boolean ownersFirst = mayBeUnknownSecondPass();
-        ActiveCounts counts = new ActiveCounts(snapshot);
-        int[][] candidates = new int[snapshot.taskCount()][];
-        for (int t = 0; t < candidates.length; t++) {
-            candidates[t] = findCandidates(t, ownersFirst);
-            if (candidates[t].length == 1) {
-                assignActive(t, candidates[t][0], counts);
-            }
-        }
-        for (int t = 0; t < candidates.length; t++) {
-            if (candidates[t].length > 1) {
-                int best = candidates[t][0];
-                for (int c : candidates[t]) {
-                    int order = counts.compare(t, c, best);
-                    best = order < 0 || (order == 0 && compareLoad(c, best) < 0) ? c : best;
-                }
-                assignActive(t, best, counts);
-            }
-        }
-    }
-
-    /** The clients among which only the balance decides who leads a task; see the passes of this class. */
-    private int[] findCandidates(int t, boolean ownersFirst) {
-        if (isConfirmed(t)) {
-            return new int[] {previous.owner(t)};
-        }
-        int last = previous.owner(t);
-        boolean isListed = last < 0 || snapshot.wasActive(t, last);
-        IntStream possible = IntStream.of(snapshot.owners(t));
-        int[] owners = (isListed
-                        ? possible
-                        : IntStream.concat(possible, IntStream.of(last)).sorted())
-                .filter(c -> isMostCaughtUp(t, c))
-                .toArray();
-        if (isMostCaughtUp(t, plan.active()[t]) && (owners.length == 0 || !ownersFirst)) {
-            return new int[] {plan.active()[t]};
-        }
-        return owners.length > 0
-                ? owners
-                : IntStream.range(0, snapshot.clientCount())
-                        .filter(c -> isMostCaughtUp(t, c))
-                        .toArray();
-    }
-
-    private void assignActive(int t, int c, ActiveCounts counts) {
-        answer.active()[t] = c;
-        counts.add(t, c);
-        load[c]++;
-    }
-
-    private boolean isMostCaughtUp(int t, int c) {
-        return ranks.rank(t, c) == ranks.leastRank(t);
-    }
-
-    /**
-     * Whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one (R10).
-     */
-    private boolean isConfirmed(int t) {
-        if (!previous.isInTransit(t)) {
-            return false;
-        }
-        long best = Long.MAX_VALUE;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            best = Math.min(best, ranks.offsets(t, c));
-        }
-        return ranks.isHardlyWorse(t, previous.owner(t), best);
-    }
-
-    /**
-     * Whether this may be the second pass of a move whose first pass nobody here knows: nothing is remembered, some
-     * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
-     * swing to and fro, so owners keep what they may keep.
-     */
-    private boolean mayBeUnknownSecondPass() {
-        if (previous.remembered() != null) {
-            return false;
-        }
-        boolean anyWithoutOwner = false;
-        boolean anyWithOwner = false;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            boolean hasOwner = previous.owner(t) >= 0;
-            anyWithOwner |= hasOwner;
-            anyWithoutOwner |= !hasOwner;
-            if (!hasOwner && ranks.leastRank(t) > 0) {
-                return false;
-            }
-        }
-        return anyWithoutOwner && anyWithOwner;
-    }
-
-    /** Compares loads per thread as they would be with one more copy. */
-    private int compareLoad(int a, int b) {
-        return snapshot.compareLoad(load[a], a, load[b], b);
-    }
-
-    private void assignStandbys() {
-        int wanted = snapshot.standbysPerTask();
-        for (int t = 0; t < snapshot.taskCount() && wanted > 0; t++) {
-            if (!snapshot.isLogged(t)) {
-                continue;
-            }
-            if (isConfirmed(t)) {
-                confirmStandbys(t, wanted);
-            }
-            while (answer.standby()[t].length < wanted) {
-                assignStandby(t, findStandby(t));
-            }
-        }
-    }
-
-    /**
-     * The first client by {@link #compareStandby}. Those of the pool that are in no plan and had nothing differ by load
-     * alone, so they are looked at one by one only where the others come behind them.
-     */
-    private int findStandby(int t) {
-        int[] known = snapshot.columnsAnd(t, plan.active()[t]);
-        known = Snapshot.and(known, plan.standby()[t]);
-        known = Snapshot.and(known, previous.standbys(t));
-        int best = -1;
-        for (int c : known) {
-            if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
-                best = c;
-            }
-        }
-        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
-            if (place < known.length && known[place] == c) {
-                place++;
-            } else if (!answer.hasCopy(t, c)) {
-                if (best >= 0 && compareState(t, best, c) < 0) {
-                    return best;
-                }
-                int order = best < 0 ? -1 : compareStandby(t, c, best);
-                best = order < 0 || (order == 0 && c < best) ? c : best;
-            }
-        }
-        return best;
-    }
-
-    private void assignStandby(int t, int c) {
-        answer.addStandby(t, c);
-        load[c]++;
-    }
-
-    /**
-     * Keeps the standbys that the first pass gave to a task in transit, where they are hardly worse than others (R10).
-     */
-    private void confirmStandbys(int t, int wanted) {
-        int[] fromFirstPass = previous.remembered().standby()[t];
-        if (fromFirstPass.length > wanted) {
-            return;
-        }
-        long best = Long.MAX_VALUE;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (c != answer.active()[t] && !previous.remembered().hasStandby(t, c)) {
-                best = Math.min(best, ranks.offsets(t, c));
-            }
-        }
-        for (int c : fromFirstPass) {
-            if (c != answer.active()[t] && ranks.isHardlyWorse(t, c, best)) {
-                assignStandby(t, c);
-            }
-        }
-    }
-
-    /**
-     * Compares clients for a standby: the most caught up, of these the plan's standbys, then its active (the state is
-     * wanted there anyway), then who replays least, who had a standby, who lags least, who has least to do.
-     */
-    private int compareStandby(int t, int a, int b) {
-        int order = compareState(t, a, b);
-        return order != 0 ? order : compareLoad(a, b);
-    }
-
-    /** The same but for what they have to do. */
-    private int compareState(int t, int a, int b) {
-        int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
-        order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
-        order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
-        order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
-        order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
-        return order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));
     }
 
     private WarmupQueue assignWarmups() {

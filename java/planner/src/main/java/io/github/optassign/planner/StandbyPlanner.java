@@ -3,6 +3,7 @@ package io.github.optassign.planner;
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.measuring.Windows;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
@@ -218,7 +219,9 @@ final class StandbyPlanner {
         order = order != 0 ? order : Boolean.compare(isFull(a), isFull(b));
         order = order != 0 ? order : Boolean.compare(isFullFor(t, a), isFullFor(t, b));
         order = order != 0 ? order : Long.compare(costOfA, costOfB);
-        order = order != 0 ? order : Integer.compare(traffic.crossingsOfStandby(t, a), traffic.crossingsOfStandby(t, b));
+        order = order != 0
+                ? order
+                : Integer.compare(traffic.crossingsOfStandby(t, a), traffic.crossingsOfStandby(t, b));
         return order != 0 ? order : snapshot.compareLoad(copies[a], a, copies[b], b);
     }
 

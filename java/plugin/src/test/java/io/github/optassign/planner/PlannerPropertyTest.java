@@ -8,6 +8,7 @@ import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.ChangelogEnds;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;

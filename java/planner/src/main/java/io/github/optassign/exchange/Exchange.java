@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Windows;
 import io.github.optassign.model.Snapshot;
@@ -104,7 +104,7 @@ abstract class Exchange {
     abstract void move(int t, int from, int to);
 
     /** Exchanges copies while that is cheaper. */
-    final void run() {
+    public final void run() {
         if (distance.length == 0) {
             return;
         }

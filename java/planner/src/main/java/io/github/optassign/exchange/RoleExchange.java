@@ -1,6 +1,7 @@
-package io.github.optassign.planner;
+package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
@@ -8,7 +9,7 @@ import io.github.optassign.model.Snapshot;
  * Chooses anew which copy of each logged task is its active, so that the numbers of actives are in their windows and
  * few tasks move. Copies stay where they are: the active and a standby change roles. Other tasks may go anywhere.
  */
-final class RoleExchange extends ActiveExchange {
+public final class RoleExchange extends ActiveExchange {
     /** An active that is not caught up weighs more than all moves of a circle. */
     private static final long COLD = 1L << 16;
 
@@ -18,7 +19,7 @@ final class RoleExchange extends ActiveExchange {
     private final Placement plan;
 
     /** Looks at a plan, and changes it. */
-    RoleExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
+    public RoleExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
         super(snapshot, ranks, previous, plan.active());
         this.snapshot = snapshot;
         this.ranks = ranks;

@@ -1,7 +1,6 @@
-package io.github.optassign.planner;
+package io.github.optassign.memory;
 
 import io.github.optassign.measuring.Ranks;
-import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
@@ -22,14 +21,14 @@ import java.util.stream.IntStream;
  * the memory knows which copies were assigned. A task in transit is active nowhere: its old owner has given it up and
  * the new one does not have it yet (KIP-429), and only the memory knows which client is to have it.
  */
-final class Previous {
+public final class Previous {
     /**
      * What was last seen of a copy that an answer waited for.
      *
      * @param lag offsets left to replay; -1: not known
      * @param idleAnswers over how many answers the lag has not fallen
      */
-    record Progress(long lag, int idleAnswers) {}
+    public record Progress(long lag, int idleAnswers) {}
 
     private final Snapshot snapshot;
     private final Placement remembered;
@@ -48,7 +47,7 @@ final class Previous {
      *
      * @param applied the last applied answer; null: none
      */
-    Previous(Snapshot snapshot, AppliedAnswer applied) {
+    public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
@@ -151,32 +150,32 @@ final class Previous {
     }
 
     /** The last applied answer, as far as its tasks and clients are still there; null: none. */
-    Placement remembered() {
+    public Placement remembered() {
         return remembered;
     }
 
     /**
      * The remembered plan, if its clients are still there; null: there is none. Its warm-ups, if any, do not matter.
      */
-    Placement plan() {
+    public Placement plan() {
         return plan;
     }
 
     /** The client that had the task or, if it is in transit, is to have it; -1: none. */
-    int owner(int t) {
+    public int owner(int t) {
         return owner[t];
     }
 
-    boolean isInTransit(int t) {
+    public boolean isInTransit(int t) {
         return inTransit[t];
     }
 
-    boolean isAnyInTransit() {
+    public boolean isAnyInTransit() {
         return anyInTransit;
     }
 
     /** Whether the clients are those of the last answer, with as many threads. */
-    boolean isSameGroup() {
+    public boolean isSameGroup() {
         return sameGroup;
     }
 
@@ -184,7 +183,7 @@ final class Previous {
      * Whether the remembered plan is the service's, for this group or for one of which clients have left that had
      * nothing in it. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
      */
-    boolean isPlanBinding() {
+    public boolean isPlanBinding() {
         return planIsBinding;
     }
 
@@ -192,7 +191,7 @@ final class Previous {
      * Which client had which copy before, if all of it is known: owners, and by memory the standbys. Where nothing is
      * remembered, directories are taken for standbys if each task has exactly as many as it must have. Null: not known.
      */
-    Placement assigned() {
+    public Placement assigned() {
         Placement before = Placement.empty(snapshot.taskCount());
         for (int t = 0; t < owner.length; t++) {
             before.active()[t] = owner[t];
@@ -210,32 +209,32 @@ final class Previous {
     }
 
     /** Whether the client had a standby, as far as anything is known: by memory, else by the directory on its disk. */
-    boolean hadStandby(int t, int c) {
+    public boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
     }
 
     /** The clients that {@link #hadStandby}, sorted, and maybe others. */
-    int[] standbys(int t) {
+    public int[] standbys(int t) {
         return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
 
     /** Whether the last answer warmed the task up on the client. */
-    boolean hadWarmup(int t, int c) {
+    public boolean hadWarmup(int t, int c) {
         return remembered != null && remembered.hasWarmup(t, c);
     }
 
     /** Whether the last answer gave the client any copy of the task, so that its lag could fall. */
-    boolean hadAnyCopy(int t, int c) {
+    public boolean hadAnyCopy(int t, int c) {
         return remembered != null && (remembered.hasCopy(t, c) || remembered.hasWarmup(t, c));
     }
 
     /** What was last seen of a copy that the last answers waited for; null: none waited for it. */
-    Progress progress(int t, int c) {
+    public Progress progress(int t, int c) {
         return progress.get(key(t, c));
     }
 
     /** What the time since the last answer has taught, on top of what that knew. */
-    Rates learnRates(Ranks ranks, Timing timing) {
+    public Rates learnRates(Ranks ranks, Timing timing) {
         long acceptable = snapshot.configs().acceptableRecoveryLag();
         List<Rates.Tried> tried = new ArrayList<>();
         progress.forEach((key, seen) -> {

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.warmups;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -7,6 +7,7 @@ import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.planner.RebalancePlanner;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;

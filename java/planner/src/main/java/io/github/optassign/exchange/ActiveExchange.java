@@ -1,11 +1,12 @@
-package io.github.optassign.planner;
+package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.Windows;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Snapshot;
 
 /** Has clients exchange planned actives where less is restored then, or fewer tasks move. */
-class ActiveExchange extends Exchange {
+public class ActiveExchange extends Exchange {
     private final Snapshot snapshot;
     private final Previous previous;
     private final PlanCosts costs;
@@ -19,7 +20,7 @@ class ActiveExchange extends Exchange {
      *
      * @param active per task its client; changed
      */
-    ActiveExchange(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
+    public ActiveExchange(Snapshot snapshot, Ranks ranks, Previous previous, int[] active) {
         super(snapshot, count(snapshot, active), new int[snapshot.clientCount()]);
         this.snapshot = snapshot;
         this.previous = previous;

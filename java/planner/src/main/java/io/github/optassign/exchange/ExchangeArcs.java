@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.exchange;
 
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;

@@ -1,8 +1,9 @@
-package io.github.optassign.planner;
+package io.github.optassign.exchange;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.TagSpread;
 import io.github.optassign.measuring.Windows;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
@@ -14,7 +15,7 @@ import java.util.Map;
  * Has clients exchange planned copies of logged tasks where the numbers of copies come nearer to their windows then, or
  * else less is restored, or more stays: standbys alone, or actives too, which keep their role where they go.
  */
-final class CopyExchange extends Exchange {
+public final class CopyExchange extends Exchange {
     private static final int[] NONE = {};
 
     private final Snapshot snapshot;
@@ -26,7 +27,7 @@ final class CopyExchange extends Exchange {
     private final int[][] columns;
 
     /** Looks at a plan, and changes it. */
-    CopyExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, boolean withActives) {
+    public CopyExchange(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, boolean withActives) {
         super(snapshot, count(snapshot, plan), findKinds(snapshot));
         this.snapshot = snapshot;
         this.previous = previous;

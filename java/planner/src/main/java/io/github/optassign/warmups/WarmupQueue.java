@@ -1,7 +1,8 @@
-package io.github.optassign.planner;
+package io.github.optassign.warmups;
 
 import io.github.optassign.measuring.Ranks;
 import io.github.optassign.measuring.Windows;
+import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -28,12 +29,12 @@ import java.util.List;
  *   <li>those that relieve the client furthest above its window, that lag least, then the order of tasks and clients.
  * </ol>
  */
-final class WarmupQueue {
+public final class WarmupQueue {
     /** Kafka keeps state without a role for ten minutes by default: what is restored in half of that is not lost. */
     private static final double SOON_SECONDS = 300;
 
     /** After so many answers over which its lag has not fallen, a copy goes to the end of the queue. */
-    static final int PATIENCE = 3;
+    public static final int PATIENCE = 3;
 
     /**
      * A copy that the plan has and that is not there yet.
@@ -71,7 +72,8 @@ final class WarmupQueue {
     private final List<Answer.Progress> progress = new ArrayList<>();
 
     /** Makes the queue for an answer whose actives and standbys are decided. */
-    WarmupQueue(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
+    public WarmupQueue(
+            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
@@ -208,7 +210,7 @@ final class WarmupQueue {
     }
 
     /** Warms up the first copies of the queue, and takes down what the answer waits for. */
-    void assignWarmups() {
+    public void assignWarmups() {
         int slots = countSlots();
         for (int i = 0; i < queue.size(); i++) {
             Waiting copy = queue.get(i);
@@ -235,22 +237,22 @@ final class WarmupQueue {
     }
 
     /** Whether any copy of the plan is not there, or not caught up. */
-    boolean isAnyWaiting() {
+    public boolean isAnyWaiting() {
         return !queue.isEmpty() || !restoring.isEmpty();
     }
 
     /** How many copies are to be warmed up that have no slot yet. */
-    int countLeft() {
+    public int countLeft() {
         return queue.size() - countSlots();
     }
 
     /** What the answer waits for: the next answer compares lags with these. */
-    List<Answer.Progress> progress() {
+    public List<Answer.Progress> progress() {
         return progress;
     }
 
     /** Whether nothing that is waited for has made progress for long, so that another rebalance would not help. */
-    boolean isStalled() {
+    public boolean isStalled() {
         return isAnyWaiting()
                 && queue.stream().allMatch(Waiting::isIdle)
                 && restoring.stream().allMatch(Waiting::isIdle);

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.warmups;
 
 import java.util.ArrayList;
 import java.util.Arrays;
