@@ -79,12 +79,16 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
     return wheel
 
 
-def build_jars(release: Path) -> None:
-    """The plug-in with its sources and its POM, the broker's assignor, the watcher, and what each is made of."""
-    maven = ("mvn", "--quiet", "--batch-mode", "--file", ROOT / "java" / "pom.xml")
+def build_jars(release: Path, scratch: Path) -> None:
+    """The plug-in with its sources and its POM, the broker's assignor, the watcher, and what each is made of.
+
+    Built from a copy of the sources alone: in the checkout's `target` there may be classes of files that are there no more.
+    """
+    java = shutil.copytree(ROOT / "java", scratch / "java", ignore=shutil.ignore_patterns("target"))
+    maven = ("mvn", "--quiet", "--batch-mode", "--file", java / "pom.xml")
     run(*maven, "--projects", "plugin,broker,watch", "--also-make", "-DskipTests", "-Dstyle.skip", "package")
     for module, artifact in (("plugin", "optassign-streams"), ("broker", "optassign-broker"), ("watch", "optassign-watch")):
-        target = ROOT / "java" / module / "target"
+        target = java / module / "target"
         for jar in target.glob(f"{artifact}-*.jar"):
             shutil.copyfile(jar, release / jar.name)
         only_ours = ("-DincludeTestScope=false", "-DincludeProvidedScope=false", "-DincludeBomSerialNumber=false")
@@ -94,7 +98,7 @@ def build_jars(release: Path) -> None:
         write_sbom(target / "sbom.json", jar.with_suffix(".cdx.json"))
     (sources,) = release.glob("*-sources.jar")
     pack_sources_anew(sources)
-    pom = ROOT / "java" / "plugin" / "target" / "optassign-streams.pom"
+    pom = java / "plugin" / "target" / "optassign-streams.pom"
     shutil.copyfile(pom, release / sources.name.replace("-sources.jar", ".pom"))
 
 
@@ -130,7 +134,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         wheel = build_python(release, scratch, read_date())
-        build_jars(release)
+        build_jars(release, scratch)
         describe_wheel(wheel, release, scratch)
     for file in (ROOT / "docs" / "installing.md", ROOT / "LICENSE"):
         shutil.copyfile(file, release / file.name)
