@@ -1,4 +1,4 @@
-"""How a session with Spark ends when something goes wrong around it; in a process of its own, as one has one session at a time."""
+"""How a session with Spark ends when something goes wrong around it; in a process of its own, as that has one session."""
 
 import subprocess
 import sys
