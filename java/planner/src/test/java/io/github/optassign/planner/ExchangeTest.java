@@ -48,26 +48,31 @@ class ExchangeTest {
         }
     }
 
+    /** Three clients that have the state of some of two subtopologies' tasks, of which the first has {@code first}. */
+    private static Snapshot strew(int standbys, int tasks, int first, Random random) {
+        SnapshotBuilder builder = builder(standbys);
+        List<SnapshotBuilder.Client> clients = new ArrayList<>();
+        for (String name : List.of("a", "b", "c")) {
+            clients.add(builder.addClient(name, 1));
+        }
+        for (int t = 0; t < tasks; t++) {
+            String subtopology = t < first ? "0" : "1";
+            String task = builder.addTask(subtopology, t % first, true, true, 1_000 + random.nextInt(100_000));
+            int owner = random.nextInt(3);
+            clients.get(owner).runs(task);
+            int holder = random.nextInt(3);
+            if (holder != owner) {
+                clients.get(holder).holds(task).lags(task, random.nextInt(1_000));
+            }
+        }
+        return builder.build();
+    }
+
     /** Without standbys: three clients, six tasks, state strewn at random; all balanced plans are tried. */
     @Test
     void noBalancedPlanWithoutStandbysRestoresLess() {
         for (int seed = 0; seed < 200; seed++) {
-            Random random = new Random(seed);
-            SnapshotBuilder builder = builder(0);
-            List<SnapshotBuilder.Client> clients = new ArrayList<>();
-            for (String name : List.of("a", "b", "c")) {
-                clients.add(builder.addClient(name, 1));
-            }
-            for (int t = 0; t < 6; t++) {
-                String task = builder.addTask(t < 4 ? "0" : "1", t % 4, true, true, 1_000 + random.nextInt(100_000));
-                int owner = random.nextInt(3);
-                clients.get(owner).runs(task);
-                int holder = random.nextInt(3);
-                if (holder != owner) {
-                    clients.get(holder).holds(task).lags(task, random.nextInt(1_000));
-                }
-            }
-            Snapshot snapshot = builder.build();
+            Snapshot snapshot = strew(0, 6, 4, new Random(seed));
             Ranks ranks = new Ranks(snapshot);
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 729; code++) {
@@ -92,22 +97,7 @@ class ExchangeTest {
         long restored = 0;
         long leastOfAll = 0;
         for (int seed = 0; seed < 100; seed++) {
-            Random random = new Random(seed);
-            SnapshotBuilder builder = builder(1);
-            List<SnapshotBuilder.Client> clients = new ArrayList<>();
-            for (String name : List.of("a", "b", "c")) {
-                clients.add(builder.addClient(name, 1));
-            }
-            for (int t = 0; t < 5; t++) {
-                String task = builder.addTask(t < 3 ? "0" : "1", t % 3, true, true, 1_000 + random.nextInt(100_000));
-                int owner = random.nextInt(3);
-                clients.get(owner).runs(task);
-                int holder = random.nextInt(3);
-                if (holder != owner) {
-                    clients.get(holder).holds(task).lags(task, random.nextInt(1_000));
-                }
-            }
-            Snapshot snapshot = builder.build();
+            Snapshot snapshot = strew(1, 5, 3, new Random(seed));
             Ranks ranks = new Ranks(snapshot);
             long leastExcess = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;
