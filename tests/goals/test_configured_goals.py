@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from enumeration import Copies, Tiny
 from judging import snapshot
-from tiny import tiny_state
+from tiny import put_in_racks, tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -47,19 +47,8 @@ def plans(tiny: Tiny) -> list[Copies]:
 
 
 def racked(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
-    clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
-
-    def place(topic: str) -> dict[str, Any]:
-        return {"topic": topic, "changelog": topic == "changelog", "racks": [rng.choice(["r1", "r2", "r3"])]}
-
-    tasks = [
-        task.model_copy(update={"partitions": [place("in"), *([place("changelog")] if task.logged else [])]})
-        for task in state.tasks
-    ]
-    return with_configs(
-        state.model_copy(update={"clients": clients, "tasks": tasks}), rack_aware_assignment_strategy="min_traffic"
-    )
+    state = put_in_racks(tiny_state(seed, most=800), random.Random(seed))
+    return with_configs(state, rack_aware_assignment_strategy="min_traffic")
 
 
 def tagged(seed: int) -> ApplicationState:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
 
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from tiny import tiny_state
+from tiny import put_in_racks, tiny_state
 
 from optassign.assignor import assign
 from optassign.benchmarks.studies.answers.racks import make_snapshots
@@ -41,18 +40,8 @@ def ask(state: ApplicationState, traffic: int | None, elsewhere: int | None) -> 
 
 
 def racked(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
-    clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
-
-    def place(topic: str) -> dict[str, Any]:
-        return {"topic": topic, "changelog": topic == "changelog", "racks": [rng.choice(["r1", "r2", "r3"])]}
-
-    tasks = [
-        task.model_copy(update={"partitions": [place("in"), *([place("changelog")] if task.logged else [])]})
-        for task in state.tasks
-    ]
-    state = state.model_copy(update={"clients": clients, "tasks": tasks})
-    return ask(ApplicationState.model_validate_json(state.model_dump_json()), *rng.choice(COSTS))
+    rng = random.Random(seed)
+    return ask(put_in_racks(tiny_state(seed, most=800), rng), *rng.choice(COSTS))
 
 
 def count_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> int:

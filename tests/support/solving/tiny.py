@@ -71,3 +71,18 @@ def tiny_state(seed: int, most: int = 6000) -> ApplicationState:
         return ApplicationState.model_validate(
             {"format": 1, "configs": configs, "options": options, "tasks": tasks, "clients": rows}
         )
+
+
+def put_in_racks(state: ApplicationState, rng: random.Random) -> ApplicationState:
+    """The snapshot with its clients in one of two racks, and a replica of each partition in one of three."""
+    clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
+
+    def place(topic: str) -> dict[str, Any]:
+        return {"topic": topic, "changelog": topic == "changelog", "racks": [rng.choice(["r1", "r2", "r3"])]}
+
+    tasks = [
+        task.model_copy(update={"partitions": [place("in"), *([place("changelog")] if task.logged else [])]})
+        for task in state.tasks
+    ]
+    racked = state.model_copy(update={"clients": clients, "tasks": tasks})
+    return ApplicationState.model_validate_json(racked.model_dump_json())
