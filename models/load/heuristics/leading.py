@@ -6,8 +6,8 @@ import numpy as np
 
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves
+from optassign.models.load.heuristics.placing import place_actives
 from optassign.models.load.loads import ROUNDING, Loads
-from optassign.models.load.placing import place_actives
 from optassign.models.load.prices import NOT_ALLOWED, make_prices
 from optassign.models.problem import BoolArray, IntArray, Problem
 from optassign.models.results import Actives

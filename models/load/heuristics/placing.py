@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.load.covering import find_cheapest_cover
-from optassign.models.load.dealing import deal_longest_first
-from optassign.models.load.exchange import even_out
+from optassign.models.load.heuristics.dealing import deal_longest_first
+from optassign.models.load.heuristics.exchange import even_out
 from optassign.models.load.loads import ROUNDING, FloatArray, Loads
 from optassign.models.load.prices import NOT_ALLOWED, Prices
 from optassign.models.problem import BoolArray, IntArray

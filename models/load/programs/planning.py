@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.deadline import Deadline
+from optassign.models.load.heuristics.placing import place_actives
 from optassign.models.load.loads import ROUNDING, Loads
-from optassign.models.load.neighbourhoods import improve_actives
-from optassign.models.load.placing import place_actives
 from optassign.models.load.prices import Prices
-from optassign.models.load.program import solve_pooled
-from optassign.models.load.shedding import bound_price
+from optassign.models.load.programs.neighbourhoods import improve_actives
+from optassign.models.load.programs.program import solve_pooled
+from optassign.models.load.programs.shedding import bound_price
 from optassign.models.problem import IntArray
 
 _MOST_COLUMNS = 60_000

@@ -8,12 +8,12 @@ from functools import partial
 from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.zones import spread_standbys
-from optassign.models.load.leading import choose_least_loaded, find_leading_actives
-from optassign.models.load.lightening import even_out_standbys, lighten
+from optassign.models.load.heuristics.leading import choose_least_loaded, find_leading_actives
+from optassign.models.load.heuristics.lightening import even_out_standbys, lighten
+from optassign.models.load.heuristics.placing import EVEN, place_actives
+from optassign.models.load.heuristics.standbys import place_standbys
 from optassign.models.load.loads import ROUNDING
-from optassign.models.load.placing import EVEN, place_actives
 from optassign.models.load.prices import add_pauses, price_restoring
-from optassign.models.load.standbys import place_standbys
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.results import Found, FoundBy, Rebalanced

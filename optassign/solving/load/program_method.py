@@ -9,10 +9,10 @@ from optassign.goals.order import GoalOrder
 from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.goals import GoalModel, find_goals, restore_work
-from optassign.models.load.joint import solve_under_load
-from optassign.models.load.planning import plan_actives
 from optassign.models.load.prices import add_pauses, price_restoring
-from optassign.models.load.shedding import bound_price
+from optassign.models.load.programs.joint import solve_under_load
+from optassign.models.load.programs.planning import plan_actives
+from optassign.models.load.programs.shedding import bound_price
 from optassign.models.problem import Placement, Problem
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import evaluate, plan_values

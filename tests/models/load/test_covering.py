@@ -9,8 +9,8 @@ import pytest
 
 from optassign.models.load.bounds import bound_greatest_load
 from optassign.models.load.covering import find_cheapest_cover
-from optassign.models.load.dealing import deal_all
-from optassign.models.load.exchange import even_out_all
+from optassign.models.load.heuristics.dealing import deal_all
+from optassign.models.load.heuristics.exchange import even_out_all
 from optassign.models.load.loads import Loads
 
 
