@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from optassign.assignor import names
-from optassign.formats.assignment import Pace, TaskAssignment
+from optassign.formats.assignment import Pace, SourceRates, TaskAssignment
 from optassign.formats.base import parse_time
 from optassign.formats.configs import Limit
 from optassign.formats.state import ApplicationState, TaskId
@@ -49,6 +49,7 @@ class _NumberedNames:
             task.id: str(TaskId(topologies[task.task_id.name], task.task_id.subtopology, task.task_id.partition))
             for task in state.tasks
         }
+        self._subtopologies = {task.rpartition("_")[0]: new.rpartition("_")[0] for task, new in self._tasks.items()}
 
     def replace_all(self) -> dict[str, Any]:
         """The snapshot as JSON, with every name replaced."""
@@ -66,6 +67,7 @@ class _NumberedNames:
                     "stateful": task.stateful,
                     "logged": task.logged,
                     "changelog_end_offset": task.changelog_end_offset,
+                    "source_end_offset": task.source_end_offset,
                     "weight": task.weight,
                     "partitions": [
                         {
@@ -99,12 +101,17 @@ class _NumberedNames:
         }
 
     def _replace_in_options(self) -> dict[str, Any]:
-        """Drains and limits by the clients and tasks that they are about: names and tags that say so are gone."""
+        """Drains and limits by the clients and tasks that they are about: names and tags that say so are gone.
+
+        So are weights of what is not there.
+        """
         state = self._state
         told = [client.process_id for client in state.clients if client.draining and not client.says_draining]
+        known = {**self._subtopologies, **self._tasks}
         return {
             **_drop_extras(state.options.model_dump()),
             "drain": [self._clients[process_id] for process_id in told],
+            "task_weights": {known[name]: weight for name, weight in state.options.task_weights.items() if name in known},
             "limits": [self._replace_in_limit(limit) for limit in state.options.limits],
         }
 
@@ -164,6 +171,7 @@ class _NumberedNames:
                     for copy in answer.report.warmup_progress
                 ],
                 "pace": None if answer.report.pace is None else self._replace_in_pace(answer.report.pace),
+                "rates": None if answer.report.rates is None else self._replace_in_rates(answer.report.rates),
                 "stalled": answer.report.stalled,
                 "balanced": answer.report.balanced,
             },
@@ -173,11 +181,17 @@ class _NumberedNames:
         return {
             "taken_at": self._replace_time(pace.taken_at),
             "clients": [
-                {"process_id": self._clients[client.process_id], "offsets": client.offsets, "ms": client.ms}
+                {**client.model_dump(), "process_id": self._clients[client.process_id]}  # the others are numbers
                 for client in pace.clients
             ],
             "looks": pace.looks,
             "counted_at": None if pace.counted_at is None else self._replace_time(pace.counted_at),
+        }
+
+    def _replace_in_rates(self, rates: SourceRates) -> dict[str, Any]:
+        return {
+            "taken_at": self._replace_time(rates.taken_at),
+            "tasks": [{**row.model_dump(), "task": self._tasks[row.task]} for row in rates.tasks if row.task in self._tasks],
         }
 
     def _replace_time(self, text: str) -> str:

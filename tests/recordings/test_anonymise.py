@@ -19,12 +19,19 @@ NAMED: dict[str, Any] = {
     "taken_at": "2026-11-20T15:20:01Z",
     "x_top": "secret-x",
     "configs": {"num_standby_replicas": 2, "rack_aware_assignment_tags": ["secret-zone", "secret-2"], "x_c": "secret"},
-    "options": {"goals": ["load"], "balance_factor": 3, "weights": {"instance": 7, "x_w": "secret-w"}},
+    "options": {
+        "goals": ["load"],
+        "balance_factor": 3,
+        "weights": {"instance": 7, "x_w": "secret-w"},
+        "weigh_by": "rates",
+        "task_weights": {"secret-a__0_11": 2, "secret-b__10": 3, "0": 4, "secret-nobody__0": 5},
+    },
     "tasks": [
         {
             "id": f"{name}{subtopology}_{partition}",
             "stateful": True,
             "changelog_end_offset": 100 * partition,
+            "source_end_offset": 1000 * partition,
             "weight": 1.5,
             "x_stores": ["secret-store"],
             "partitions": [
@@ -68,9 +75,13 @@ NAMED: dict[str, Any] = {
             "warmup_progress": [{"task": "0_11", "process_id": "secret-9", "lag": 4, "answers_without_progress": 2}],
             "pace": {
                 "taken_at": "2026-11-20T15:19:51Z",
-                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000}],
+                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000, "is_least": True}],
                 "looks": 1,
                 "counted_at": "2026-11-20T15:19:01Z",
+            },
+            "rates": {
+                "taken_at": "2026-11-20T15:19:51Z",
+                "tasks": [{"task": "secret-a__0_11", "end_offset": 7, "per_second": 1.5, "measured": 0.25}],
             },
             "stalled": True,
             "balanced": True,
@@ -112,7 +123,10 @@ def test_no_name_is_left_anywhere() -> None:
 
 def test_numbers_and_settings_are_the_same() -> None:
     before, after = make_named_state(), anonymise(make_named_state())
-    assert after.options.model_dump() == {**before.options.model_dump(), "weights": after.options.weights.model_dump()}
+    kept = {"weights": after.options.weights.model_dump(), "task_weights": after.options.task_weights}
+    assert after.options.model_dump() == {**before.options.model_dump(), **kept}
+    assert {task.weight for task in after.tasks} >= {2, 3, 4}
+    assert sorted(after.options.task_weights.values()) == [2, 3, 4], "what nobody is called says nothing"
     assert after.options.weights.instance == 7
     assert after.configs.num_standby_replicas == 2
     assert after.dropped == before.dropped
@@ -120,6 +134,7 @@ def test_numbers_and_settings_are_the_same() -> None:
         assert other.task_id[1:] == task.task_id[1:]
         assert (other.stateful, other.logged, other.weight) == (task.stateful, task.logged, task.weight)
         assert other.changelog_end_offset == task.changelog_end_offset
+        assert other.source_end_offset == task.source_end_offset
         for partition, twin in zip(task.partitions, other.partitions, strict=True):
             assert twin.partition == partition.partition
             assert (twin.source, twin.changelog) == (partition.source, partition.changelog)
@@ -204,4 +219,10 @@ def test_times_are_as_far_apart_as_they_were() -> None:
     assert state.remembered is not None
     pace = state.remembered.report.pace
     assert pace is not None
+    assert [client.is_least for client in pace.clients] == [True]
+    rates = state.remembered.report.rates
+    assert rates is not None
+    assert rates.taken_at == pace.taken_at
+    assert [(row.end_offset, row.per_second, row.measured) for row in rates.tasks] == [(7, 1.5, 0.25)]
+    assert {row.task for row in rates.tasks} <= {task.id for task in state.tasks}
     assert (pace.taken_at, pace.counted_at) == ("1999-12-31T23:59:50.000+00:00", "1999-12-31T23:59:00.000+00:00")
