@@ -1,7 +1,7 @@
 """The base of all types of the JSON formats: frozen, strict, `null` means the default, fields that begin with `x_` are kept."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import isfinite, isnan
 from typing import Annotated, Any, ClassVar, Self
 
@@ -12,6 +12,8 @@ from optassign.formats.parsing.input_errors import find_path
 from optassign.formats.task_id import INT32_MAX, TASK_ID_ALLOWED, TASK_ID_PATTERN, TaskId, sorted_ids
 
 INT64_MAX = 2**63 - 1
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: later times are no text."""
 
 
 def _refuse_infinite(names: Iterable[str], data: Mapping[str, Any]) -> None:
@@ -144,6 +146,12 @@ def parse_time(text: str) -> datetime:
 def to_ms(text: str) -> int:
     """Milliseconds since 1970."""
     return round((parse_time(text) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def format_ms(ms: int) -> str:
+    """The time of so many milliseconds since 1970, as text: `2026-11-20T15:20:01.123Z`."""
+    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=min(ms, _LAST_MS))
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _is_time(text: str) -> str:

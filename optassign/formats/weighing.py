@@ -1,18 +1,23 @@
 """Where the weights of tasks come from: the snapshot, changelogs, or rates measured from one snapshot to the next."""
 
 from collections.abc import Mapping
+from math import log2
 
 from optassign.formats.assignment import SourceRate, SourceRates
 from optassign.formats.base import to_ms
 from optassign.formats.configs import Options
 from optassign.formats.tasks import TaskInfo
 
-__all__ = ["measure_rates", "weigh_tasks"]
+__all__ = ["counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
 
 _HALF_LIFE_MS = 8 * 3_600_000
 """What was measured so long ago counts half: a day's curve moves weights a little, an hour's peak hardly."""
 _LEAST_MS = 1_000
 """Two snapshots closer together, as of two passes, tell no rate."""
+_COUNTS_AFTER_MS = 60_000
+"""For how long a rate has to be measured until tasks weigh it: what a few seconds tell, of any input, is mostly chance."""
+_ROUNDED_MS = 100
+"""By which what was measured may be less than it was, as reports round it."""
 _LEAST_SHARE = 0.05
 """Of the mean weight: what a task weighs at least, as a thread has to poll for it at least."""
 _MOST_WEIGHT = 1e9
@@ -48,29 +53,50 @@ def measure_rates(
             old, measured = measured * kept, measured * kept + 1 - kept
             rate = now if rate is None else rate + (now - rate) * (1 - old / measured)
         mean = None if rate is None else _round(rate)
-        rows.append(SourceRate(task=task.id, end_offset=end, per_second=mean, measured=_round(measured)))
+        rows.append(SourceRate(task=task.id, end_offset=end, per_second=mean, measured=float(f"{measured:.6g}")))
     return SourceRates(taken_at=taken_at, tasks=tuple(rows))
+
+
+def counts_as_weight(row: SourceRate) -> bool:
+    """Whether the rate was measured for long enough to be what the task weighs: about a minute."""
+    return row.per_second is not None and _find_missing_ms(row) == 0
+
+
+def find_counting_ms(rates: SourceRates | None) -> int | None:
+    """When all of these rates count, in ms since 1970, if they are measured on; None where they do or there are none."""
+    missing = 0 if rates is None else max((_find_missing_ms(row) for row in rates.tasks), default=0)
+    return to_ms(rates.taken_at) + missing if rates is not None and missing else None
+
+
+def _find_missing_ms(row: SourceRate) -> int:
+    """For how long a rate has yet to be measured until it counts."""
+    measured_ms = -_HALF_LIFE_MS * log2(1 - row.measured) if row.measured < 1 else float(_COUNTS_AFTER_MS)
+    return round(_COUNTS_AFTER_MS - measured_ms) if measured_ms + _ROUNDED_MS < _COUNTS_AFTER_MS else 0
 
 
 def weigh_tasks(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> tuple[TaskInfo, ...]:
     """The tasks with the weights that the options ask for; `task_weights` go before all others.
 
-    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it; tasks of which nothing is known
-    weigh 1, the mean.
+    By changelog or by rate a weight is a multiple of the mean, at least a twentieth of it; tasks of which nothing is known, or
+    too little yet, weigh 1, the mean.
     """
     known = _list_known(tasks, options, rates)
     mean = sum(known.values()) / len(known) if known else 0.0
-    named = options.task_weights
-    if not named and mean <= 0:
+    if not options.task_weights and mean <= 0:
         return tasks
 
     def weigh(task: TaskInfo) -> float:
-        fixed = named.get(task.id, named.get(task.id.rpartition("_")[0]))
+        fixed = find_fixed_weight(task.id, options)
         if fixed is not None or mean <= 0:
             return task.weight if fixed is None else fixed
         return _round(min(_MOST_WEIGHT, max(_LEAST_SHARE, known.get(task.id, mean) / mean)))
 
     return tuple(_with_weight(task, weigh(task)) for task in tasks)
+
+
+def find_fixed_weight(task: str, options: Options) -> float | None:
+    """What `task_weights` says of a task or its subtopology."""
+    return options.task_weights.get(task, options.task_weights.get(task.rpartition("_")[0]))
 
 
 def _list_known(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRates | None) -> Mapping[str, float]:
@@ -79,7 +105,8 @@ def _list_known(tasks: tuple[TaskInfo, ...], options: Options, rates: SourceRate
     if rates is None:
         return {}
     here = {task.id for task in tasks}
-    return {row.task: row.per_second for row in rates.tasks if row.per_second is not None and row.task in here}
+    rows = (row for row in rates.tasks if row.task in here and counts_as_weight(row))
+    return {row.task: row.per_second for row in rows if row.per_second is not None}
 
 
 def _round(value: float) -> float:

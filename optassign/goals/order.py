@@ -10,11 +10,19 @@ from typing import Literal
 
 from optassign.formats.configs import Options, Weights
 from optassign.formats.state import ApplicationState
+from optassign.formats.weighing import counts_as_weight
 from optassign.goals.goal import Goal
 from optassign.goals.registry import find_plan_goals
+from optassign.measuring.input_rates import find_counting_time, list_uncounted
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the one sum that preset `weighted` minimises."""
+_PLANNERS = ("fallback", "planner")
+_TO_PLANNER = {
+    "load": "the planner in the JVM counts tasks and standbys, whatever they weigh",
+    "rack_traffic": "the planner in the JVM minds it only where that costs neither a move nor restoring",
+}
+"""Goal → why the planner in the JVM does not serve it."""
 UNSERVED = "goal not served: "
 """How the note on a goal begins that an assignor did not serve."""
 
@@ -62,6 +70,16 @@ def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{UNSERVED}{name}: {why}" for name, why in unserved.items())
 
 
+def note_unknown_to_planner(state: ApplicationState, assignor: str) -> tuple[str, ...]:
+    """The goals that the planner in the JVM, the plug-in's fallback, does not serve; nothing of other assignors."""
+    if assignor not in _PLANNERS:
+        return ()
+    order = goal_order(state)
+    wanted = [name for name in order.asked_for if name not in order.goals or not order.goals[name].in_default_order]
+    wanted += [name for name in order.configured if name not in wanted and name != "tag_spread"]
+    return note_unserved({name: _TO_PLANNER.get(name, "the planner in the JVM does not know it") for name in wanted})
+
+
 def note_unused_weights(options: Options) -> tuple[str, ...]:
     """The note that weights are given to a preset that has none; nothing where they count, or are as they always are."""
     if options.preset == "weighted" or options.weights == Weights():
@@ -82,8 +100,13 @@ def note_weighing(state: ApplicationState) -> tuple[str, ...]:
     if options.weigh_by == "rates" and (state.rates is None or not state.rates.tasks):
         lacks = "taken_at" if state.taken_at is None else "source_end_offset of any task"
         notes.append(f"weights are as given: rates cannot be measured without {lacks}")
-    elif state.rates is not None and all(row.per_second is None for row in state.rates.tasks):
-        notes.append("weights are as given: rates are known from the next rebalance on")
+    at = find_counting_time(state)
+    if at is not None and state.rates is not None:
+        uncounted = list_uncounted(state)
+        more = f" and {len(uncounted) - 3} more" if len(uncounted) > 3 else ""
+        some_count = any(counts_as_weight(row) for row in state.rates.tasks)
+        which = f"weights of {', '.join(uncounted[:3])}{more} are the mean" if some_count else "weights are as given"
+        notes.append(f"{which}: rates count once they were measured for a minute, from {at} on")
     return tuple(notes)
 
 

@@ -25,7 +25,7 @@ from optassign.judging.explanation import (
     WindowCount,
 )
 from optassign.judging.reasons import AnswerInContext
-from optassign.measuring.balance import WindowName, excess
+from optassign.measuring.balance import WindowName, excess, is_answer_balanced
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.facts import Facts
 from optassign.measuring.outlook import estimate_outlook
@@ -210,6 +210,7 @@ class ExplainedAnswer(AnswerInContext):
             restores=tuple(self._list_restores()),
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             load=self.find_greatest_load() if self.balances_load else None,
+            balanced=is_answer_balanced(self.state, self.answer),
             fullest=self.find_fullest() if self.minds_state else None,
             excess_now=sum(excess(self.state, self.counts[1], self.windows).values()),
             excess_planned=sum(excess(self.state, self.counts[2], self.windows).values()),

@@ -196,6 +196,8 @@ class Explanation:
     """Offsets replayed until the plan is reached (goal (b)), those that are replayed now included."""
     load: LoadChange | None
     """The greatest of any client, where load is what is balanced; None where counts are."""
+    balanced: bool
+    """Whether the answer is."""
     fullest: tuple[str, StateChange] | None
     """The client that keeps most state in the plan; None where neither goal `disk` nor a limit `most_state` is asked for."""
     excess_now: int

@@ -215,8 +215,7 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
     if e.planned_work != total:
         yield f"restored until the plan is reached: {e.planned_work:,} offsets"
     if e.load is not None:
-        balanced = e.load.after <= e.load.allowed
-        yield f"{'balanced' if balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
+        yield f"{'balanced' if e.balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
     else:
         yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
     if e.fullest is not None:

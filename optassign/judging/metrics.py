@@ -17,7 +17,15 @@ from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.standby_moves import count_standby_moves
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import Rule, validate
-from optassign.measuring.balance import WINDOW_NAMES, WindowName, counts, excess, is_balanced, spread, subtopology_balance
+from optassign.measuring.balance import (
+    WINDOW_NAMES,
+    WindowName,
+    counts,
+    excess,
+    is_answer_balanced,
+    spread,
+    subtopology_balance,
+)
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
@@ -59,7 +67,7 @@ class Measures:
     weighted_load: float
     """The greatest weight of active tasks per thread × capacity, in even spreads; 1 is even."""
     balanced: bool
-    """Whether every count is in its window or, where weights decide, the load within its tolerance."""
+    """Whether every count is in its window or, where weights decide, the load within its tolerance of its bound."""
 
 
 def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
@@ -87,7 +95,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         tag_values_reachable=reachable,
         rack_crossings=count_rack_crossings(state, placement),
         weighted_load=weigh_load(state, placement),
-        balanced=is_balanced(state, placement),
+        balanced=is_answer_balanced(state, assignment),
     )
 
 

@@ -14,6 +14,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, Report, TaskAss
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
+from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import (
@@ -184,7 +185,7 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
         for process_id in sorted(set(clients)):
             found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
             yield Violation("R7", task, process_id, found)
-    for process_id in _askers(case):
+    for process_id in () if find_wait_for_rates_ms(case.state) is not None else _askers(case):
         found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"
         yield Violation("R7", None, process_id, found)
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.measuring.load import Loads, balances_load
+from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import Placement, standbys_per_task
 
 WindowName = Literal["active", "stateful_active", "copies", "subtopology_active", "subtopology_copies"]
@@ -162,6 +162,14 @@ def is_balanced(state: ApplicationState, where: TaskAssignment | Placement) -> b
     if balances_load(state):
         return Loads(state).is_balanced(where if isinstance(where, Placement) else Placement.of(state, where))
     return not any(excess(state, where).values())
+
+
+def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
+    """The same of an answer, where weights decide by the bound of the least possible load that its report tells, if it does."""
+    if not balances_load(state):
+        return is_balanced(state, answer)
+    loads = Loads(state)
+    return loads.is_balanced(Placement.of(state, answer), allowed_load(state, answer, loads))
 
 
 def spread(state: ApplicationState, where: Where) -> dict[WindowName, float]:

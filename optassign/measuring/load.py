@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
 from optassign.measuring.placement import Placement, standbys_per_task
 
-__all__ = ["Loads", "allowed_load", "balances_load"]
+__all__ = ["Loads", "allowed_load", "balances_load", "measure_shown_loads", "would_balance_load"]
 
 _CLOSE = 1e-9
 """Two loads or weights that are so near to each other are equal: sums in doubles depend on their order."""
@@ -22,8 +23,12 @@ _CLOSE = 1e-9
 
 def balances_load(state: ApplicationState) -> bool:
     """Whether balanced means load: weights differ, and the goals, if the options name them, have load before restore work."""
-    options = state.options
-    if options.preset != "ordered" or len({task.weight for task in state.tasks}) < 2:
+    return len({task.weight for task in state.tasks}) > 1 and would_balance_load(state.options)
+
+
+def would_balance_load(options: Options) -> bool:
+    """Whether balanced means load where weights differ."""
+    if options.preset != "ordered":
         return False
     if options.goals is None:
         return True
@@ -161,15 +166,28 @@ class Loads:
         threads = sum(client.threads for client in staying)
         return max(0, idle - max(0, threads - len(self.state.tasks)))
 
-    def is_balanced(self, placement: Placement) -> bool:
+    def is_balanced(self, placement: Placement, allowed: float | None = None) -> bool:
         """Whether the greatest load is within `load_tolerance` of the least possible, no thread idle while one has two.
 
-        Nor does a draining client have an active task, unless all drain.
+        Nor does a draining client have an active task, unless all drain. `allowed`: up to which a load is balanced, where an
+        answer tells a better bound of the least possible (`allowed_load`).
         """
-        allowed = (1 + self.state.options.load_tolerance) * self.least_possible
+        if allowed is None:
+            allowed = (1 + self.state.options.load_tolerance) * self.least_possible
         staying = {client.process_id for client in _staying(self.state)}
         at_home = all(staying.issuperset(clients) for clients in placement.active.values())
         return at_home and self.find_greatest(placement) <= allowed * (1 + _CLOSE) and not self.count_idle_threads(placement)
+
+
+def measure_shown_loads(state: ApplicationState, placement: Placement) -> dict[str, float]:
+    """Process id -> load as lists show it: in even spreads where load is balanced, else weight of actives per unit."""
+    if balances_load(state):
+        return {name: round(load, 6) for name, load in Loads(state).measure(placement).items()}
+    weight = dict.fromkeys(state.kafka_streams_states, 0.0)
+    for task in state.tasks:
+        for process_id in placement.active[task.id]:
+            weight[process_id] += task.weight
+    return {c.process_id: round(weight[c.process_id] / (c.threads * c.capacity), 6) for c in state.clients}
 
 
 def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,15 +11,17 @@ from optassign.formats.base import Count, Frozen
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import staying_clients
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["Overview", "make_overview"]
+__all__ = ["LoadUnit", "Overview", "find_load_unit", "make_overview"]
 
 _MOST_NAMES = 3
 """Clients that are named; the head of a recording must stay short, whatever they are called."""
 _LONGEST_NAME = 200
 """Characters that are kept of a name."""
+LoadUnit = Literal["weight per thread", "even spreads"]
 _Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
@@ -31,8 +33,12 @@ class Overview(Frozen):
     left: Count | None = Field(default=None, description="clients of the remembered answer that are gone; null: no memory")
     left_clients: _Names = Field(default=(), description="the first of them")
     draining: Count = Field(default=0, description="clients that are about to leave and have active tasks")
-    load_least: float = Field(description="least weight of active tasks per thread × capacity, of the clients that stay")
-    load_most: float = Field(description="most weight of active tasks per thread × capacity, of the clients that stay")
+    load_least: float = Field(description="least load of a client that stays")
+    load_most: float = Field(description="greatest load of a client that stays")
+    load_unit: LoadUnit = Field(
+        default="weight per thread",
+        description="weight of active tasks per thread × capacity; even spreads where load is what is balanced",
+    )
     standbys_wanted: Count = Field(description="standbys of all logged tasks")
     standbys_caught_up: Count = Field(description="of those in the answer, how many are caught up")
     waits_on: _Names = Field(default=(), description="the clients on whose copies the follow-up waits, the first of them")
@@ -49,7 +55,8 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
         left = [name for name in sorted(known) if name not in state.kafka_streams_states]
     has_active = {client for clients in placement.active.values() for client in clients}
     waits = Counter(entry.process_id for entry in answer.report.waiting)
-    loads = _measure_loads(state, placement)
+    shown = measure_shown_loads(state, placement)
+    loads = [shown[client.process_id] for client in staying_clients(state)]
     logged = [task.id for task in state.tasks if task.logged]
     return Overview(
         joined=None if joined is None else len(joined),
@@ -59,21 +66,16 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
         draining=sum(client.draining and client.process_id in has_active for client in state.clients),
         load_least=min(loads),
         load_most=max(loads),
+        load_unit=find_load_unit(state),
         standbys_wanted=len(logged) * standbys_per_task(state),
         standbys_caught_up=sum(ranks.of(task, client) == 0 for task in logged for client in placement.standby[task]),
         waits_on=_cut([f"{label(name)}: {number:,}" for name, number in waits.most_common()]),
     )
 
 
-def _measure_loads(state: ApplicationState, placement: Placement) -> list[float]:
-    """Of each client that stays."""
-    weight: dict[str, float] = {}
-    for task in state.tasks:
-        for client in placement.active[task.id]:
-            weight[client] = weight.get(client, 0.0) + task.weight
-    return [
-        round(weight.get(client.process_id, 0.0) / (client.threads * client.capacity), 6) for client in staying_clients(state)
-    ]
+def find_load_unit(state: ApplicationState) -> LoadUnit:
+    """What loads of clients are told in."""
+    return "even spreads" if balances_load(state) else "weight per thread"
 
 
 def _cut(names: Sequence[str]) -> tuple[str, ...]:

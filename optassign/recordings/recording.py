@@ -13,13 +13,14 @@ from pydantic import Field
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, Termination, restore_work_bound
-from optassign.formats.base import Count, Format, Frozen, NotEmpty
+from optassign.formats.base import Count, Format, Frozen, NotEmpty, Time, is_none
 from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
-from optassign.measuring.balance import is_balanced
+from optassign.measuring.balance import is_answer_balanced
 from optassign.measuring.facts import find_cold, list_pairs
+from optassign.measuring.input_rates import find_counting_time
 from optassign.measuring.outlook import estimate_outlook, find_restore_rates
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
@@ -71,6 +72,9 @@ class Summary(Frozen):
     restore_rate_most: Count | None = Field(default=None, description="the same, of the fastest")
     stalled: bool
     balanced: bool
+    rates_count_from: Time | None = Field(
+        default=None, exclude_if=is_none, description="when measured rates begin to count as weights; left out where they do"
+    )
 
 
 class Beside(Frozen):
@@ -163,7 +167,8 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         restore_rate_median=None if rates is None else rates.median,
         restore_rate_most=None if rates is None else rates.most,
         stalled=report.stalled,
-        balanced=is_balanced(state, placement),  # not in the report of a plug-in
+        balanced=is_answer_balanced(state, answer),  # not in the report of a plug-in
+        rates_count_from=find_counting_time(state),
     )
 
 

@@ -21,6 +21,7 @@ from optassign.goals.order import WEIGHTED_COST, GoalOrder, find_unservable, not
 from optassign.goals.plan import restore_work
 from optassign.goals.registry import find_plan_goals, find_rebalance_goals, measure_stage
 from optassign.measuring.facts import Facts
+from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.solving.arrays import Arrays
 from optassign.solving.holding.drains import note_drains, report_drains
 from optassign.solving.holding.limits import note_limits, note_unserved_limits, report_limits
@@ -57,10 +58,22 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
         delay = min(asked, default=delay)
         if delay is not None and arrays.pace.elapsed_ms is not None and state.options.followup == "estimate":
             delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
+    if delay is None and solution.reason is not Reason.HEURISTIC:
+        delay = _wait_for_rates(state)
     if delay is None:
         return None
     staying = [number for number, client in enumerate(state.clients) if not client.says_draining]
     return staying[0] if staying else 0, delay
+
+
+def _wait_for_rates(state: ApplicationState) -> int | None:
+    """A group at rest that is to be balanced by what its tasks read would never come to it by itself (R8)."""
+    wait, options = find_wait_for_rates_ms(state), state.options
+    if wait is None or (options.hold != "none" and options.hold_ends_ms is None):
+        return None
+    interval = state.configs.probing_rebalance_interval_ms if options.followup == "interval" else 0
+    held = 0 if options.hold_ends_ms is None else LEAST_MS + options.hold_ends_ms
+    return max(wait, interval, held)
 
 
 def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer: TaskAssignment) -> Report:

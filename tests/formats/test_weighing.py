@@ -10,6 +10,7 @@ import pytest
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.judging.validation import validate
 
 HOUR = 3_600_000
 
@@ -21,8 +22,9 @@ def snapshot(
     at: str | None = "2026-11-20T12:00:00Z",
     remembered: TaskAssignment | None = None,
     changelogs: Mapping[str, int] | None = None,
+    balanced: bool = False,
 ) -> ApplicationState:
-    """Four tasks of two subtopologies on two clients; `ends`: of their source partitions."""
+    """Four tasks of two subtopologies on two clients; `ends`: of their source partitions. `balanced`: each client runs two."""
     tasks: list[dict[str, Any]] = []
     for task in ("0_0", "0_1", "0_2", "1_0"):
         tasks.append({"id": task, "stateful": task[0] == "0"})
@@ -30,7 +32,9 @@ def snapshot(
             tasks[-1]["source_end_offset"] = ends[task]
         if changelogs and task in changelogs:
             tasks[-1]["changelog_end_offset"] = changelogs[task]
-    clients = [{"process_id": name, "threads": 2} for name in "ab"]
+    clients: list[dict[str, Any]] = [{"process_id": name, "threads": 2} for name in "ab"]
+    for client, running in zip(clients, (("0_0", "0_1"), ("0_2", "1_0")) if balanced else (), strict=False):
+        client |= {"previous_active": running, "lags": {task: -2 for task in running if task[0] == "0"}}
     return ApplicationState.model_validate(
         {
             "format": 1,
@@ -79,7 +83,7 @@ def test_rates_are_learnt_from_one_snapshot_to_the_next() -> None:
     first = snapshot({"weigh_by": "rates"}, {"0_0": 1_000, "0_1": 5_000, "1_0": 0})
     assert list_weights(first) == [1.0] * 4
     answer = assign(first)
-    assert "from the next rebalance on" in note_of(first)[0]
+    assert note_of(first)[0].endswith("rates count once they were measured for a minute, from 2026-11-20T12:01:00.000Z on")
     later = snapshot(
         {"weigh_by": "rates"},
         {"0_0": 1_000 + 60 * 300, "0_1": 5_000 + 60 * 100, "1_0": 60 * 50},
@@ -95,9 +99,72 @@ def test_rates_are_learnt_from_one_snapshot_to_the_next() -> None:
     assert list_weights(again) == list_weights(later)
 
 
+def test_what_a_few_seconds_tell_does_not_count_yet() -> None:
+    first = snapshot({"weigh_by": "rates"}, {"0_0": 0, "0_1": 0, "0_2": 0, "1_0": 0})
+    ends = {"0_0": 900, "0_1": 10, "0_2": 20, "1_0": 0}
+    soon = snapshot({"weigh_by": "rates"}, ends, at="2026-11-20T12:00:59Z", remembered=assign(first))
+    assert rate_of(soon) == 15.3
+    assert list_weights(soon) == [1.0] * 4
+    assert "weights are as given" in note_of(soon)[0]
+    enough = snapshot({"weigh_by": "rates"}, ends, at="2026-11-20T12:01:00Z", remembered=assign(soon))
+    assert list_weights(enough) == [3.87, 0.05, 0.0859, 0.05]
+    assert not note_of(enough)
+
+
+def test_a_group_at_rest_comes_back_when_its_rates_count() -> None:
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
+    rested = assign(state)
+    assert rested.report.termination.reason == "rest"
+    assert [client.followup_rebalance_ms for client in rested.clients] == [60_000, None]
+    assert not validate(state, rested)
+    second = follow(state, 5, "2026-11-20T12:00:21Z")
+    assert [client.followup_rebalance_ms for client in assign(second).clients] == [39_000, None]
+    quiet = {"weigh_by": "rates", "hold": "quiet_hours", "hold_ends_ms": 3_600_000}
+    assert [client.followup_rebalance_ms for client in assign(snapshot(quiet, {"0_0": 0}, balanced=True)).clients] == [
+        3_601_000,
+        None,
+    ]
+    third = follow(second, 5, "2026-11-20T12:01:00Z")
+    assert [client.followup_rebalance_ms for client in assign(third).clients] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "at"),
+    [
+        ({"task_weights": {"0": 2, "1": 3}}, "2026-11-20T12:00:21Z"),  # every weight is named
+        ({"goals": ["restore_work", "load"]}, "2026-11-20T12:00:21Z"),  # load is not what is balanced
+        ({"hold": "paused"}, "2026-11-20T12:00:21Z"),
+        ({}, "2026-11-20T12:00:00Z"),  # rebalances are being played, and no time passes
+    ],
+)
+def test_nobody_waits_for_rates_that_would_change_nothing(options: dict[str, Any], at: str) -> None:
+    state = snapshot({"weigh_by": "rates", **options}, {"0_0": 0}, balanced=True)
+    later = snapshot({"weigh_by": "rates", **options}, {"0_0": 5}, at=at, remembered=assign(state), balanced=True)
+    assert [client.followup_rebalance_ms for client in assign(later).clients] == [None, None]
+
+
+def test_nobody_waits_on_for_offsets_that_the_broker_does_not_tell() -> None:
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
+    untold = follow(state, None, "2026-11-20T12:01:00Z")
+    assert [client.followup_rebalance_ms for client in assign(untold).clients] == [None, None]
+    assert list_weights(follow(untold, 60_000, "2026-11-20T12:01:01Z"))[0] == 1.0
+    assert rate_of(follow(untold, 61_000, "2026-11-20T12:01:01Z")) == 1_000
+
+
+def test_a_new_subtopology_weighs_the_mean_until_its_rates_count() -> None:
+    first = snapshot({"weigh_by": "rates"}, {"0_0": 0, "0_1": 0, "0_2": 0})
+    known = {"0_0": 6_000, "0_1": 3_000, "0_2": 0}
+    state = snapshot({"weigh_by": "rates"}, known | {"1_0": 0}, at="2026-11-20T12:10:00Z", remembered=assign(first))
+    later = snapshot({"weigh_by": "rates"}, known | {"1_0": 9_000}, at="2026-11-20T12:10:30Z", remembered=assign(state))
+    assert list_weights(later) == [2.0, 1.0, 0.05, 1.0]
+    assert "weights of 1_0 are the mean" in note_of(later)[0]
+
+
 def follow(before: ApplicationState, end: int | None, at: str) -> ApplicationState:
     """The next snapshot, in which the input of one task goes as far as that."""
-    return snapshot({"weigh_by": "rates"}, None if end is None else {"0_0": end}, at=at, remembered=assign(before))
+    is_balanced = bool(before.clients[0].previous_active)
+    ends = None if end is None else {"0_0": end}
+    return snapshot({"weigh_by": "rates"}, ends, at=at, remembered=assign(before), balanced=is_balanced)
 
 
 def rate_of(state: ApplicationState) -> float | None:

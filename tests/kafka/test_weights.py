@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import timedelta
+from urllib.request import Request, urlopen
 
 from optassign.benchmarks.kafka.group import MOST_PROBES, Group
 from optassign.benchmarks.kafka.placement import Placement
 from optassign.benchmarks.kafka.service import Service
+from optassign.benchmarks.kafka.waiting import await_condition
+from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
@@ -15,6 +20,7 @@ _BURST = 3_000
 """Records per partition, beside which the others' input hardly counts."""
 _ENOUGH = 1.1
 """Of the mean: what is within the tolerance of 5% of the least, or not worth the move at 5% of the mean."""
+_COUNTS_AFTER = timedelta(minutes=1)
 
 
 def find_greatest_share(state: ApplicationState, placement: Placement) -> float:
@@ -24,22 +30,60 @@ def find_greatest_share(state: ApplicationState, placement: Placement) -> float:
     return max(loads) * len(loads) / sum(loads)
 
 
+def list_snapshots(service: Service, application: str) -> list[ApplicationState]:
+    """Of all rebalances so far, the oldest first."""
+    snapshots = [read_recording(found.path).snapshot for found in find_recordings(service.recordings, application)]
+    return sorted(snapshots, key=lambda state: state.taken_at or "")
+
+
+def rest_by_numbers(group: Group) -> Placement:
+    """Rebalance until that changes nothing; follow-ups are asked for meanwhile, until rates count."""
+    before = group.await_complete()
+    for _ in range(MOST_PROBES):
+        group.await_caught_up()
+        after = group.probe()
+        if after == before:
+            return after
+        before = after
+    raise AssertionError(f"{group.application} does not come to rest: {before}")
+
+
+def put_back(service: Service, state: ApplicationState, minutes: int) -> None:
+    """Have the service remember a rebalance as if it had been so many minutes earlier, instead of waiting for them."""
+    assert state.taken_at is not None
+    then = (parse_time(state.taken_at) - timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
+    headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "30000"}
+    snapshot = state.model_copy(update={"taken_at": then}).model_dump_json().encode()
+    with urlopen(Request(f"{service.url}/v1/assign", snapshot, headers), timeout=60) as response:
+        answer = json.load(response)
+    assert parse_time(answer["report"]["rates"]["taken_at"]) == parse_time(then)
+
+
 def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., Group], service: Service) -> None:
     # The broker gets a quarter of the time-out, which is at most two thirds of the session's.
     settings = {"optassign_timeout_ms": 10_000, "main_consumer_session_timeout_ms": 15_000}
     group = new_group("skewed", optassign_weights="rates", **settings)
-    group.load.run(0)  # of an even input the few seconds until it rests tell more noise than rates
     group.start("a", "b")
-    group.settle(MOST_PROBES)
-    before = group.await_complete()
+    before = rest_by_numbers(group)
     # What one of them runs of a subtopology is to be busy from now on.
     logged = ([task for task in tasks if task.startswith("0_")] for tasks in before.active.values())
     busy = [int(task.removeprefix("0_")) for task in max(logged, key=len)]
+    known = list_snapshots(service, "skewed")
     group.load.write(_BURST, ("logged",), busy)
-    group.probe()  # the next rebalance, whatever for, measures it
+    soon = group.probe()  # the next rebalance, whatever for, measures it
+    await_condition("the rebalance is recorded", lambda: len(list_snapshots(service, "skewed")) > len(known))
+    first, *_, last = snapshots = list_snapshots(service, "skewed")
+    begin = parse_time(first.taken_at or "")
+    early = [state for state in snapshots if parse_time(state.taken_at or "") < begin + _COUNTS_AFTER]
+    assert all({task.weight for task in state.tasks} == {1.0} for state in early), "what seconds tell is noise"
+    if last in early:
+        assert last.rates is not None
+        assert any(row.per_second for row in last.rates.tasks)
+        assert soon == before
+    put_back(service, known[-1], minutes=2)
     group.settle(MOST_PROBES, returning=True)
     after = group.await_complete()
-    state = read_recording(max(find_recordings(service.recordings, "skewed")).path).snapshot
+    state = list_snapshots(service, "skewed")[-1]
     assert state.rates is not None
     assert find_greatest_share(state, before) > _ENOUGH, "counting left all of the burst on one instance"
     assert find_greatest_share(state, after) <= _ENOUGH

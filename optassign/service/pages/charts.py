@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from optassign.service.pages.names import shorten_name
-from optassign.service.views.types import HeatMap
+from optassign.service.views.client_types import HeatMap
 
 __all__ = ["draw_heat_map", "draw_steps"]
 

@@ -9,6 +9,8 @@ from typing import Any
 from optassign.formats.base import parse_time
 from optassign.formats.parsing.input_errors import InputError
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.load import measure_shown_loads
+from optassign.measuring.placement import Placement
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
@@ -178,12 +180,12 @@ def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
 def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
     """Every client, the greatest load first."""
     state, given = recording.snapshot, recording.assignment.by_process_id
+    loads = measure_shown_loads(state, Placement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
     rows = []
     for client in state.clients:
         answer = given.get(client.process_id)
         active, standby, warmup = ((), (), ()) if answer is None else (answer.active, answer.standby, answer.warmup)
-        weight = sum(state.all_tasks[task].weight for task in active if task in state.all_tasks)
         rows.append(
             ClientRow(
                 client=names.label(client.process_id),
@@ -191,7 +193,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
                 threads=client.threads,
                 draining=client.draining,
                 active=len(active),
-                load=round(weight / (client.threads * client.capacity), 6),
+                load=loads[client.process_id],
                 standbys=len(standby),
                 warmups=len(warmup),
                 state=sum(state.full_lags.get(task, 0) for task in (*active, *standby)),

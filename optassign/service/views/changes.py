@@ -87,17 +87,17 @@ def find_lost(changes: Changes, state: ApplicationState) -> frozenset[str]:
 
 def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState:
     """The snapshot with the changes."""
-    configs, tasks = state.configs, state.tasks
+    configs, options = state.configs, state.options
     if changes.standbys is not None:
         configs = configs.model_copy(update={"num_standby_replicas": changes.standbys})
     if changes.warmups is not None:
         configs = configs.model_copy(update={"max_warmup_replicas": changes.warmups})
     if changes.weights:
         known = changes.weights
-        tasks = tuple(
-            task.model_copy(update={"weight": known.get(task.id, known.get(task.id.rpartition("_")[0], task.weight))})
-            for task in tasks
-        )
+        asked = {task.id: known.get(task.id, known.get(task.id.rpartition("_")[0])) for task in state.tasks}
+        named = {task: weight for task, weight in asked.items() if weight is not None}
+        # By name they go before weights that are found, by rates or changelogs.
+        options = options.model_copy(update={"task_weights": {**options.task_weights, **named}})
     lost = find_lost(changes, state)
     clients = [client for client in state.clients if client.process_id not in lost]
     clients = [
@@ -111,8 +111,8 @@ def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState
         application=state.application,
         taken_at=state.taken_at,
         configs=configs,
-        options=state.options,
-        tasks=tasks,
+        options=options,
+        tasks=state.tasks,
         clients=tuple(clients),
         remembered=state.remembered,
     )

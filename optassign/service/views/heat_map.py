@@ -7,7 +7,7 @@ from optassign.formats.task_id import TaskId
 from optassign.judging.reasons import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
-from optassign.service.views.types import CountRow, HeatMap, HeatRow
+from optassign.service.views.client_types import CountRow, HeatMap, HeatRow, LoadRow
 
 __all__ = ["MOST_ROWS", "make_heat_map", "order_clients"]
 
@@ -93,8 +93,9 @@ def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str
                 before=before.active.get(process_id, 0),
                 after=now.active.get(process_id, 0),
                 planned=plan.active.get(process_id, 0),
-                low=window.low,
-                high=window.high,
+                low=None if context.balances_load else window.low,
+                high=None if context.balances_load else window.high,
+                load=_make_load_row(context, process_id) if context.balances_load else None,
                 standbys=0 if answer is None else len(answer.standby),
                 warmups=0 if answer is None else len(answer.warmup),
                 gained=gained[process_id],
@@ -102,3 +103,10 @@ def _list_counts(context: AnswerInContext, names: ClientNames, clients: list[str
             )
         )
     return rows
+
+
+def _make_load_row(context: AnswerInContext, process_id: str) -> LoadRow:
+    load = context.loads_of(process_id)
+    return LoadRow(
+        before=round(load.before, 3), after=round(load.after, 3), planned=round(load.planned, 3), allowed=round(load.allowed, 3)
+    )

@@ -25,6 +25,7 @@ _ABOUT: dict[Status, str] = {
     "paused": "the operator has paused it",
     "fallback": "the last answer was not the assignor's",
 }
+_MEASURING = "everything is where it shall be by numbers of tasks; the follow-up weighs them by what they read"
 
 
 def find_status(head: RecordingHead) -> Status:
@@ -63,6 +64,8 @@ def make_application_row(
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
     overdue = due is not None and datetime.fromtimestamp(now, UTC) > due + _OVERDUE
     about = _why_fallback(head) if word == "fallback" else _ABOUT[word]
+    if word == "waiting" and not summary.waiting and summary.rates_count_from is not None:
+        about = _MEASURING
     status = StatusView(word=word, about=about, since=since, since_at_least=at_least)
     paused = holds.get(head.application or "", {}).get("paused")
     if paused is not None and word != "fallback":
@@ -81,9 +84,11 @@ def make_application_row(
         expected_end=_find_expected_end(at, summary.plan_ms),
         load_least=None if overview is None else overview.load_least,
         load_most=None if overview is None else overview.load_most,
+        load_unit="weight per thread" if overview is None else overview.load_unit,
         standbys_wanted=None if overview is None else overview.standbys_wanted,
         standbys_caught_up=None if overview is None else overview.standbys_caught_up,
         balanced=summary.balanced,
+        rates_count_from=summary.rates_count_from,
         last=make_rebalance_row(entry, head),
     )
 

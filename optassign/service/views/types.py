@@ -6,6 +6,8 @@ Times are ISO 8601 in UTC, offsets are offsets, and null is what is not known, s
 from typing import Literal
 
 from optassign.formats.base import Frozen
+from optassign.recordings.overview import LoadUnit
+from optassign.service.views.client_types import CountRow, HeatMap
 
 __all__ = [
     "ApplicationRow",
@@ -13,10 +15,7 @@ __all__ = [
     "ApplicationsView",
     "ClientRow",
     "CopyRow",
-    "CountRow",
     "GoalRow",
-    "HeatMap",
-    "HeatRow",
     "MoveRow",
     "RateRow",
     "RebalanceRow",
@@ -90,9 +89,13 @@ class ApplicationRow(Frozen):
     """When the plan is likely to be reached."""
     load_least: float | None
     load_most: float | None
+    load_unit: LoadUnit
+    """Of these, and of the loads of clients."""
     standbys_wanted: int | None
     standbys_caught_up: int | None
     balanced: bool
+    rates_count_from: str | None
+    """When measured rates of the input begin to count as weights; None: they do, or are not asked for."""
     last: RebalanceRow
 
 
@@ -231,51 +234,6 @@ class MoveRow(Frozen):
     from_client: str
     to_client: str
     why: str
-
-
-class HeatRow(Frozen):
-    """Active tasks of a client by subtopology, in the order of `HeatMap.subtopologies`."""
-
-    client: str
-    short: str
-    """The one name that tells it from the others best."""
-    process_id: str
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    planned: tuple[int, ...]
-
-
-class HeatMap(Frozen):
-    """Clients × subtopologies."""
-
-    subtopologies: tuple[str, ...]
-    rows: tuple[HeatRow, ...]
-    most: int
-    """The greatest number in it."""
-    clients: int
-    """In all; `rows` has some of them."""
-    first: int
-    """The number of the first row among all clients, from 0."""
-    left_out: int
-    """Subtopologies beyond those that are shown."""
-
-
-class CountRow(Frozen):
-    """What a client has, beside its window."""
-
-    client: str
-    process_id: str
-    threads: int
-    draining: bool
-    before: int
-    after: int
-    planned: int
-    low: int
-    high: int
-    standbys: int
-    warmups: int
-    gained: int
-    lost: int
 
 
 class RebalanceView(Frozen):

@@ -14,11 +14,12 @@ from optassign.judging.explanation_text import answer_to_lines, pluralize
 from optassign.judging.reasons_text import reason_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import previous_assignment
-from optassign.recordings.overview import make_overview
+from optassign.recordings.overview import LoadUnit, make_overview
 from optassign.recordings.recording import Recording
 from optassign.service.views.changes import Changes, apply_changes, find_lost, read_changes
+from optassign.service.views.client_types import CountRow, HeatMap
 from optassign.service.views.heat_map import make_heat_map, order_clients
-from optassign.service.views.types import CountRow, HeatMap, MoveRow
+from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
@@ -54,6 +55,7 @@ class Outcome(Frozen):
     balanced_in_the_end: bool
     load_least: float
     load_most: float
+    load_unit: LoadUnit
     standbys_wanted: int
 
 
@@ -169,6 +171,7 @@ def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[
         balanced_in_the_end=not explanation.excess_planned,
         load_least=overview.load_least,
         load_most=overview.load_most,
+        load_unit=overview.load_unit,
         standbys_wanted=overview.standbys_wanted,
     )
     return outcome, context

@@ -15,6 +15,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.parsing.input_errors import InputError, shorten
 from optassign.formats.parsing.reading import read_value, to_model
 from optassign.formats.state import ApplicationState
+from optassign.goals.order import note_unknown_to_planner
 from optassign.recordings.overview import Overview, make_overview
 from optassign.recordings.recording import MemorySource, Summary, add_fallback_reason, summarise
 from optassign.service.holding.held import NOTHING, summarise_holding
@@ -128,10 +129,12 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: boo
 
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
-    """The answer with what its assignor could not know: the rates of the input so far, and what an operator has asked for."""
+    """The answer with what its assignor could not know: rates of the input so far, what an operator has asked for, goals."""
     from optassign.solving.holding.limits import note_unserved_holding
 
-    report, notes = answer.report, note_unserved_holding(state, answer.assignor)
+    unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
+    report = answer.report
+    notes = tuple(note for note in unserved if note not in report.notes)
     rates = report.rates or state.rates
     if not notes and rates is report.rates:
         return answer

@@ -123,6 +123,7 @@ def test_what_a_fallback_was_not_told_is_in_its_report(service: Service, recordi
         "hold not served: fallback",
         "drain not served: fallback knows nothing of box-7",
         "limit not served: one each",
+        "goal not served: load: the planner in the JVM counts tasks and standbys, whatever they weigh",
     ):
         assert each in notes
     later = read_answer(service.assign(weighed(60, "2026-11-20T12:02:00Z")))

@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory;
 /** What the log says of one rebalance: one line, and one more where somebody else should have answered. */
 final class RebalanceLog {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    private static final String UNWEIGHED = ", by numbers of tasks, whatever they weigh";
     private static final int MOST_SAID = 1_000;
     /** What was said already and need not be said in every rebalance. */
     private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
@@ -78,12 +79,13 @@ final class RebalanceLog {
         if (failure != null) {
             String whom = config == null ? "" : isShadow ? "shadow: " : config.assignUri() + " ";
             LOG.warn(
-                    "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6: active_moved={} "
+                    "optassign: application={} fallback: {}{}, after {} ms; answered by rules R1 to R6{}: active_moved={} "
                             + "warmups={} followup_ms={}",
                     application,
                     whom,
                     failure,
                     askedMs,
+                    config != null && config.options().isAnyTaskWeighed() ? UNWEIGHED : "",
                     measures.activeMoved(),
                     measures.warmups(),
                     orNone(answer.firstFollowupMs()));

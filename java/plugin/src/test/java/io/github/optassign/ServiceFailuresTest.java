@@ -102,6 +102,15 @@ class ServiceFailuresTest {
         assertTrue(line.endsWith(" why=" + why), line);
     }
 
+    @Test
+    void thatTheFallbackKnowsNoWeightsIsLogged() {
+        service.behaviour = (exchange, body) -> "";
+        assignor(Map.of("optassign.weights", "0:2.5")).assign(group().state());
+        String line = log.warnings().get(0);
+        assertTrue(
+                line.contains("answered by rules R1 to R6, by numbers of tasks, whatever they weigh: active_m"), line);
+    }
+
     /** How a case spoils the valid answer, and what the log says of it. */
     private record Spoilt(UnaryOperator<String> how, String why) {}
 

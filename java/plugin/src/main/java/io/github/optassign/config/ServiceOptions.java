@@ -74,12 +74,14 @@ public record ServiceOptions(
         return RATES.equals(weighBy);
     }
 
+    /** Whether tasks are to be balanced by what they weigh, which only the service does. */
+    public boolean isAnyTaskWeighed() {
+        return weighBy != null || !taskWeights.isEmpty();
+    }
+
     /** Whether by these options plans may be out of the windows that the plug-in knows. */
     public boolean isBalanceLoose() {
-        return "weighted".equals(preset)
-                || (balanceFactor != null && balanceFactor > 1)
-                || weighBy != null
-                || !taskWeights.isEmpty();
+        return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || isAnyTaskWeighed();
     }
 
     /** The weight of a task; null: not set. */

@@ -1,0 +1,125 @@
+"""What page, log, metrics and explain say of weights: rates that do not count yet, and loads as they are balanced."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pages import write_recording
+from serving import run_service, wait_until
+
+from optassign.assignor import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.judging.explain import explain_answer
+from optassign.judging.explanation_text import answer_to_lines
+from optassign.judging.metrics import measure
+from optassign.judging.reasons import AnswerInContext
+from optassign.measuring.load import Loads
+from optassign.measuring.placement import Placement
+from optassign.recordings.recording import summarise
+from optassign.service.views.changes import apply_changes, read_changes
+
+HTML = {"Accept": "text/html"}
+
+
+def make_weighed(seconds: int) -> ApplicationState:
+    """A group at rest whose input is measured: so many seconds after the first look."""
+    state = generate("steady", 8, 2, 0, seed=1)
+    tasks = [task.model_copy(update={"source_end_offset": seconds * (1 + place)}) for place, task in enumerate(state.tasks)]
+    return state.model_copy(
+        update={
+            "application": "weighed",
+            "taken_at": f"2026-11-20T12:0{seconds // 60}:{seconds % 60:02}Z",
+            "tasks": tasks,
+            "options": state.options.model_copy(update={"weigh_by": "rates"}),
+        }
+    )
+
+
+def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
+    with run_service("--recordings", str(tmp_path), "--log-format", "json") as service:
+        service.assign(make_weighed(0))
+        line = service.wait_for("rebalance", application="weighed")
+        assert line["rates_count_from"] == "2026-11-20T12:01:00.000Z"
+        wait_until(lambda: service.metric("optassign_application_measuring_input", application="weighed") == 1)
+        wait_until(lambda: service.client.get("/v1/history").json()["applications"])
+        (row,) = service.client.get("/v1/history").json()["applications"]
+        assert row["rates_count_from"] == "2026-11-20T12:01:00.000Z"
+        assert "by numbers of tasks" in row["status"]["about"]
+        page = service.client.get("/applications/weighed", headers=HTML).text
+        assert "rates of the input count as weights from <time" in page
+        assert "measures what tasks read" in page
+        assert "tells no plan" not in page
+        service.assign(make_weighed(60))
+        assert "rates_count_from" not in service.wait_for("rebalance", 2, application="weighed")
+        wait_until(lambda: service.metric("optassign_application_measuring_input", application="weighed") == 0)
+        wait_until(lambda: not service.client.get("/v1/history").json()["applications"][0]["rates_count_from"])
+        page = service.client.get("/applications/weighed", headers=HTML).text
+        assert "rates of the input count" not in page
+
+
+def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
+    """Page, API, metrics and what explain tells are one figure, with standbys as far as they weigh."""
+    state = generate("scale-out", 24, 4, 1, seed=2)
+    tasks = [task.model_copy(update={"weight": float(1 + place % 5)}) for place, task in enumerate(state.tasks)]
+    options = state.options.model_copy(update={"standby_load": 0.5})
+    state = state.model_copy(update={"application": "heavy", "tasks": tasks, "options": options})
+    answer = assign(state, "greedy")
+    about = AnswerInContext(state, answer)
+    expected = {client: about.loads_of(client).after for client in state.kafka_streams_states}
+    with_standbys = Loads(state).measure(Placement.of(state, answer))
+    assert expected == pytest.approx(with_standbys)
+    write_recording(tmp_path, state, datetime.now(UTC))
+    with run_service("--recordings", str(tmp_path)) as service:
+        view = service.client.get("/v1/history/heavy").json()
+        assert {row["process_id"]: row["load"] for row in view["holders"]} == pytest.approx(expected, abs=1e-6)
+        assert view["row"]["load_unit"] == "even spreads"
+        assert view["row"]["load_most"] == pytest.approx(max(expected.values()), abs=1e-6)
+        assert service.metric("optassign_application_load_most", application="heavy") == view["row"]["load_most"]
+        there = "/v1/history/" + view["row"]["last"]["id"].replace("/", "/rebalances/", 1)
+        rows = service.client.get(there).json()["counts"]
+        assert {row["process_id"]: row["load"]["after"] for row in rows} == pytest.approx(expected, abs=1e-3)
+        assert all(row["low"] is None for row in rows), "windows demand nothing"
+        assert (
+            "in even spreads, of which up to"
+            in service.client.get(there.replace("/v1/history", "/applications"), headers=HTML).text
+        )
+        page = service.client.get("/applications/heavy", headers=HTML).text
+        assert "Load, even spreads" in page
+        assert "Load per thread" not in page
+
+
+def test_balanced_is_said_alike_everywhere() -> None:
+    """No placement of these tasks has less than 1.33 even spreads, as the answer proves: that is balanced."""
+    tasks = [{"id": f"0_{p}", "stateful": False, "weight": w} for p, w in enumerate((1.0, 1.0, 3.0, 2.0, 1.0))]
+    clients = [{"process_id": name, "threads": 1} for name in "abcd"]
+    state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})
+    answer = assign(state)
+    assert Loads(state).find_greatest(Placement.of(state, answer)) > 1.3
+    assert answer.report.balanced
+    assert summarise(state, answer).balanced  # the page, the log and the metrics
+    assert measure(state, answer).balanced
+    assert any(
+        line.startswith("balanced: greatest load 0.000 → 1.333") for line in answer_to_lines(explain_answer(state, answer))
+    )
+
+
+def test_who_leaves_a_thread_idle_is_balanced_nowhere() -> None:
+    tasks = [{"id": f"0_{p}", "stateful": False, "weight": w} for p, w in enumerate((9.0, 1.0, 1.0))]
+    clients = [{"process_id": name, "threads": 1} for name in "abc"]
+    state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})
+    given = assign(state)
+    active = {"a": ("0_0",), "b": ("0_1", "0_2"), "c": ()}
+    rows = [client.model_copy(update={"active": active[client.process_id]}) for client in given.clients]
+    answer = given.model_copy(update={"clients": tuple(rows), "plan": None})
+    assert not summarise(state, answer).balanced
+    assert any(line.startswith("not balanced yet: greatest load") for line in answer_to_lines(explain_answer(state, answer)))
+
+
+def test_weights_that_are_tried_out_go_before_those_that_are_found() -> None:
+    state = generate("steady", 8, 2, 0, seed=1)
+    first = state.tasks[0].id
+    weighed = state.model_copy(update={"options": state.options.model_copy(update={"weigh_by": "changelog"})})
+    changed = apply_changes(read_changes({"weights": f"{first}:7"}, weighed), weighed)
+    assert changed.all_tasks[first].weight == 7
+    assert [task.weight for task in changed.tasks[1:]] == [task.weight for task in weighed.tasks[1:]]
