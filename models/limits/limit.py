@@ -36,6 +36,8 @@ class PlacementLimit:
     """Of MOST."""
     weight: IntArray | None = None
     """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
+    counts_warmups: bool = False
+    """Of MOST, in an answer: they fill the disk like other copies."""
 
     def is_kept(self, placed: Placement) -> bool:
         """Whether a placement of all tasks keeps it."""

@@ -87,13 +87,16 @@ def test_a_limit_of_state_counts_warmups() -> None:
     (row,) = answer.report.limits
     kept = explain_client(state, answer, "b").state
     assert kept is not None
-    assert kept.allowed == 1_050_000
-    assert kept.of_warmups
-    assert row.kept == (kept.after <= 1_050_000)
+    assert (kept.allowed, kept.of_warmups, kept.planned) == (1_050_000, 0, 1_000_000)
+    assert row.kept
+    assert any("wait for room" in note for note in answer.report.notes), "0_3 leaves b first"
     assert validate(state, answer) == []
-    unsaid = answer.report.model_copy(update={"limits": (row.model_copy(update={"kept": True}),)})
-    broken = validate(state, answer.model_copy(update={"report": unsaid}))
-    assert [violation.rule for violation in broken] == ([] if row.kept else ["limit"])
+    clients = [
+        client.model_copy(update={"warmup": ("0_0",) if client.process_id == "b" else client.warmup})
+        for client in answer.clients
+    ]
+    broken = validate(state, answer.model_copy(update={"clients": tuple(clients)}))
+    assert [violation.rule for violation in broken] == ["limit"]
 
 
 def test_the_plan_has_the_least_of_all_balanced_plans() -> None:

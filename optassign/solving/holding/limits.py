@@ -48,8 +48,9 @@ def read_limits(state: ApplicationState, end: IntArray) -> Limits:
         tasks, clients = np.zeros(len(task_at), dtype=np.bool_), np.zeros(len(client_at), dtype=np.bool_)
         tasks[[task_at[task] for task in select_tasks(state, limit)]] = True
         clients[[client_at[client] for client in select_clients(state, limit)]] = True
-        weight = end if limit.kind == "most_state" else np.ones(len(task_at), dtype=np.int64)
-        placements.append(PlacementLimit(name, _KINDS[limit.kind], tasks, clients, limit.most or 0, weight))
+        is_state = limit.kind == "most_state"
+        weight = end if is_state else np.ones(len(task_at), dtype=np.int64)
+        placements.append(PlacementLimit(name, _KINDS[limit.kind], tasks, clients, limit.most or 0, weight, is_state))
     moves = [limit.most for limit in limits.values() if limit.kind == "most_active_moves" and limit.most is not None]
     words = {name: describe_limit(name, limit) for name, limit in limits.items()}
     return Limits(tuple(placements), min(moves, default=None), words)
