@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.problem import Problem
+from optassign.models.limits.room import Room, admit, measure_room
+from optassign.models.problem import IntArray, Problem
 from optassign.models.relief import RELIEF, Price, find_relief_options, swap_roles
-from optassign.models.warmups import PATIENCE, Progress, queue_warmups
+from optassign.models.warmups import PATIENCE, Progress, Queue, queue_warmups
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
@@ -17,16 +18,25 @@ _LOAD = "load"
 """Where this goal is configured, a task is worth its weight, and numbers of tasks say nothing of load."""
 
 
-def warm_up(arrays: Arrays, case: Case, solution: Solution) -> None:
+def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
     """Give slots to the plan's copies that the answer does not hold, and settle whether a follow-up is due, in `solution`."""
     plan, answer, problem = solution.plan, solution.answer, case.problem
     assert plan is not None
     C = problem.C
-    progress = _update_progress(arrays, problem)
-    line = queue_warmups(problem, case.windows, plan, answer, arrays.under_way, progress, arrays.pace.rates())
-    solution.warmups = np.sort(line.keys[: line.served])
+    progress = update_progress(arrays, problem)
+    pace = arrays.pace
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     restoring = held[problem.rank_of(held) > 0]
+    room = measure_room(arrays.limits.placements, plan, answer)
+    wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
+    line = queue_warmups(
+        *(problem, case.windows, plan, answer, arrays.under_way, progress, pace.rates()),
+        is_timed=pace.is_timed and _LOAD not in method.order.names,
+        no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), arrays.under_way),
+    )
+    if room is not None:
+        line = _keep_to_room(arrays, problem, room, line, progress, restoring, solution)
+    solution.warmups = np.sort(line.keys[: line.served])
     assigned = np.concatenate([line.keys[: line.served], restoring])
     solution.waiting = np.concatenate([assigned, line.keys[line.served :]])
     solution.is_queue_left = line.served < len(line.keys)
@@ -37,6 +47,28 @@ def warm_up(arrays: Arrays, case: Case, solution: Solution) -> None:
     keep = np.isin(solution.waiting, assigned) | (idle >= PATIENCE)
     keys = np.sort(solution.waiting[keep])
     solution.progress = Progress(keys, problem.lag_of(keys), progress.idle_of(keys))
+
+
+def _keep_to_room(
+    arrays: Arrays, problem: Problem, room: Room, line: Queue, progress: Progress, restoring: IntArray, solution: Solution
+) -> Queue:
+    """The queue with slots for the copies that there is room for; notes tell of the others (docs/rules.md, "Limits")."""
+    is_restoring = bool(np.any(progress.idle_of(restoring) < PATIENCE))
+    admission = admit(problem, line, room, arrays.under_way, progress, is_restoring=is_restoring)
+
+    def name_limits(keys: IntArray) -> str:
+        words = arrays.limits.words or {}
+        return " and ".join(words[limit.name] for limit in room.list_limits_of(keys % problem.C))
+
+    for key in admission.beyond.tolist():
+        copy = f"{arrays.tasks[key // problem.C]} on {arrays.clients[key % problem.C]}"
+        why = "nothing else brings the group nearer to its plan"
+        solution.notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(admission.beyond)}")
+    if len(admission.kept_back):
+        solution.waits_for_room = True
+        copies = f"{len(admission.kept_back):,} until others have left their clients"
+        solution.notes.append(f"warm-ups wait for room: {copies}: {name_limits(admission.kept_back)}")
+    return admission.line
 
 
 def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
@@ -67,7 +99,7 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
         solution.bounds.setdefault("rebalance", {})[RELIEF] = bound
 
 
-def _update_progress(arrays: Arrays, problem: Problem) -> Progress:
+def update_progress(arrays: Arrays, problem: Problem) -> Progress:
     """The remembered progress, brought up to today's lags: a lag that has not fallen is idle for one answer more."""
     before = arrays.progress
     if not len(before.keys):

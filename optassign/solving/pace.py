@@ -40,6 +40,8 @@ LEAST_AFTER_PASS_MS = 100
 """After a confirmed second pass, which has taken its own time."""
 _FIRST_LOOK_MS = 2_000
 """Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as long."""
+_SOON_MS = 60_000
+"""A first look that is no later than this is soon."""
 _IDLE_SHARE, _LONG_IDLE_SHARE = 0.2, 0.3
 """Free slots may wait for so much of the time, all taken together, until they are filled together; and while more than two
 batches wait for them, of which each is a rebalance."""
@@ -83,6 +85,23 @@ class Pace:
             for c, offsets, ms, least in zip(known, self.offsets[known], self.ms[known], self.is_least[known], strict=True)
         ]
         return PaceReport(taken_at=self.taken_at, clients=tuple(rows), looks=self.looks, counted_at=self.counted_at)
+
+    @property
+    def is_timed(self) -> bool:
+        """Follow-ups come when copies are expected to be done, or, where no rate is known, soon."""
+        if self.taken_at is None or self.by_interval:
+            return False
+        return self.rates() is not None or self.first_look_ms <= _SOON_MS
+
+    @property
+    def first_look_ms(self) -> int:
+        """Until the next look, where no rate is known."""
+        return min(self.interval_ms, _FIRST_LOOK_MS << min(self.looks, 40))
+
+    @property
+    def is_measured(self) -> bool:
+        """Some client was seen at work: else only lower bounds are known, if anything."""
+        return bool(np.any((self.ms > 0) & ~self.is_least))
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median where nothing is known of a client, None where of nobody."""
@@ -165,7 +184,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
         return interval if len(solution.waiting) else min(interval, LEAST_MS << min(pace.looks, 40))
     rates = pace.rates()
     if rates is None:
-        return min(interval, _FIRST_LOOK_MS << min(pace.looks, 40))
+        return pace.first_look_ms
     restoring = solution.answer.copy_keys(problem.C, problem.logged)
     restoring = np.union1d(restoring[problem.rank_of(restoring) > 0], solution.warmups)
     times = _estimate_times(problem, restoring, rates)
@@ -180,7 +199,10 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     if solution.is_queue_left:
         queue = np.sum(~np.isin(solution.waiting, restoring))
         share = _LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else _IDLE_SHARE
-        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, problem.max_warmups, share)
+        wait = _wait_for_some(np.sort(times[np.isin(restoring, solution.warmups)]), due, share)
+    if not pace.is_measured:
+        # Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too long.
+        wait = min(wait, max(_FIRST_LOOK_MS, float(pace.ms.max())))
     return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))
 
 
@@ -211,10 +233,11 @@ def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int
 def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:
     """Keys of the copies that a follow-up is for: those in slots, and cold planned actives that the answer holds already.
 
-    A standby in its place restores by itself, and nothing follows when it has.
+    A standby in its place restores by itself, and nothing follows when it has, unless a warm-up waits for room.
     """
     logged = np.flatnonzero(problem.logged)
     planned = logged * problem.C + plan.active[logged]
+    planned = plan.copy_keys(problem.C, problem.logged) if solution.waits_for_room else planned
     held = np.intersect1d(planned, solution.answer.copy_keys(problem.C, problem.logged))
     return np.union1d(solution.warmups, held[problem.rank_of(held) > 0])
 
@@ -238,11 +261,11 @@ def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatA
     return times
 
 
-def _wait_for_some(slots: FloatArray, due: FloatArray, most: int, share: float) -> float:
+def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
     """The last of the times at which it is worth to look: free slots have not waited for too long by then."""
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))
-        if idle <= most * max(share * x, _PASS_MS):
+        if idle <= len(slots) * max(share * x, _PASS_MS):
             chosen = x
     return chosen

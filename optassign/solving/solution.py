@@ -97,6 +97,8 @@ class Solution:
     """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
     is_queue_left: bool = False
     """Some of them have no slot yet."""
+    waits_for_room: bool = False
+    """Of these some have none, by a limit on state, until other copies have left their clients."""
     is_crowded: bool = False
     """On the way to the plan some client has more active tasks than its window allows."""
     progress: Progress | None = None

@@ -15,8 +15,10 @@ from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignme
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import IntArray, Placement
 from optassign.models.relief import count_too_many
+from optassign.models.warmups import queue_warmups
 from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
+from optassign.solving.followup import update_progress
 from optassign.solving.pace import choose_delay
 from optassign.solving.solution import Reason, Solution
 
@@ -71,3 +73,28 @@ def test_the_fallback_asks_when_the_service_would() -> None:
             assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
             compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared
+
+
+@pytest.mark.slow
+def test_the_fallback_gives_the_slots_that_the_service_would() -> None:
+    compared: Counter[str] = Counter()
+    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            answer = TaskAssignment.model_validate(case["answer"])
+            if answer.plan is None:
+                continue
+            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
+            solution, problem = to_solution(arrays, answer), arrays.problem
+            assert solution.plan is not None
+            queue = queue_warmups(
+                *(problem, compute_windows(problem), solution.plan, solution.answer, arrays.under_way),
+                *(update_progress(arrays, problem), arrays.pace.rates()),
+                is_timed=arrays.pace.is_timed,
+            )
+            slots = np.sort(queue.keys[: queue.served])
+            where = f"seed {case['seed']}, step {case['step']}"
+            assert solution.warmups.tolist() == slots.tolist(), f"{where}: the fallback's slots and the service's"
+            most = min(problem.max_warmups, len(queue.keys))
+            compared["a wave" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
+    assert min(compared[name] for name in ("a wave", "all of them", "the first")) > 20, compared

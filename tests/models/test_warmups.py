@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import Placement, make_placement
@@ -98,6 +99,26 @@ def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
         assert (line.keys[:2] // problem.C).tolist() == [0, second]
 
 
+@pytest.mark.parametrize("is_timed", [True, False])
+def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_timed: bool) -> None:
+    """c1 has most state of 0_0 and 0_1, c2 less of 0_2 and 0_3; at this rate each takes hours."""
+    lags = {"c1": {"0_0": 100_000, "0_1": 110_000}, "c2": {"0_2": 500_000, "0_3": 510_000}}
+    tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(4)]
+    mine = [str(task["id"]) for task in tasks]
+    clients: list[dict[str, Any]] = [
+        {"process_id": "c0", "threads": 1, "previous_active": mine, "lags": dict.fromkeys(mine, -2)}
+    ]
+    for name, has in lags.items():
+        clients.append({"process_id": name, "threads": 1, "previous_standby": list(has), "lags": has})
+    given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
+    problem = to_arrays(ApplicationState.model_validate(given)).problem
+    plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
+    rates = np.full(problem.C, 10)
+    windows = compute_windows(problem)
+    line = queue_warmups(problem, windows, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    assert sorted((line.keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
+
+
 def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
     """Client c1 restores 0_0; of c2 and c3, which have no slot, c2 has a little more left, and c3 what takes as long."""
     ends = (500_000, 300_000, 300_000, 490_000)
@@ -110,3 +131,35 @@ def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
     line = queue_warmups(problem, compute_windows(problem), plan, answer, np.array([1]), NO_PROGRESS)
     assert (line.keys[:2] // 4).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_timed", "served"),
+    [
+        (None, False, 5),
+        (None, True, 2),
+        (END // 100, True, 2),
+        (END // 100, False, 5),
+        (END // 5, True, 5),
+    ],
+)
+def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missing(
+    rate: int | None, is_timed: bool, served: int
+) -> None:
+    """c1 lacks five active tasks, and restores two of them first; not where nobody looks in time, or all are soon restored."""
+    problem = to_arrays(moving({}, warmups=20, owners=("c0",) * 10)).problem
+    plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
+    answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
+    rates = None if rate is None else np.full(problem.C, rate)
+    windows = compute_windows(problem)
+    line = queue_warmups(problem, windows, plan, answer, NOTHING, NO_PROGRESS, rates, is_timed=is_timed)
+    assert (len(line.keys), line.served) == (5, served)
+
+
+def test_what_is_under_way_goes_on_though_a_wave_would_have_no_room_for_it() -> None:
+    problem = to_arrays(moving({}, warmups=20, owners=("c0",) * 10)).problem
+    plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
+    answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
+    under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])
+    line = queue_warmups(problem, compute_windows(problem), plan, answer, under_way, NO_PROGRESS, is_timed=True)
+    assert line.keys[: line.served].tolist() == under_way.tolist()

@@ -124,6 +124,22 @@ def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str
 
 
 @both
+def test_a_lower_bound_of_a_rate_is_not_waited_for_much_longer_than_it_took(assignor: str) -> None:
+    """A small changelog was done at once. At the rate that is guessed from that, a large one would take a minute and more."""
+    first = assign(take(0, {}, None), assignor)
+
+    def see_another_join(at: float, remembered: TaskAssignment) -> ApplicationState:
+        state = take(at, {warming(first): 0}, remembered)
+        tasks = [task.model_copy(update={"changelog_end_offset": 100 * END}) for task in state.tasks]
+        new = state.clients[-1].model_copy(update={"process_id": "d", "previous_standby": (), "lags": {}})
+        return state.model_copy(update={"tasks": tuple(tasks), "clients": (*state.clients, new)})
+
+    assert delay_of(assign(see_another_join(2.2, first), assignor)) == pytest.approx(2_000 * 1.05 + 100, abs=2)
+    measured = assign(take(2.2, {warming(first): END // 2}, first), assignor)
+    assert (delay_of(assign(see_another_join(4.4, measured), assignor)) or 0) > 60_000
+
+
+@both
 def test_a_second_pass_is_part_of_the_time_that_was_asked_for(assignor: str) -> None:
     """One task goes to the new client in two passes, another has to be restored there: it is due from the first pass on."""
 

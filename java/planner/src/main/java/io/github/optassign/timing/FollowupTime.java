@@ -23,6 +23,8 @@ public final class FollowupTime {
      * long.
      */
     private static final long FIRST_LOOK_MS = 2_000;
+    /** A first look that is no later than this is soon. */
+    private static final long SOON_MS = 60_000;
     /** About what a rebalance takes. */
     private static final double PASS_MS = 1_000;
     /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
@@ -59,6 +61,19 @@ public final class FollowupTime {
         this.rates = rates;
     }
 
+    /** Whether follow-ups come when copies are expected to be done, or, where no rate is known, soon. */
+    public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
+        if (timing.isByInterval() || timing.takenAtMs() < 0) {
+            return false;
+        }
+        return rates.perSecond() != null || chooseFirstLook(snapshot, rates) <= SOON_MS;
+    }
+
+    private static long chooseFirstLook(Snapshot snapshot, Rates rates) {
+        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        return Math.min(interval, FIRST_LOOK_MS << Math.min(rates.looks(), 40));
+    }
+
     /**
      * Chooses the delay.
      *
@@ -79,7 +94,7 @@ public final class FollowupTime {
         }
         double[] perSecond = rates.perSecond();
         if (perSecond == null) {
-            return Math.min(interval, FIRST_LOOK_MS << Math.min(rates.looks(), 40));
+            return chooseFirstLook(snapshot, rates);
         }
         double[] times = estimate(copies, perSecond);
         double[] due = select(times, copies.stream().map(Copy::isAwaited).toList());
@@ -97,6 +112,11 @@ public final class FollowupTime {
         if (queued > 0) {
             double share = queued > 2L * snapshot.configs().maxWarmupReplicas() ? LONG_IDLE_SHARE : IDLE_SHARE;
             wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), due, share);
+        }
+        if (!rates.isMeasured()) {
+            // Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too
+            // long.
+            wait = Math.min(wait, Math.max(FIRST_LOOK_MS, rates.longestLookMs()));
         }
         return (long) Math.min(interval, Math.max(LEAST_MS, wait * MARGIN + MARGIN_MS));
     }
@@ -180,7 +200,7 @@ public final class FollowupTime {
             for (double slot : slots) {
                 idle += Math.max(0, x - slot);
             }
-            if (idle <= snapshot.configs().maxWarmupReplicas() * Math.max(share * x, PASS_MS)) {
+            if (idle <= slots.length * Math.max(share * x, PASS_MS)) {
                 chosen = x;
             }
         }

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * How fast clients restore, from the lags of two snapshots and the time between them (docs/rules.md, "The follow-up").
@@ -172,6 +173,16 @@ public final class Rates {
             rates[c] = Math.max(1, rates[c] < 0 ? median : rates[c]);
         }
         return rates;
+    }
+
+    /** Whether some client was seen at work: else only lower bounds are known, if anything. */
+    boolean isMeasured() {
+        return IntStream.range(0, ms.length).anyMatch(c -> ms[c] > 0 && !isLeast[c]);
+    }
+
+    /** The longest time in which a client was looked at. */
+    long longestLookMs() {
+        return Arrays.stream(ms).max().orElse(0);
     }
 
     /** Whether this answer counts for R11 where a copy has made no progress. */

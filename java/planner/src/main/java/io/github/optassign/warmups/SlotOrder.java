@@ -2,30 +2,39 @@ package io.github.optassign.warmups;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Gives warm-up slots to copies that are alike otherwise, clients apart: copies on one disk share its rate
- * (docs/rules.md, "Warm-ups", 7).
+ * (docs/rules.md, "Warm-ups", 7). In a {@link Wave} only what fits into it, the shortest first.
  */
 final class SlotOrder {
     /** Copies end together if they do so within this share of the time. */
     private static final double TOGETHER = 0.1;
+    /** So much longer than the wave what is in it may take: sums of fractions are not exact. */
+    private static final double FITS = 1.02;
 
     private final int slots;
+    /** Whether clients are apart by the seconds that their copies with slots take, rather than by their number. */
+    private final boolean isTimed;
+    /** Seconds within which a client shall be done, but for one copy. */
+    private final double wave;
     /** Per client the seconds that its queued copies without a slot take. */
     private final double[] left;
     /** A slot's share of what all clients have left at first. */
     private final double share;
-    /** Per client the slots that it has. */
-    private final int[] used;
+    /** Per client the seconds that its copies with slots take, or their number. */
+    private final double[] used;
     /** When the last of the copies with a slot is done, seconds; -1: there is none. */
     private double last = -1;
 
     /**
      * A copy that wants a slot.
      *
-     * @param weight the greater the sooner, of the clients with the fewest slots
+     * @param weight the greater the sooner, of the clients that are done soonest
      * @param place in the queue as it came
      */
     record Copy(int client, double seconds, int weight, int place) {}
@@ -34,17 +43,21 @@ final class SlotOrder {
      * Begins to give slots.
      *
      * @param left per client the seconds that all of its queued copies take; not changed
+     * @param isTimed whether the next answer comes when copies are expected to be done, or soon
+     * @param wave seconds; {@link Wave#NONE}
      */
-    SlotOrder(int slots, double[] left) {
+    SlotOrder(int slots, double[] left, boolean isTimed, double wave) {
         this.slots = slots;
+        this.isTimed = isTimed;
+        this.wave = wave;
         this.left = left.clone();
         share = Arrays.stream(left).sum() / Math.max(1, slots);
-        used = new int[left.length];
+        used = new double[left.length];
     }
 
     /** Takes down that a copy has a slot whatever the others are. */
     void take(int client, double seconds) {
-        used[client]++;
+        used[client] += isTimed ? seconds : 1;
         last = Math.max(last, seconds);
     }
 
@@ -54,7 +67,10 @@ final class SlotOrder {
         List<Copy> waiting = new ArrayList<>(copies);
         List<Integer> order = new ArrayList<>();
         while (order.size() < slots && !waiting.isEmpty()) {
-            Copy next = choose(waiting, open);
+            Copy next = choose(waiting.stream().filter(this::isInWave).toList(), open);
+            if (next == null) {
+                break;
+            }
             waiting.remove(next);
             order.add(next.place);
             take(next.client, next.seconds);
@@ -64,42 +80,63 @@ final class SlotOrder {
         return order;
     }
 
+    private boolean isInWave(Copy copy) {
+        double before = used[copy.client];
+        return before == 0 || before + (isTimed ? copy.seconds : 1) <= wave * FITS;
+    }
+
+    /** The next copy; null: there is none. */
     private Copy choose(List<Copy> waiting, double[] open) {
-        int fewest = Integer.MAX_VALUE;
-        int weight = 0;
-        for (Copy copy : waiting) {
-            if (used[copy.client] < fewest || (used[copy.client] == fewest && copy.weight > weight)) {
-                fewest = used[copy.client];
-                weight = copy.weight;
-            }
-        }
+        double soonest =
+                waiting.stream().mapToDouble(copy -> used[copy.client]).min().orElse(0);
+        List<Copy> near =
+                waiting.stream().filter(copy -> used[copy.client] == soonest).toList();
+        int weight = near.stream().mapToInt(Copy::weight).max().orElse(0);
+        near = near.stream().filter(copy -> copy.weight == weight).toList();
         int top = -1;
-        for (Copy copy : waiting) {
-            boolean isNear = used[copy.client] == fewest && copy.weight == weight;
-            if (isNear && (top < 0 || open[copy.client] > open[top])) {
-                top = copy.client;
-            }
+        for (Copy copy : near) {
+            top = top < 0 || open[copy.client] > open[top] ? copy.client : top;
         }
-        boolean onlyTop = last < 0 || open[top] >= share;
-        double least = Double.POSITIVE_INFINITY;
-        for (Copy copy : waiting) {
-            if (isNear(copy, fewest, weight, onlyTop, top)) {
-                least = Math.min(least, Math.abs(copy.seconds - last));
-            }
+        if (top >= 0 && (last < 0 || open[top] >= share)) {
+            int only = top;
+            near = near.stream().filter(copy -> copy.client == only).toList();
         }
+        return wave < Wave.NONE
+                ? near.stream().min(Comparator.comparingDouble(Copy::seconds)).orElse(null)
+                : findFitting(near, open);
+    }
+
+    /** The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both. */
+    private Copy findFitting(List<Copy> copies, double[] open) {
+        double least = copies.stream()
+                .mapToDouble(copy -> Math.abs(copy.seconds - last))
+                .min()
+                .orElse(0);
         Copy best = null;
-        for (Copy copy : waiting) {
+        for (Copy copy : copies) {
             boolean fits = last < 0 || Math.abs(copy.seconds - last) <= Math.max(least, TOGETHER * last);
-            if (fits
-                    && isNear(copy, fewest, weight, onlyTop, top)
-                    && (best == null || (last >= 0 && open[copy.client] > open[best.client]))) {
+            if (fits && (best == null || (last >= 0 && open[copy.client] > open[best.client]))) {
                 best = copy;
             }
         }
         return best;
     }
 
-    private boolean isNear(Copy copy, int fewest, int weight, boolean onlyTop, int top) {
-        return used[copy.client] == fewest && copy.weight == weight && (!onlyTop || copy.client == top);
+    /**
+     * How many of the first copies of the queue are in the wave: those under way, one on each client, and what fits.
+     *
+     * @param copies in their order; of weight 1 if it goes on
+     */
+    static int countInWave(List<Copy> copies, double wave) {
+        Map<Integer, Double> used = new HashMap<>();
+        for (int k = 0; k < copies.size(); k++) {
+            Copy copy = copies.get(k);
+            Double before = used.get(copy.client);
+            if (copy.weight == 0 && before != null && before + copy.seconds > wave * FITS) {
+                return k;
+            }
+            used.merge(copy.client, copy.seconds, Double::sum);
+        }
+        return copies.size();
     }
 }

@@ -23,11 +23,15 @@ import java.util.List;
  *   <li>those that make progress before those that have not for {@link #PATIENCE} answers;
  *   <li>those that the last answer warmed up before others;
  *   <li>those of tasks that a draining client has a copy of;
- *   <li>those with the most state that Kafka's clean-up would delete, or any, where all of it is soon restored;
+ *   <li>those with the most state that Kafka's clean-up would delete, or any, where follow-ups come in time or all of
+ *       it is soon restored;
  *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
  *       first);
  *   <li>those that relieve the client furthest above its window, that lag least, then the order of tasks and clients.
  * </ol>
+ *
+ * <p>While active tasks are too many here and missing there, slots are filled only as far as that brings those that are
+ * missing sooner ({@link Wave}).
  */
 public final class WarmupQueue {
     /** Kafka keeps state without a role for ten minutes by default: what is restored in half of that is not lost. */
@@ -70,10 +74,22 @@ public final class WarmupQueue {
     private final List<Waiting> restoring = new ArrayList<>();
 
     private final List<Answer.Progress> progress = new ArrayList<>();
+    /** How many of the queue's first copies have a slot. */
+    private int served;
 
-    /** Makes the queue for an answer whose actives and standbys are decided. */
+    /**
+     * Makes the queue for an answer whose actives and standbys are decided.
+     *
+     * @param isTimed whether the next answer comes when copies are expected to be done, or soon
+     */
     public WarmupQueue(
-            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
+            Snapshot snapshot,
+            Ranks ranks,
+            Previous previous,
+            Placement plan,
+            Placement answer,
+            Rates rates,
+            boolean isTimed) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
@@ -95,8 +111,12 @@ public final class WarmupQueue {
                 .filter(copy -> copy.toLose > 0)
                 .mapToDouble(this::measureSeconds)
                 .sum();
-        boolean isSoon =
-                perSecond != null && atRisk <= SOON_SECONDS * snapshot.configs().maxWarmupReplicas();
+        boolean isSoon = isTimed
+                || (perSecond != null
+                        && atRisk <= SOON_SECONDS * snapshot.configs().maxWarmupReplicas());
+        double[] left = new double[snapshot.clientCount()];
+        queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
+        double wave = isTimed ? findWave() : Wave.NONE;
         queue.sort(Comparator.comparing(this::isCaughtUp)
                 .thenComparing(Waiting::isIdle)
                 .thenComparing(copy -> !previous.hadWarmup(copy.task, copy.client))
@@ -107,7 +127,31 @@ public final class WarmupQueue {
                 .thenComparingLong(Waiting::offsets)
                 .thenComparingInt(Waiting::task)
                 .thenComparingInt(Waiting::client));
-        setClientsApart(isSoon);
+        served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
+        setClientsApart(isSoon, new SlotOrder(served, left, isTimed, wave));
+        if (wave < Wave.NONE) {
+            served = SlotOrder.countInWave(listServed(), wave);
+        }
+    }
+
+    private double findWave() {
+        List<List<Double>> seconds = new ArrayList<>();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            seconds.add(new ArrayList<>());
+        }
+        queue.stream()
+                .filter(copy -> copy.relief >= 0 && !copy.isIdle() && !isCaughtUp(copy))
+                .forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
+        return Wave.find(snapshot, answer, seconds, perSecond != null);
+    }
+
+    private List<SlotOrder.Copy> listServed() {
+        List<SlotOrder.Copy> copies = new ArrayList<>();
+        for (Waiting copy : queue.subList(0, served)) {
+            int weight = previous.hadWarmup(copy.task, copy.client) ? 1 : 0;
+            copies.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, copies.size()));
+        }
+        return copies;
     }
 
     private double[] measureOver() {
@@ -141,18 +185,14 @@ public final class WarmupQueue {
     }
 
     /** Has copies that are alike but for where they are take slots on different clients. */
-    private void setClientsApart(boolean isSoon) {
-        int slots = countSlots();
-        double[] left = new double[snapshot.clientCount()];
-        queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
-        SlotOrder order = new SlotOrder(slots, left);
-        for (Waiting copy : queue.subList(0, slots)) {
+    private void setClientsApart(boolean isSoon, SlotOrder order) {
+        for (Waiting copy : queue.subList(0, served)) {
             if (!isOpen(copy)) {
                 order.take(copy.client, measureSeconds(copy));
             }
         }
         List<Waiting> before = List.copyOf(queue);
-        for (int first = 0, end = 0; first < slots; first = end) {
+        for (int first = 0, end = 0; first < served; first = end) {
             Waiting one = before.get(first);
             List<SlotOrder.Copy> alike = new ArrayList<>();
             while (end < before.size() && isAlike(one, before.get(end), isSoon)) {
@@ -182,17 +222,12 @@ public final class WarmupQueue {
     private void add(int t, int c) {
         long offsets = ranks.offsets(t, c);
         double relief = plan.active()[t] == c ? over[answer.active()[t]] : -1;
-        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), measureToLose(t, c, offsets), relief);
+        Waiting copy = new Waiting(t, c, offsets, countIdleAnswers(t, c), ranks.partialState(t, c), relief);
         if (!answer.hasCopy(t, c)) {
             queue.add(copy);
         } else if (ranks.rank(t, c) > 0) {
             restoring.add(copy);
         }
-    }
-
-    private long measureToLose(int t, int c, long offsets) {
-        boolean isPartial = snapshot.isHolder(t, c) && snapshot.endOffset(t) >= 0;
-        return isPartial ? Math.max(0, snapshot.endOffset(t) - offsets) : 0;
     }
 
     /** Over how many answers the lag has not fallen, of those that count: a second pass, for one, follows at once. */
@@ -211,13 +246,12 @@ public final class WarmupQueue {
 
     /** Warms up the first copies of the queue, and takes down what the answer waits for. */
     public void assignWarmups() {
-        int slots = countSlots();
         for (int i = 0; i < queue.size(); i++) {
             Waiting copy = queue.get(i);
-            if (i < slots) {
+            if (i < served) {
                 answer.addWarmup(copy.task, copy.client);
             }
-            if (i < slots || copy.isIdle()) {
+            if (i < served || copy.isIdle()) {
                 progress.add(toProgress(copy));
             }
         }
@@ -232,10 +266,6 @@ public final class WarmupQueue {
                 snapshot.taskName(copy.task), snapshot.clientName(copy.client), lag, copy.idleAnswers);
     }
 
-    private int countSlots() {
-        return Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
-    }
-
     /** Whether any copy of the plan is not there, or not caught up. */
     public boolean isAnyWaiting() {
         return !queue.isEmpty() || !restoring.isEmpty();
@@ -243,7 +273,7 @@ public final class WarmupQueue {
 
     /** How many copies are to be warmed up that have no slot yet. */
     public int countLeft() {
-        return queue.size() - countSlots();
+        return queue.size() - served;
     }
 
     /** What the answer waits for: the next answer compares lags with these. */

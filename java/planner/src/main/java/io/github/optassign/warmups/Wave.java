@@ -1,0 +1,126 @@
+package io.github.optassign.warmups;
+
+import io.github.optassign.measuring.Windows;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.LongStream;
+
+/**
+ * How long clients restore before the next copies get their slots, so that those which lack active tasks have some of
+ * them soon (docs/rules.md, "Warm-ups", "Waves").
+ */
+final class Wave {
+    /** All slots are filled. */
+    static final double NONE = Double.POSITIVE_INFINITY;
+
+    /**
+     * So many seconds of active tasks that others lack a wave has to save: what a move of a stateless task costs in
+     * relief.
+     */
+    private static final double SAVED_SECONDS = 60;
+    /**
+     * While no client lacks more active tasks than one, slots are filled: a wave for each would be a rebalance each.
+     */
+    private static final int LEAST_LACK = 2;
+
+    private Wave() {}
+
+    /**
+     * Finds the seconds within which the copies that get slots shall be restored.
+     *
+     * @param seconds per client what each of the planned actives takes that need a slot there; offsets where no rate is
+     *     known
+     * @param isKnown whether rates are
+     * @return {@link #NONE} where slots are better filled
+     */
+    static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds, boolean isKnown) {
+        long[] lack = countLacking(snapshot, answer);
+        if (LongStream.of(lack).max().orElse(0) < LEAST_LACK) {
+            return NONE;
+        }
+        List<Double> ends = new ArrayList<>();
+        double longest = 0;
+        for (int c = 0; c < lack.length; c++) {
+            if (lack[c] > 0) {
+                double end = 0;
+                long there = 0;
+                for (double each : seconds.get(c).stream().sorted().toList()) {
+                    end += each;
+                    if (there++ < lack[c]) {
+                        ends.add(end);
+                    }
+                }
+                longest = Math.max(longest, end);
+            }
+        }
+        if (ends.isEmpty()) {
+            return NONE;
+        }
+        ends.sort(null);
+        return choose(ends, longest, isKnown);
+    }
+
+    /** The end at which least is missing over time, if what comes after it comes in a second wave. */
+    private static double choose(List<Double> ends, double longest, boolean isKnown) {
+        int missing = ends.size();
+        double last = ends.get(missing - 1);
+        double best = NONE;
+        double least = Double.POSITIVE_INFINITY;
+        for (int k = 0; k < missing; k++) {
+            double end = ends.get(k);
+            double missed = missing * end + (missing - 1 - k) * (last - end);
+            if (missed < least) {
+                least = missed;
+                best = end;
+            }
+        }
+        if (!isKnown || missing * last - least >= SAVED_SECONDS) {
+            return best;
+        }
+        return missing * (longest - last) >= SAVED_SECONDS ? last : NONE;
+    }
+
+    /**
+     * Per client how many active tasks it lacks that only restored copies can bring, every stateless task being where
+     * most are missing; nobody lacks any while no client has too many.
+     */
+    private static long[] countLacking(Snapshot snapshot, Placement answer) {
+        Windows windows = Windows.of(snapshot.taskCount(), 1, snapshot);
+        long[] count = new long[snapshot.clientCount()];
+        long[] lack = windows.low().clone();
+        long stateless = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int c = answer.active()[t];
+            count[c]++;
+            if (snapshot.isStateful(t)) {
+                lack[c]--;
+            } else {
+                stateless++;
+            }
+        }
+        boolean isAnyCrowded = false;
+        for (int c = 0; c < count.length; c++) {
+            lack[c] = Math.max(0, lack[c]);
+            isAnyCrowded |= count[c] > windows.high()[c];
+        }
+        if (!isAnyCrowded) {
+            return new long[count.length];
+        }
+        lower(lack, Math.min(stateless, Arrays.stream(lack).sum()));
+        return lack;
+    }
+
+    /** Takes one after the other from the greatest, of equals from the first. */
+    private static void lower(long[] lack, long times) {
+        for (long k = 0; k < times; k++) {
+            int greatest = 0;
+            for (int c = 1; c < lack.length; c++) {
+                greatest = lack[c] > lack[greatest] ? c : greatest;
+            }
+            lack[greatest]--;
+        }
+    }
+}
