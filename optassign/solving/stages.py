@@ -12,11 +12,12 @@ import numpy as np
 
 from optassign.models.goals import restore_work
 from optassign.models.goals.active_moves import count_active_moves
-from optassign.models.lost import spread_lost
 from optassign.models.problem import Placement
 from optassign.models.rebalance import PLANNED_COPIES
 from optassign.models.relief import count_too_many
 from optassign.models.results import Found, FoundBy, Rebalanced
+from optassign.models.ties.failover import spread_failover
+from optassign.models.ties.lost import spread_lost
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
@@ -40,7 +41,9 @@ def solve(arrays: Arrays, method: Method) -> Solution:
         return held
     with clock.stage("now"):
         solution = (
-            confirm_second_pass(arrays, case, method) or keep_at_rest(arrays, case, method) or answer_at_once(case, method)
+            confirm_second_pass(arrays, case, method)
+            or keep_at_rest(arrays, case, method)
+            or answer_at_once(arrays, case, method)
         )
     if solution is None:
         with clock.stage("plan"):
@@ -67,7 +70,7 @@ def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clo
         rough = own  # else plans of equal excess would take turns, each outside of what the other has widened
     case = case.widen_target_to(rough)
     with clock.stage("now"):
-        solution = answer_at_once(case, method)
+        solution = answer_at_once(arrays, case, method)
     if solution is None:
         with clock.stage("plan"):
             found = method.find_plan(case)
@@ -78,7 +81,7 @@ def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clo
     return solution
 
 
-def answer_at_once(case: Case, method: Method) -> Solution | None:
+def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | None:
     """An answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
@@ -92,6 +95,8 @@ def answer_at_once(case: Case, method: Method) -> Solution | None:
     if answer is None or not method.is_configured_optimum(case, answer):
         return None
     same = found.placement is not None and answer.same_as(found.placement)
+    if same:
+        answer = _spread(arrays, answer)
     return Solution(
         answer=answer,
         plan=None,
@@ -104,6 +109,14 @@ def answer_at_once(case: Case, method: Method) -> Solution | None:
     )
 
 
+def _spread(arrays: Arrays, placed: Placement) -> Placement:
+    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals and limits tell
+    copies apart that are alike otherwise: under these nothing changes."""
+    if arrays.order.configured or arrays.limits:
+        return placed
+    return spread_failover(arrays.problem, spread_lost(arrays.problem, placed, arrays.pace.rates()))
+
+
 def _moves_no_fewer(case: Case, answer: Placement, own: Placement) -> bool:
     return count_active_moves(case.problem, answer) >= count_active_moves(case.problem, own)
 
@@ -114,8 +127,8 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     own = case.problem.remembered_plan
     keeps_own = own is not None and case.reaches_target(own) and method.keeps_remembered(case, own, found.placement)
     plan = own if keeps_own and own is not None else found.placement
-    if not keeps_own and not arrays.problem.goal_data and not arrays.limits:
-        plan = spread_lost(arrays.problem, plan, arrays.pace.rates())
+    if not keeps_own:
+        plan = _spread(arrays, plan)
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(arrays, case, method, plan)
     answer = rebalanced.answer
@@ -141,7 +154,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         solution.followup = case.problem.lag_unknown
         return solution
     with clock.stage("warmups"):
-        warm_up(arrays, case, solution)
+        warm_up(arrays, case, method, solution)
     if not held:
         with clock.stage("relief"):
             relieve(arrays, case, method, solution)

@@ -83,6 +83,18 @@ public final class Ranks {
         return rank(t, c) == 0 ? 0 : offsets(t, c);
     }
 
+    /**
+     * Offsets that are on the disk of client c of what task t has to restore: Kafka deletes what has no role for long.
+     */
+    public long partialState(int t, int c) {
+        if (!snapshot.isLogged(t)) {
+            return 0;
+        }
+        long lag = snapshot.lag(t, c);
+        boolean hasState = snapshot.isHolder(t, c) || lag == Snapshot.RUNNING || (lag >= 0 && lag < changelogLength[t]);
+        return hasState ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
+    }
+
     /** Whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
     public boolean isHardlyWorse(int t, int c, long best) {
         return offsets(t, c) - best <= acceptable;

@@ -10,64 +10,101 @@ import java.util.stream.IntStream;
 
 /**
  * Spreads the planned actives of tasks of which nobody has any state (docs/rules.md, "Lost tasks"): each is down until
- * it is restored, and copies on one disk share its rate. So they exchange places with other planned actives of their
- * subtopology that are not there yet either, but run elsewhere meanwhile. Every count and every cost stays as it is.
+ * it is restored, and copies on one disk share its rate. So they exchange places with each other, and with other
+ * planned actives of their subtopology that are not there yet either, but run elsewhere meanwhile. Every count and
+ * every cost stays as it is.
  */
 final class LostTasks {
     /** Turns over all lost tasks; the first does nearly all. */
     private static final int ROUNDS = 4;
-    /** As a share of the time that it was: sums of fractions are not exact. */
+    /** Exchanges of a task that are looked at closely: those after which both clients are done soonest. */
+    private static final int LOOKED_AT = 32;
+    /** As a share of what it was: sums of fractions are not exact. */
     private static final double LEAST_GAIN = 1e-6;
-    /** Pairs of tasks that are looked at; what has been found by then stays. */
-    private static final long MOST_PAIRS = 5_000_000;
+    /** Lost tasks that get a turn, in all rounds together, the largest first; what has been found by then stays. */
+    private static final int MOST_TURNS = 1_000;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final Previous previous;
     private final Placement plan;
-    private final double[] perSecond;
+    /** Per client offsets per second. */
+    private final double[] speed;
     /** Those whose planned active begins with nothing, as all others would, and that nobody has more of. */
     private final int[] lost;
-    /** Per subtopology the others whose planned active begins with nothing. */
-    private final int[][] elsewhere;
-
-    private long pairs;
+    /** Per subtopology these, and the others whose planned active begins with nothing. */
+    private final int[][] cold;
+    /** Per task the offsets for which others on the disk have to wait; none for tasks that run elsewhere. */
+    private final double[] size;
+    /** Per client those of its lost tasks. */
+    private final DiskQueue[] disks;
 
     private LostTasks(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
         this.snapshot = snapshot;
         this.previous = previous;
         this.ranks = ranks;
         this.plan = plan;
-        this.perSecond = perSecond;
+        size = new double[snapshot.taskCount()];
         lost = IntStream.range(0, snapshot.taskCount())
                 .filter(t -> isCold(t) && isLost(t))
                 .boxed()
                 .sorted(Comparator.comparingLong((Integer t) -> -measureChangelog(t)))
                 .mapToInt(t -> t)
                 .toArray();
-        elsewhere = new int[snapshot.subtopologyCount()][];
-        for (int g = 0; g < elsewhere.length && lost.length > 0; g++) {
-            elsewhere[g] = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
-                    .filter(t -> isCold(t) && !isLost(t))
+        cold = new int[snapshot.subtopologyCount()][];
+        disks = new DiskQueue[snapshot.clientCount()];
+        speed = perSecond == null ? new double[disks.length] : perSecond;
+        if (lost.length == 0) {
+            return;
+        }
+        if (perSecond == null) {
+            Arrays.fill(speed, 1);
+        }
+        for (int g = 0; g < cold.length; g++) {
+            cold[g] = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
+                    .filter(this::isCold)
                     .toArray();
+        }
+        Arrays.setAll(disks, c -> new DiskQueue(speed[c]));
+        for (int t : lost) {
+            size[t] = measureChangelog(t);
+            disks[plan.active()[t]].replace(0, size[t]);
         }
     }
 
     /**
-     * Has lost tasks of a plan exchange places while they are down for less time then, all taken together.
+     * Has lost tasks of a plan exchange places while they are down for less time then, long times above all.
      *
      * @param plan changed
      * @param perSecond per client the offsets that it restores; null: not known, they are taken to be alike
      */
     static void spread(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
         LostTasks tasks = new LostTasks(snapshot, ranks, previous, plan, perSecond);
-        boolean moved = tasks.lost.length > 0;
+        boolean moved = tasks.lost.length > 0 && !tasks.areAlike();
+        int turns = MOST_TURNS;
         for (int round = 0; round < ROUNDS && moved; round++) {
             moved = false;
-            for (int t : tasks.lost) {
-                moved |= tasks.exchange(t);
+            for (int k = 0; k < Math.min(tasks.lost.length, turns); k++) {
+                moved |= tasks.exchange(tasks.lost[k]);
             }
+            turns -= Math.min(tasks.lost.length, turns);
         }
+    }
+
+    /**
+     * Whether each client has as many lost tasks as any other or one more, all of one size, and clients are of one
+     * speed: no exchange gains.
+     */
+    private boolean areAlike() {
+        int[] number = new int[disks.length];
+        for (int t : lost) {
+            number[plan.active()[t]]++;
+        }
+        return size[lost[0]] == size[lost[lost.length - 1]]
+                && Arrays.stream(speed).distinct().count() == 1
+                && Arrays.stream(number).max().orElse(0)
+                                - Arrays.stream(number).min().orElse(0)
+                        <= 1;
     }
 
     private boolean isCold(int t) {
@@ -87,24 +124,55 @@ final class LostTasks {
         return ranks.offsets(t, snapshot.poolClient(t));
     }
 
+    /** Lost task t and that with which it best exchanges places do so; whether there is one. */
     private boolean exchange(int t) {
         int here = plan.active()[t];
-        double[] seconds = null;
         int best = -1;
-        for (int other : elsewhere[snapshot.subtopology(t)]) {
+        double most = 0;
+        for (int other : findSoonest(t)) {
             int there = plan.active()[other];
-            if (++pairs > MOST_PAIRS || there == here || !mayHave(t, there) || !mayHave(other, here)) {
+            if (!mayHave(t, there) || !mayHave(other, here)) {
                 continue;
             }
-            seconds = seconds == null ? measureSeconds(t) : seconds;
-            best = best < 0 || seconds[there] < seconds[plan.active()[best]] ? other : best;
+            double before = disks[there].sumCubes() + disks[here].sumCubes();
+            double after =
+                    disks[there].sumCubesWith(size[other], size[t]) + disks[here].sumCubesWith(size[t], size[other]);
+            if (before - after > Math.max(most, before * LEAST_GAIN)) {
+                most = before - after;
+                best = other;
+            }
         }
-        if (best < 0 || seconds[plan.active()[best]] >= seconds[here] * (1 - LEAST_GAIN)) {
+        if (best < 0) {
             return false;
         }
-        plan.active()[t] = plan.active()[best];
+        int there = plan.active()[best];
+        disks[there].replace(size[best], size[t]);
+        disks[here].replace(size[t], size[best]);
+        plan.active()[t] = there;
         plan.active()[best] = here;
         return true;
+    }
+
+    /** The tasks on other clients that leave both clients soonest done if they exchange places with task t. */
+    private int[] findSoonest(int t) {
+        int here = plan.active()[t];
+        int[] others = cold[snapshot.subtopology(t)];
+        double[] ends = new double[others.length];
+        for (int k = 0; k < others.length; k++) {
+            int there = plan.active()[others[k]];
+            double more = size[t] - size[others[k]];
+            ends[k] = there == here
+                    ? Double.POSITIVE_INFINITY
+                    : Math.max((disks[there].load + more) / speed[there], (disks[here].load - more) / speed[here]);
+        }
+        double[] sorted = ends.clone();
+        Arrays.sort(sorted);
+        double last = sorted[Math.min(LOOKED_AT, sorted.length) - 1];
+        return IntStream.range(0, others.length)
+                .filter(k -> ends[k] <= last && ends[k] < Double.POSITIVE_INFINITY)
+                .limit(LOOKED_AT)
+                .map(k -> others[k])
+                .toArray();
     }
 
     /** Whether it would begin with nothing there as well, and no standby is in the way. */
@@ -112,23 +180,57 @@ final class LostTasks {
         return isInPool(t, c) && !plan.hasStandby(t, c);
     }
 
-    /**
-     * Per client how long all lost tasks together are down for a task's sake if it is planned there: copies that
-     * restore at equal shares keep each other waiting by the lesser of both, twice, once each.
-     */
-    private double[] measureSeconds(int t) {
-        long own = measureChangelog(t);
-        double[] seconds = new double[snapshot.clientCount()];
-        Arrays.fill(seconds, own);
-        for (int other : lost) {
-            if (other != t) {
-                seconds[plan.active()[other]] += 2.0 * Math.min(measureChangelog(other), own);
+    /** The sizes of lost tasks that are restored on one client and share its rate evenly. */
+    private static final class DiskQueue {
+        private final double speed;
+        private double[] sizes = {};
+        private double load;
+
+        DiskQueue(double speed) {
+            this.speed = speed;
+        }
+
+        /** Takes out one that has the old size, if that is not 0, and puts in the new one, if that is not. */
+        void replace(double old, double size) {
+            sizes = with(old, size);
+            load = Arrays.stream(sizes).sum();
+        }
+
+        double sumCubes() {
+            return sumCubes(sizes);
+        }
+
+        double sumCubesWith(double old, double size) {
+            return sumCubes(with(old, size));
+        }
+
+        private double[] with(double old, double size) {
+            int at = old > 0 ? Arrays.binarySearch(sizes, old) : sizes.length;
+            double[] changed = new double[sizes.length + 1];
+            int number = 0;
+            for (int k = 0; k < sizes.length; k++) {
+                if (k != at) {
+                    changed[number++] = sizes[k];
+                }
             }
+            if (size > 0) {
+                changed[number++] = size;
+            }
+            changed = Arrays.copyOf(changed, number);
+            Arrays.sort(changed);
+            return changed;
         }
-        for (int c = 0; c < seconds.length && perSecond != null; c++) {
-            seconds[c] /= perSecond[c];
+
+        /** Of the times after which each is restored: those that are done first leave their share to the others. */
+        private double sumCubes(double[] ascending) {
+            double sum = 0;
+            double passed = 0;
+            for (int k = 0; k < ascending.length; k++) {
+                passed += ascending[k];
+                double seconds = (passed + (ascending.length - 1 - k) * ascending[k]) / speed;
+                sum += seconds * seconds * seconds;
+            }
+            return sum;
         }
-        pairs += lost.length;
-        return seconds;
     }
 }

@@ -21,7 +21,8 @@ import io.github.optassign.model.Snapshot;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>the remembered plan while it {@link #stays} (R11);
- *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link LostTasks}).
+ *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link LostTasks}), and the standbys of each client's
+ *       tasks ({@link FailoverSpread}).
  * </ol>
  */
 final class PlanChooser {
@@ -55,6 +56,7 @@ final class PlanChooser {
         }
         if (!spread.matters() && !traffic.matters()) {
             LostTasks.spread(snapshot, ranks, previous, fresh, perSecond);
+            FailoverSpread.spread(snapshot, previous, fresh);
         }
         return fresh;
     }

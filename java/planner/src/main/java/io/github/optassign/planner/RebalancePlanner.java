@@ -87,7 +87,8 @@ public final class RebalancePlanner {
     }
 
     private WarmupQueue assignWarmups() {
-        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates);
+        boolean isTimed = FollowupTime.isTimed(snapshot, timing, rates);
+        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates, isTimed);
         queue.assignWarmups();
         return queue;
     }

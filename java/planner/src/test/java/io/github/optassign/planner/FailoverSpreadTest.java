@@ -1,0 +1,53 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.measuring.Balance;
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The tasks of a client that dies go on on many others. */
+class FailoverSpreadTest {
+    @ParameterizedTest
+    @CsvSource({"3, 12, 1, 1", "4, 24, 3, 1", "10, 100, 5, 1", "10, 100, 1, 1", "16, 240, 2, 1", "6, 60, 2, 2"})
+    void whoeverDiesTheOthersAreEvenWithWhatTheirStandbysTakeOver(
+            int clients, int tasks, int subtopologies, int standbys) {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(standbys, 2, 0, 600_000, false), List.of());
+        for (int c = 0; c < clients; c++) {
+            builder.addClient(String.format("client-%02d", c), 1);
+        }
+        for (int g = 0; g < subtopologies; g++) {
+            for (int p = 0; p < tasks / subtopologies; p++) {
+                builder.addTask(String.valueOf(g), p, true, true, 1_000);
+            }
+        }
+        Snapshot snapshot = builder.build();
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+        Placement plan = result.plan() == null ? result.placement() : result.plan();
+        assertEquals(0, Balance.excess(snapshot, plan));
+        for (int gone = 0; gone < clients; gone++) {
+            int[] count = new int[clients];
+            for (int t = 0; t < tasks; t++) {
+                if (plan.active()[t] == gone) {
+                    for (int c : plan.standby()[t]) {
+                        count[c]++;
+                    }
+                }
+            }
+            int led = 0;
+            int most = 0;
+            for (int c = 0; c < clients; c++) {
+                led += count[c];
+                most = Math.max(most, count[c]);
+            }
+            int fair = (led + clients - 2) / (clients - 1);
+            assertTrue(most <= fair, "without " + gone + " one takes over " + most + ", fair is " + fair);
+        }
+    }
+}

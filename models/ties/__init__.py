@@ -1,0 +1,1 @@
+"""What tells plans apart that are the same to every goal."""

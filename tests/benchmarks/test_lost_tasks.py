@@ -1,0 +1,48 @@
+"""The study of lost tasks: what it knows, what it bounds, and what it calls worse."""
+
+from dataclasses import replace
+
+from optassign.benchmarks.known_rates import Forgetful
+from optassign.benchmarks.studies.episodes import lost_tasks as study
+from optassign.benchmarks.studies.episodes.lost_tasks import Loss
+from optassign.benchmarks.studies.episodes.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Job
+from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.simulator import simulate
+
+
+def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> None:
+    """Seed 101: without rates the largest changelog is on the slowest client."""
+    unknown, known = study.play("medium", False, 101), study.play("medium", True, 101)
+    assert known.longest_s < 0.8 * unknown.longest_s
+    for loss in (unknown, known):
+        assert 0 < loss.bound_s < loss.longest_s
+        assert loss.down_s < loss.kafka_down_s
+    assert unknown.kafka_longest_s == known.kafka_longest_s
+    assert known.bound_s == unknown.bound_s
+
+
+def test_the_bound_holds_for_whoever_assigns() -> None:
+    scenario = Job("loss", 100, 10, 2, "small", 3).make_scenario(KAFKA_INTERVAL_MS, 600.0)
+    watched = Forgetful(KAFKA, 10.0)
+    longest = simulate(scenario, watched).felt.longest_down_s
+    assert watched.first is not None
+    first = watched.first[0]
+    assert len(first.clients) == 7
+    bound = study.bound_longest(scenario, first)
+    held = {task for client in first.clients for task in client.lags}
+    lost = [t for t, name in enumerate(Application(scenario).names) if Application(scenario).logged[t] and name not in held]
+    assert len(lost) == 6
+    assert 1.0 < bound <= longest
+
+
+def test_more_downtime_and_a_longer_mean_are_worse() -> None:
+    good = Loss(down_s=10, longest_s=5, kafka_down_s=20, kafka_longest_s=6, bound_s=2)
+    lucky = replace(good, longest_s=7)
+    assert not list(study.find_worse({("small", False): [good]}))
+    assert not list(study.find_worse({("small", False): [good, good, lucky]})), "in one group Kafka's default may be lucky"
+    assert list(study.find_worse({("small", False): [lucky]})) == [
+        "small, rates not known: a task is down for 7 s at the longest, 6 s under Kafka's default"
+    ]
+    assert list(study.find_worse({("small", True): [replace(good, down_s=21)]})) == [
+        "small, rates known: more downtime than under Kafka's default in 1 of 1 groups"
+    ]
