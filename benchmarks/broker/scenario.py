@@ -25,7 +25,7 @@ _PROPERTIES: Mapping[str, object] = {
     "group.streams.min.session.timeout.ms": 6000,
     "group.streams.initial.rebalance.delay.ms": 1000,
     "group.streams.task.offset.interval.ms": 15_000,
-    "group.streams.min.task.offset.interval.ms": 15_000,
+    "group.streams.min.task.offset.interval.ms": 1000,
     "optassign.acceptable.recovery.lag": 1000,
 }
 _TRIGGER_PAUSE = 2.0

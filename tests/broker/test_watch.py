@@ -104,6 +104,19 @@ def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Br
     )
 
 
+def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+    group = new_group("on-its-way", standbys=1, watched=False)
+    play(group, Change("rest", "ab"), _LONGEST)
+    group.start("c")
+    await_condition("the join is known", lambda: len(group.members.describe()["members"]) == 6)
+    hour = {"optassign_watch_interval_ms": 3_600_000}
+    with Watching(broker.address, "on-its-way", folder, optassign_watch_quick_interval_ms=500, **hour) as watcher:
+        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: watcher.said)
+        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: watcher.said)
+        assert watcher.triggers > 0
+        assert watcher.read()[_LOOKS] == 1
+
+
 def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("stickys", standbys=0, watched=False, assignor="sticky")
     group.start("a")

@@ -36,8 +36,9 @@ final class Planning {
 
     /** Who makes plans; in tests somebody who fails to. */
     interface Planner {
-        Planner OURS = (snapshot, last) -> RebalancePlanner.answer(
-                snapshot, last, RackTraffic.NONE, new Timing(System.currentTimeMillis(), false));
+        /** Nobody can ask for a follow-up here, so all slots are filled, as if the next call came by an interval. */
+        Planner OURS = (snapshot, last) ->
+                RebalancePlanner.answer(snapshot, last, RackTraffic.NONE, new Timing(System.currentTimeMillis(), true));
 
         /**
          * Plans one rebalance.
@@ -114,11 +115,14 @@ final class Planning {
         boolean isReached = result.plan() == null;
         if (mode != Mode.WARMING_UP) {
             result = takePlan(result);
+        } else {
+            result = ActivesFirst.apply(snapshot, result);
         }
         MemberAnswer answer = Threads.deal(
                 group,
                 snapshot,
                 result.placement(),
+                plan,
                 before == null ? Map.of() : remembered.active(),
                 before == null ? Map.of() : remembered.standby());
         Answer named = RebalancePlanner.toAnswer(snapshot, result);

@@ -49,6 +49,21 @@ class DealerTest {
         assertArrayEquals(new int[] {1}, dealt);
     }
 
+    @Test
+    void whatNobodyHasGoesWhereThereIsMostRoom() {
+        int[] nowhere = {-1, -1, -1};
+        int[] dealt = new Dealer(tasks, 3).dealWithin(new int[] {1, 3, 2}, new int[] {0, 30, 59}, nowhere, nowhere);
+        assertArrayEquals(new int[] {1, 1, 2}, dealt);
+    }
+
+    @Test
+    void aQuotaHoldsAgainstWhoHasIt() {
+        int[] before = {0, 0, 0};
+        int[] nowhere = {-1, -1, -1};
+        int[] dealt = new Dealer(tasks, 2).dealWithin(new int[] {2, 2}, new int[] {0, 1, 2}, before, nowhere);
+        assertEquals(2, Arrays.stream(dealt).filter(m -> m == 0).count());
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
     void itIsAlwaysEvenAndMovesNoMoreThanThatTakes(long seed) {

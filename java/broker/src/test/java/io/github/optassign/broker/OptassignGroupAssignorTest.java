@@ -39,6 +39,14 @@ class OptassignGroupAssignorTest {
         return group;
     }
 
+    /** Two processes at rest, to which a third has come. */
+    private TestGroup joined(int standbys) {
+        TestGroup group = settled(standbys, "a", "b");
+        group.process("c", 2);
+        group.assign(assignor);
+        return group;
+    }
+
     private static void assertEven(List<Integer> counts) {
         assertTrue(Collections.max(counts) - Collections.min(counts) <= 1, () -> "uneven: " + counts);
     }
@@ -69,6 +77,105 @@ class OptassignGroupAssignorTest {
         warmedUp.forEach(task -> assertEquals("c", group.owners().get(task)));
         assertEquals(Map.of(), group.standbyProcesses());
         assertEven(group.counts(true));
+    }
+
+    @Test
+    void whoJoinsRestoresWhatItWillRunBeforeWhatStandsBy() {
+        TestGroup group = settled(1, "a", "b", "c");
+        group.process("d", 2);
+        group.assign(assignor);
+        long begun = group.standbyProcesses().values().stream()
+                .filter(processes -> processes.contains("d"))
+                .count();
+        assertEquals(4, begun, "three that it will run, and one more, for which a thread would have nothing to do");
+        group.standbyProcesses()
+                .forEach((task, processes) ->
+                        assertTrue(processes.stream().anyMatch(each -> !each.equals("d")), task + " has no standby"));
+        group.tellOffsets(END, 0);
+        assertEquals(3, group.assign(assignor), "a quarter of 12");
+        for (int call = 0; call < 4; call++) {
+            group.tellOffsets(END, 0);
+            group.assign(assignor);
+        }
+        assertEven(group.counts(true));
+        assertEven(group.counts(false));
+        group.standbyProcesses().forEach((task, processes) -> assertEquals(1, processes.size(), task));
+    }
+
+    @Test
+    void aStandbyThatATaskLacksWaitsForNobody() {
+        TestGroup group = settled(0, "a", "b", "c");
+        group.standbys = 1;
+        group.process("d", 2);
+        group.assign(assignor);
+        group.tasks().stream()
+                .filter(task -> task.startsWith("0_"))
+                .forEach(task -> assertTrue(
+                        group.standbyProcesses().containsKey(task), task + " has neither standby nor warm-up"));
+    }
+
+    @Test
+    void theThreadThatHasTheStateTakesTheTaskOver() {
+        TestGroup group = joined(0);
+        Map<String, Set<Integer>> restored = Map.of("c0", threadsTasks(group, "c0"), "c1", threadsTasks(group, "c1"));
+        for (String thread : List.of("c0", "c1")) {
+            // One thread tells that it is done before the other does.
+            group.tellOffsets(END, 20_000);
+            restored.get(thread).forEach(p -> group.member(thread).tell("0", p, END, END));
+            group.assign(assignor);
+            assertEquals(restored.get(thread), group.member(thread).active.get("0"));
+        }
+        assertEven(group.counts(true));
+    }
+
+    @Test
+    void aThreadThatIsDoneTakesWhatAnotherHasYetToRestore() {
+        TestGroup group = joined(0);
+        Set<Integer> done = threadsTasks(group, "c0");
+        Set<Integer> other = threadsTasks(group, "c1");
+        assertEquals(2, other.size());
+        group.tellOffsets(END, END / 2);
+        done.forEach(p -> group.member("c0").tell("0", p, END, END));
+        group.assign(assignor);
+        assertEquals(done, group.member("c0").active.get("0"));
+        assertEquals(1, threadsTasks(group, "c0").size(), "one of the other thread's, of which half is left");
+        assertEquals(1, threadsTasks(group, "c1").size());
+        group.tellOffsets(END, END / 5);
+        Set<Integer> kept = threadsTasks(group, "c0");
+        group.assign(assignor);
+        assertEquals(kept, threadsTasks(group, "c0"), "where it is now, it stays");
+        group.tellOffsets(END, 0);
+        group.assign(assignor);
+        assertEven(group.counts(true));
+    }
+
+    @Test
+    void whatIsNearlyRestoredStaysWithItsThread() {
+        TestGroup group = joined(0);
+        Set<Integer> done = threadsTasks(group, "c0");
+        Set<Integer> other = threadsTasks(group, "c1");
+        group.tellOffsets(END, END / 5);
+        done.forEach(p -> group.member("c0").tell("0", p, END, END));
+        group.assign(assignor);
+        assertEquals(other, threadsTasks(group, "c1"));
+    }
+
+    @Test
+    void whatOneThreadWasGivenIsSharedWithTheNext() {
+        TestGroup group = settled(0, "a", "b");
+        group.process("c", 1);
+        group.assign(assignor);
+        int before = threadsTasks(group, "c0").size();
+        assertTrue(before >= 2);
+        group.members().put("c1", new TestGroup.TestMember("c"));
+        group.assign(assignor);
+        int first = threadsTasks(group, "c0").size();
+        int second = threadsTasks(group, "c1").size();
+        assertTrue(Math.abs(first - second) <= 1, first + " and " + second);
+    }
+
+    private static Set<Integer> threadsTasks(TestGroup group, String thread) {
+        return new HashSet<>(group.member(thread).standby.get("0"));
     }
 
     @Test
@@ -110,9 +217,7 @@ class OptassignGroupAssignorTest {
 
     @Test
     void anUnknownLagMovesNothing() {
-        TestGroup group = settled(1, "a", "b");
-        group.process("c", 2);
-        group.assign(assignor);
+        TestGroup group = joined(1);
         Map<String, String> before = group.owners();
         // Owners tell, who warms up does not.
         group.tellOffsets(END, 0);
@@ -189,9 +294,7 @@ class OptassignGroupAssignorTest {
     @Test
     void anOperatorCanSwitchWarmingUpOff() {
         assignor.configure(Map.of("optassign.warmups", "false"));
-        TestGroup group = settled(0, "a", "b");
-        group.process("c", 2);
-        group.assign(assignor);
+        TestGroup group = joined(0);
         assertEquals(Map.of(), group.standbyProcesses());
         assertEven(group.counts(true));
     }

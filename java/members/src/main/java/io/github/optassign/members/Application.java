@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 
 /**
  * What all members of the group have in common, as JSON.
@@ -40,7 +41,7 @@ record Application(
 
     boolean isLogged(TaskId task) {
         return subtopologies.stream()
-                .anyMatch(each -> each.logged() && each.id().equals(task.subtopology()));
+                .anyMatch(each -> each.logged() && each.id().equals(task.subtopologyId()));
     }
 
     /** The offsets in each changelog now. */

@@ -1,6 +1,7 @@
 package io.github.optassign.members;
 
 import java.util.Map;
+import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 
 /**
  * A copy of a task on a member: an active that restores and then runs, or a standby that restores and is then ready.
@@ -42,7 +43,7 @@ final class Copy {
             EventLog.write(
                     "copy",
                     Map.of(
-                            "task", task.toString(),
+                            "task", task.subtopologyId() + "_" + task.partitionId(),
                             "process", member.processName(),
                             "member", member.id(),
                             "role", role.name().toLowerCase(),

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.KeyValue;
@@ -136,9 +137,9 @@ final class SimulatedMember {
         return owned.stream()
                 .filter(copy -> copy.role() == role)
                 .collect(Collectors.groupingBy(
-                        copy -> copy.task().subtopology(),
+                        copy -> copy.task().subtopologyId(),
                         TreeMap::new,
-                        Collectors.mapping(copy -> copy.task().partition(), Collectors.toList())))
+                        Collectors.mapping(copy -> copy.task().partitionId(), Collectors.toList())))
                 .entrySet()
                 .stream()
                 .map(each -> new StreamsGroupHeartbeatRequestData.TaskIds()
@@ -170,8 +171,8 @@ final class SimulatedMember {
 
     private static TaskOffset toOffset(TaskId task, long offset) {
         return new TaskOffset()
-                .setSubtopologyId(task.subtopology())
-                .setPartition(task.partition())
+                .setSubtopologyId(task.subtopologyId())
+                .setPartition(task.partitionId())
                 .setOffset(offset);
     }
 

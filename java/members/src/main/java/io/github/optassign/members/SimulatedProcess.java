@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
 
 /**
  * A process: its members and its disk, driven by one thread of this JVM.

@@ -21,6 +21,8 @@ import java.util.TreeSet;
  *
  * @param admin of Kafka's Admin client, as they are in the file
  * @param groups to watch; empty: all that our assignor assigns
+ * @param intervalMs between two looks at all groups
+ * @param quickIntervalMs between two looks at those that are on their way
  * @param metrics where to listen; empty: nowhere
  */
 record Settings(
@@ -28,6 +30,7 @@ record Settings(
         List<String> groups,
         Limits limits,
         long intervalMs,
+        long quickIntervalMs,
         Optional<InetSocketAddress> metrics,
         boolean isDryRun,
         boolean isOnce) {
@@ -39,7 +42,9 @@ record Settings(
     private static final String LAG = "optassign.acceptable.recovery.lag";
     private static final String GROUPS = "optassign.watch.groups";
     private static final String INTERVAL = "optassign.watch.interval.ms";
+    private static final String QUICK = "optassign.watch.quick.interval.ms";
     private static final String METRICS = "optassign.watch.metrics";
+    private static final String GATHER = "optassign.watch.gather.ms";
     private static final String PAUSE = "optassign.watch.pause.ms";
     private static final String STANDING = "optassign.watch.standing.ms";
     private static final String BROKEN = "optassign.watch.broken.ms";
@@ -47,8 +52,8 @@ record Settings(
     private static final String TOUCHED = "optassign.watch.touched.ms";
     private static final String PER_HOUR = "optassign.watch.max.per.hour";
     private static final String TRIES = "optassign.watch.max.tries";
-    private static final List<String> KEYS =
-            List.of(LAG, GROUPS, INTERVAL, METRICS, PAUSE, STANDING, BROKEN, STUCK, TOUCHED, PER_HOUR, TRIES);
+    private static final List<String> KEYS = List.of(
+            LAG, GROUPS, INTERVAL, QUICK, METRICS, GATHER, PAUSE, STANDING, BROKEN, STUCK, TOUCHED, PER_HOUR, TRIES);
     private static final long LONGEST_MS = 86_400_000;
 
     /** Something is wrong with the command line or the file; says where, what, and what is allowed. */
@@ -96,6 +101,7 @@ record Settings(
         Limits byDefault = Limits.DEFAULT;
         Limits limits = new Limits(
                 number(found, LAG, byDefault.acceptableLag(), 0, Long.MAX_VALUE),
+                number(found, GATHER, byDefault.gatherMs(), 0, LONGEST_MS),
                 number(found, PAUSE, byDefault.pauseMs(), 1000, LONGEST_MS),
                 number(found, STANDING, byDefault.standingMs(), 1000, LONGEST_MS),
                 number(found, BROKEN, byDefault.brokenMs(), 1000, LONGEST_MS),
@@ -123,6 +129,7 @@ record Settings(
                 groups,
                 isOnce ? limits.once() : limits,
                 number(found, INTERVAL, 10_000, 200, LONGEST_MS),
+                number(found, QUICK, 1_000, 200, LONGEST_MS),
                 found.containsKey(METRICS) ? Optional.of(toAddress(found.get(METRICS))) : Optional.empty(),
                 isDryRun,
                 isOnce);

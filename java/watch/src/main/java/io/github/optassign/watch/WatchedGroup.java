@@ -35,6 +35,7 @@ final class WatchedGroup {
     private int failures;
     private long retryAtMs;
     private boolean isUnderWay;
+    private boolean isBusy;
     private boolean mayBeTouched;
 
     WatchedGroup(String name, Kafka kafka, Metrics metrics, Limits limits, boolean isDryRun) {
@@ -56,6 +57,7 @@ final class WatchedGroup {
         } else if (decision.action() != Action.NOTHING) {
             if (nowMs < retryAtMs || !act(decision, tags, nowMs)) {
                 // As if it had not been decided: the next look decides anew.
+                isBusy = false;
                 return Action.HOLD;
             }
             activeBefore = view.active();
@@ -63,6 +65,7 @@ final class WatchedGroup {
             mayBeTouched = true;
         }
         memory = seen;
+        isBusy = decider.isUnderWay(view, memory, nowMs);
         return decision.action();
     }
 
@@ -145,6 +148,11 @@ final class WatchedGroup {
     /** Whether an assignment is still to come, or to be carried out. */
     boolean isUnderWay() {
         return isUnderWay;
+    }
+
+    /** Whether the next look should be soon. */
+    boolean isBusy() {
+        return isBusy;
     }
 
     /** Whether the config may be touched, as far as is known. */

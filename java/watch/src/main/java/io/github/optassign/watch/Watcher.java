@@ -21,7 +21,10 @@ import org.apache.kafka.clients.admin.StreamsGroupDescription;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Looks at groups every few seconds, and has those assigned again for which that would do something. */
+/**
+ * Looks at groups every few seconds, and has those assigned again for which that would do something. Those that are on
+ * their way are looked at more often than those at rest.
+ */
 final class Watcher {
     private static final Logger LOG = LoggerFactory.getLogger(Watcher.class);
     private static final String OURS = "optassign";
@@ -29,12 +32,18 @@ final class Watcher {
     private static final String STANDBYS = "streams.num.standby.replicas";
     /** How long {@code --once} waits until what it has triggered is over. */
     private static final long ONCE_MS = 60_000;
+    /**
+     * A look takes so much of its own time until the next, so that Kafka is busy with us for a fifth of the time at
+     * most.
+     */
+    private static final long TIMES_REST = 4;
 
     private final Settings settings;
     private final Kafka kafka;
     private final Metrics metrics;
     private final Map<String, WatchedGroup> groups = new TreeMap<>();
     private final Set<String> notOurs = new HashSet<>();
+    private final Map<String, Integer> partitions = new TreeMap<>();
     private volatile boolean isStopped;
 
     Watcher(Settings settings, Kafka kafka, Metrics metrics) {
@@ -50,18 +59,39 @@ final class Watcher {
 
     /** Looks until stopped, then puts back what is touched. */
     void run() throws InterruptedException {
+        long allAtMs = nowMs();
         while (!isStopped) {
-            try {
-                look(true);
-            } catch (ExecutionException e) {
-                metrics.count("optassign_watch_failures_total");
-                LOG.warn("groups cannot be listed: {}", e.getCause().toString());
+            long startMs = nowMs();
+            if (startMs >= allAtMs) {
+                try {
+                    look(true);
+                } catch (ExecutionException e) {
+                    metrics.count("optassign_watch_failures_total");
+                    LOG.warn("groups cannot be listed: {}", e.getCause().toString());
+                }
+                allAtMs = nowMs() + settings.intervalMs();
+            } else {
+                look(listBusy(), true);
+                metrics.count("optassign_watch_quick_looks_total");
             }
-            for (long slept = 0; slept < settings.intervalMs() && !isStopped; slept += 100) {
-                TimeUnit.MILLISECONDS.sleep(Math.min(100, settings.intervalMs() - slept));
-            }
+            long endMs = nowMs();
+            long quickMs = Math.max(settings.quickIntervalMs(), TIMES_REST * (endMs - startMs));
+            sleepUntil(listBusy().isEmpty() ? allAtMs : Math.min(allAtMs, endMs + quickMs));
         }
         restore();
+    }
+
+    private List<String> listBusy() {
+        return groups.entrySet().stream()
+                .filter(group -> group.getValue().isBusy())
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+
+    private void sleepUntil(long thenMs) throws InterruptedException {
+        for (long left = thenMs - nowMs(); left > 0 && !isStopped; left = thenMs - nowMs()) {
+            TimeUnit.MILLISECONDS.sleep(Math.min(100, left));
+        }
     }
 
     /** Looks and acts once, waits until that is over, and puts back what is touched. Returns whether nothing failed. */
@@ -80,8 +110,20 @@ final class Watcher {
         return metrics.total("optassign_watch_failures_total") == 0;
     }
 
+    /** Looks at all groups, those that are new included. */
     private Set<Action> look(boolean mayAct) throws InterruptedException, ExecutionException {
         Collection<String> names = settings.groups().isEmpty() ? kafka.listGroups() : settings.groups();
+        groups.keySet().stream().filter(name -> !names.contains(name)).forEach(metrics::forget);
+        groups.keySet().retainAll(names);
+        partitions.clear();
+        Set<Action> done = look(names, mayAct);
+        metrics.count("optassign_watch_looks_total");
+        metrics.set("optassign_watch_groups", groups.size());
+        metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
+        return done;
+    }
+
+    private Set<Action> look(Collection<String> names, boolean mayAct) throws InterruptedException {
         Map<String, Config> configs = kafka.describeConfigs(names);
         Map<String, Config> others = new TreeMap<>(configs);
         configs.entrySet().removeIf(each -> !isOurs(each.getKey(), each.getValue()));
@@ -92,9 +134,12 @@ final class Watcher {
         Map<String, StreamsGroupDescription> found = kafka.describeGroups(configs.keySet());
         Set<String> topics = new TreeSet<>();
         found.values().forEach(group -> topics.addAll(GroupReader.listTopics(group)));
-        Map<String, Integer> partitions = kafka.countPartitions(topics);
-        groups.keySet().stream().filter(name -> !found.containsKey(name)).forEach(metrics::forget);
-        groups.keySet().retainAll(found.keySet());
+        topics.removeAll(partitions.keySet());
+        partitions.putAll(kafka.countPartitions(topics));
+        names.stream().filter(name -> !found.containsKey(name)).forEach(name -> {
+            metrics.forget(name);
+            groups.remove(name);
+        });
         Set<Action> done = new HashSet<>();
         for (Map.Entry<String, StreamsGroupDescription> group : found.entrySet()) {
             String name = group.getKey();
@@ -108,9 +153,6 @@ final class Watcher {
                 watched.see(view);
             }
         }
-        metrics.count("optassign_watch_looks_total");
-        metrics.set("optassign_watch_groups", groups.size());
-        metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
         return done;
     }
 

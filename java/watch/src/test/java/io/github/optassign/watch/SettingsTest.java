@@ -36,6 +36,9 @@ class SettingsTest {
                 settings.admin());
         assertEquals(2000, settings.limits().pauseMs());
         assertEquals(10_000, settings.limits().acceptableLag());
+        assertEquals(10_000, settings.intervalMs());
+        assertEquals(1000, settings.quickIntervalMs());
+        assertEquals(2000, settings.limits().gatherMs());
     }
 
     @Test
@@ -54,6 +57,7 @@ class SettingsTest {
             value = {
                 "optassign.watch.paus.ms=1 | found optassign.watch.paus.ms; allowed: optassign.acceptable.recovery.lag",
                 "optassign.watch.pause.ms=soon | optassign.watch.pause.ms: found soon; allowed: a whole number from 1000",
+                "optassign.watch.quick.interval.ms=0 | found 0; allowed: a whole number from 200",
                 "optassign.watch.max.per.hour=0 | optassign.watch.max.per.hour: found 0; allowed: a whole number from 2",
                 "optassign.watch.metrics=9000 | found 9000; allowed: host:port",
                 "optassign.watch.groups=, | found nothing; allowed: ids of groups",

@@ -20,7 +20,7 @@ public final class Dealer {
     }
 
     /**
-     * Deals copies.
+     * Deals copies, as many to each thread, give or take one.
      *
      * @param copies the tasks
      * @param before per copy the thread that has the task in this role; -1: none
@@ -29,7 +29,16 @@ public final class Dealer {
      * @return per copy its thread
      */
     public int[] deal(int[] copies, int[] before, int[] near, int[] load) {
-        int[] quota = shareOut(copies.length, before, load);
+        return dealWithin(shareOut(copies.length, before, load), copies, before, near);
+    }
+
+    /**
+     * Deals copies, to each thread no more than its quota; who has most room is dealt those that nobody has.
+     *
+     * @param quota per thread, together no less than there are copies
+     * @return per copy its thread
+     */
+    public int[] dealWithin(int[] quota, int[] copies, int[] before, int[] near) {
         int[] dealt = new int[copies.length];
         int[] count = new int[members];
         int[][] ofSubtopology = new int[members][tasks.subtopologyCount()];
@@ -110,7 +119,8 @@ public final class Dealer {
             }
             if (best < 0
                     || ofSubtopology[m][g] < ofSubtopology[best][g]
-                    || (ofSubtopology[m][g] == ofSubtopology[best][g] && count[m] < count[best])) {
+                    || (ofSubtopology[m][g] == ofSubtopology[best][g]
+                            && quota[m] - count[m] > quota[best] - count[best])) {
                 best = m;
             }
         }

@@ -2,19 +2,32 @@ package io.github.optassign.broker.dealing;
 
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
-import io.github.optassign.broker.group.TaskTable;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
- * Turns an answer of processes into one of their threads ({@link Dealer}): first actives, then standbys and warm-ups
- * together, since to a thread they are the same.
+ * Turns an answer of processes into one of their threads ({@link Dealer}): first actives, then the warm-ups that will
+ * be active, then the other copies.
+ *
+ * <p>A thread that has a warm-up takes it over as active at one heartbeat; another one would have to wait until the
+ * first has let it go. So a warm-up stays with its thread, and actives are even as they will be once all warm-ups are
+ * there: until then threads may have more and less than is even now. But a thread without anything to restore takes
+ * what another has to restore beside other copies, as long as much of it is left: that saves more than a heartbeat.
  */
 public final class Threads {
+    /** What has to be restored soon is more to do than what only stays. */
+    private static final int COMING = 1 << 16;
+    /** Of a changelog: with less to restore no copy changes threads. */
+    private static final double MUCH = 0.25;
+
     private final BrokerGroup group;
     private final Map<String, Integer> memberIndex = new HashMap<>();
     private final Map<String, int[]> lastStandby;
@@ -32,6 +45,7 @@ public final class Threads {
     /**
      * Deals a placement.
      *
+     * @param plan where the copies shall be in the end
      * @param lastActive member to the tasks that the last answer gave it as active; what is on its way is in no list of
      *     Kafka's, and must not be sent elsewhere
      * @param lastStandby the same of standbys
@@ -40,39 +54,65 @@ public final class Threads {
             BrokerGroup group,
             Snapshot snapshot,
             Placement placement,
+            Placement plan,
             Map<String, int[]> lastActive,
             Map<String, int[]> lastStandby) {
-        return new Threads(group, lastActive, lastStandby).deal(snapshot, placement);
+        return new Threads(group, lastActive, lastStandby).deal(snapshot, placement, plan);
     }
 
-    private MemberAnswer deal(Snapshot snapshot, Placement placement) {
-        TaskTable tasks = group.tasks();
-        int[][] active = new int[snapshot.clientCount()][];
-        int[][] standby = new int[snapshot.clientCount()][];
-        int[] actives = new int[active.length];
-        int[] standbys = new int[active.length];
-        for (int t = 0; t < tasks.size(); t++) {
-            actives[placement.active()[t]]++;
-            Arrays.stream(placement.standby()[t]).forEach(c -> standbys[c]++);
-            Arrays.stream(placement.warmup()[t]).forEach(c -> standbys[c]++);
+    private MemberAnswer deal(Snapshot snapshot, Placement placement, Placement plan) {
+        List<Set<Integer>> far = new ArrayList<>();
+        List<List<Integer>> active = newLists(snapshot.clientCount());
+        List<List<Integer>> coming = newLists(snapshot.clientCount());
+        List<List<Integer>> standby = newLists(snapshot.clientCount());
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            far.add(new HashSet<>());
         }
-        Arrays.setAll(active, c -> new int[actives[c]]);
-        Arrays.setAll(standby, c -> new int[standbys[c]]);
-        for (int t = tasks.size() - 1; t >= 0; t--) {
-            int task = t;
-            int owner = placement.active()[t];
-            active[owner][--actives[owner]] = t;
-            Arrays.stream(placement.standby()[t]).forEach(c -> standby[c][--standbys[c]] = task);
-            Arrays.stream(placement.warmup()[t]).forEach(c -> standby[c][--standbys[c]] = task);
+        for (int t = 0; t < group.tasks().size(); t++) {
+            active.get(placement.active()[t]).add(t);
+            for (int c : placement.standby()[t]) {
+                (plan.active()[t] == c ? coming : standby).get(c).add(t);
+            }
+            for (int c : placement.warmup()[t]) {
+                (plan.active()[t] == c ? coming : standby).get(c).add(t);
+            }
+            int next = plan.active()[t];
+            if (next != placement.active()[t] && isFar(snapshot, t, next)) {
+                far.get(next).add(t);
+            }
         }
         MemberAnswer answer = new MemberAnswer(group.members().size());
-        for (int c = 0; c < active.length; c++) {
-            deal(group.processes().get(snapshot.clientName(c)), active[c], standby[c], answer);
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            deal(
+                    group.processes().get(snapshot.clientName(c)),
+                    toArray(active.get(c)),
+                    toArray(coming.get(c)),
+                    toArray(standby.get(c)),
+                    far.get(c),
+                    answer);
         }
         return answer;
     }
 
-    private void deal(List<Member> threads, int[] active, int[] standby, MemberAnswer answer) {
+    /** Whether much of a task's state is still to be restored, or it is not known how much. */
+    private static boolean isFar(Snapshot snapshot, int t, int c) {
+        long lag = snapshot.lag(t, c);
+        boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
+        return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * MUCH);
+    }
+
+    private static List<List<Integer>> newLists(int count) {
+        return Stream.generate(() -> (List<Integer>) new ArrayList<Integer>())
+                .limit(count)
+                .toList();
+    }
+
+    private static int[] toArray(List<Integer> tasks) {
+        return tasks.stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    private void deal(
+            List<Member> threads, int[] active, int[] coming, int[] standby, Set<Integer> far, MemberAnswer answer) {
         Map<Integer, Integer> hadActive = new HashMap<>();
         Map<Integer, Integer> hadStandby = new HashMap<>();
         for (int k = 0; k < threads.size(); k++) {
@@ -85,15 +125,61 @@ public final class Threads {
         }
         Dealer dealer = new Dealer(group.tasks(), threads.size());
         int[] load = new int[threads.size()];
-        int[] dealt = dealer.deal(active, look(hadActive, active), look(hadStandby, active), load);
+        int most = (active.length + coming.length + threads.size() - 1) / threads.size();
+        int[] quota = new int[threads.size()];
+        Arrays.fill(quota, most);
+        int[] ofActive = coming.length == 0
+                ? dealer.deal(active, look(hadActive, active), look(hadStandby, active), load)
+                : dealer.dealWithin(quota, active, look(hadActive, active), look(hadStandby, active));
         for (int i = 0; i < active.length; i++) {
-            load[dealt[i]]++;
-            answer.addActive(memberIndex.get(threads.get(dealt[i]).id()), active[i]);
+            load[ofActive[i]]++;
+            answer.addActive(memberIndex.get(threads.get(ofActive[i]).id()), active[i]);
         }
-        dealt = dealer.deal(standby, look(hadStandby, standby), look(hadActive, standby), load);
+        int[] ofComing = dealComing(dealer, coming, look(hadStandby, coming), far, load, most);
+        for (int i = 0; i < coming.length; i++) {
+            load[ofComing[i]] += COMING;
+            answer.addStandby(memberIndex.get(threads.get(ofComing[i]).id()), coming[i]);
+        }
+        int[] ofStandby = dealer.deal(standby, look(hadStandby, standby), look(hadActive, standby), load);
         for (int i = 0; i < standby.length; i++) {
-            answer.addStandby(memberIndex.get(threads.get(dealt[i]).id()), standby[i]);
+            answer.addStandby(memberIndex.get(threads.get(ofStandby[i]).id()), standby[i]);
         }
+    }
+
+    /** Each to the thread that has it, else to one that lacks actives; what is far is even then. */
+    private static int[] dealComing(
+            Dealer dealer, int[] coming, int[] before, Set<Integer> far, int[] actives, int most) {
+        int[] quota = new int[actives.length];
+        for (int m : before) {
+            if (m >= 0) {
+                quota[m]++;
+            }
+        }
+        for (int k = 0; k < quota.length; k++) {
+            quota[k] = Math.max(quota[k], most - actives[k]);
+        }
+        int[] dealt = dealer.dealWithin(quota, coming, before, before);
+        int[] count = new int[actives.length];
+        for (int i = 0; i < coming.length; i++) {
+            count[dealt[i]] += far.contains(coming[i]) ? 1 : 0;
+        }
+        for (int i = coming.length - 1; i >= 0; i--) {
+            int fewest = findFewest(count);
+            if (far.contains(coming[i]) && count[dealt[i]] - count[fewest] >= 2) {
+                count[dealt[i]]--;
+                dealt[i] = fewest;
+                count[fewest]++;
+            }
+        }
+        return dealt;
+    }
+
+    private static int findFewest(int[] count) {
+        int fewest = 0;
+        for (int k = 1; k < count.length; k++) {
+            fewest = count[k] < count[fewest] ? k : fewest;
+        }
+        return fewest;
     }
 
     private static void remember(Map<Integer, Integer> had, int[] listed, int k) {

@@ -28,7 +28,10 @@ public final class Decider {
     /** Decides after a look. */
     public Decision decide(GroupView view, GroupMemory before, long nowMs) {
         Judgement judgement = new Judgement(view, limits.acceptableLag());
-        GroupMemory memory = before.see(view, judgement, nowMs);
+        GroupMemory seen = before.see(view, judgement, nowMs);
+        Set<Copy> evidence = new HashSet<>(judgement.couldLead());
+        evidence.removeAll(seen.known());
+        GroupMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.touchedAtMs() >= 0
                     ? act(Action.RESTORE, "empty", "it does not run", memory, 0, nowMs)
@@ -49,14 +52,15 @@ public final class Decider {
                     ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
                     : nothing(memory);
         }
-        Set<Copy> evidence = new HashSet<>(judgement.couldLead());
-        evidence.removeAll(memory.known());
         if (!evidence.isEmpty()) {
             String text = evidence.size() + " caught up, the first of them "
                     + evidence.stream()
                             .map(copy -> copy.task() + " on " + copy.process())
                             .min(String::compareTo)
                             .orElse("");
+            if (!judgement.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.gatherMs()) {
+                return new Decision(Action.HOLD, "gather", text, memory);
+            }
             return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
         }
         if (stands(memory.nearerAtMs(), limits.standingMs(), memory, nowMs)) {
@@ -69,6 +73,24 @@ public final class Decider {
         return isTouchedForLong
                 ? act(Action.RESTORE, "long", "it has waited for long", memory, memory.tries(), nowMs)
                 : nothing(memory);
+    }
+
+    /**
+     * Whether something may soon be due: an assignment is still to come or to be carried out, the config is to be put
+     * back, or the group could be better and something got nearer not long ago.
+     *
+     * @param memory after the look
+     */
+    public boolean isUnderWay(GroupView view, GroupMemory memory, long nowMs) {
+        return switch (view.phase()) {
+            case NOT_RUNNING -> false;
+            case CHANGING -> nowMs - memory.progressAtMs() < limits.stuckMs();
+            case STABLE ->
+                memory.isAwaiting(limits.stuckMs(), nowMs)
+                        || (new Judgement(view, limits.acceptableLag()).isDone()
+                                ? memory.touchedAtMs() >= 0
+                                : nowMs - memory.nearerAtMs() < limits.standingMs());
+        };
     }
 
     /** Empty: it is not, or not for long. */
@@ -88,7 +110,7 @@ public final class Decider {
 
     private Decision act(Action action, String why, String text, GroupMemory memory, int tries, long nowMs) {
         List<Long> acted = memory.actedAtMs();
-        if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseMs()) {
+        if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseAfter(acted, nowMs)) {
             return new Decision(Action.HOLD, "pause", text, memory);
         }
         // One is kept for what has to be undone.

@@ -3,6 +3,7 @@ package io.github.optassign.watch.deciding;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -11,6 +12,8 @@ import java.util.Set;
  * @param epoch of the group, -1: there was no look yet
  * @param caughtUp what was caught up at the last look
  * @param known what an assignment has already seen caught up
+ * @param owners task to its processes in the target at the last look
+ * @param readySinceMs since when there is evidence that no assignment has seen; -1: there is none
  * @param shape processes and tasks of the group
  * @param progress what members had done, and when that last was another
  * @param nearerAtMs when something last was new, or a warm-up got nearer
@@ -24,6 +27,8 @@ public record GroupMemory(
         int epoch,
         Set<Copy> caughtUp,
         Set<Copy> known,
+        Map<TaskId, List<String>> owners,
+        long readySinceMs,
         Object shape,
         Object progress,
         long progressAtMs,
@@ -36,7 +41,8 @@ public record GroupMemory(
     private static final long HOUR_MS = 3_600_000;
 
     public static GroupMemory none() {
-        return new GroupMemory(-1, Set.of(), Set.of(), null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
+        return new GroupMemory(
+                -1, Set.of(), Set.of(), Map.of(), -1, null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
     }
 
     /** Whether there was no look yet. */
@@ -50,6 +56,8 @@ public record GroupMemory(
         // What had caught up when we last looked, the assignor may have been told.
         if (view.epoch() != epoch) {
             seen.addAll(caughtUp);
+            // Who has just given an active away has its state, and the assignor knew that when it moved the task.
+            owners.forEach((task, processes) -> processes.forEach(process -> seen.add(new Copy(task, process))));
         }
         if (isEmpty()) {
             seen.addAll(judgement.orderedStandbys());
@@ -66,6 +74,8 @@ public record GroupMemory(
                 view.epoch(),
                 judgement.caughtUp(),
                 seen,
+                view.active(),
+                readySinceMs,
                 shapeNow,
                 view.progress(),
                 hasMoved ? nowMs : progressAtMs,
@@ -74,6 +84,26 @@ public record GroupMemory(
                 isOther ? 0 : tries,
                 acted,
                 view.isTouched() ? (touchedAtMs < 0 ? nowMs : touchedAtMs) : -1,
+                actedAtEpoch);
+    }
+
+    /** The same with evidence that no assignment has seen, or without any. */
+    GroupMemory withEvidence(boolean isThere, long nowMs) {
+        long since = !isThere ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs;
+        return new GroupMemory(
+                epoch,
+                caughtUp,
+                known,
+                owners,
+                since,
+                shape,
+                progress,
+                progressAtMs,
+                nearerAtMs,
+                least,
+                tries,
+                actedAtMs,
+                touchedAtMs,
                 actedAtEpoch);
     }
 
@@ -93,6 +123,19 @@ public record GroupMemory(
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.add(nowMs);
         return new GroupMemory(
-                epoch, caughtUp, seen, shape, progress, nowMs, nowMs, least, triesNow, acted, touchedAtMs, epoch);
+                epoch,
+                caughtUp,
+                seen,
+                owners,
+                -1,
+                shape,
+                progress,
+                nowMs,
+                nowMs,
+                least,
+                triesNow,
+                acted,
+                touchedAtMs,
+                epoch);
     }
 }

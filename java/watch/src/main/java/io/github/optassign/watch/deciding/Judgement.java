@@ -88,6 +88,12 @@ public final class Judgement {
         return found;
     }
 
+    /** Whether no warm-up is still behind, so that nothing more is to be waited for. */
+    boolean isAllCaughtUp() {
+        Set<Copy> ready = caughtUp();
+        return standbys.stream().allMatch(copy -> !hasWarmup(copy.task()) || ready.contains(copy));
+    }
+
     private boolean gains(Copy copy) {
         String owner = owner(copy.task());
         return owner != null

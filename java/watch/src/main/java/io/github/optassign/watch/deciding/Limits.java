@@ -1,10 +1,13 @@
 package io.github.optassign.watch.deciding;
 
+import java.util.List;
+
 /**
  * How soon and how often groups may be triggered.
  *
  * @param acceptableLag offsets; as in the broker
- * @param pauseMs at least so long between two assignments that we bring about
+ * @param gatherMs after the first copy that has caught up others are waited for so long, unless all have
+ * @param pauseMs between two assignments that we bring about, once there have been several: the first few come sooner
  * @param standingMs a group that could be better, and in which nothing gets nearer, stands for so long before a trigger
  * @param brokenMs an assignment that is wrong stands for so long before a trigger
  * @param stuckMs one that members do not reach stands for so long
@@ -14,6 +17,7 @@ package io.github.optassign.watch.deciding;
  */
 public record Limits(
         long acceptableLag,
+        long gatherMs,
         long pauseMs,
         long standingMs,
         long brokenMs,
@@ -21,11 +25,28 @@ public record Limits(
         long touchedMs,
         int mostPerHour,
         int mostTries) {
-    public static final Limits DEFAULT = new Limits(10_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
+    public static final Limits DEFAULT = new Limits(10_000, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
     private static final long NEVER_MS = 1L << 50;
+    /** A group has rested if nothing was brought about for so many pauses. */
+    private static final int PAUSES_OF_REST = 6;
+    /** What part of a pause the first one is. */
+    private static final int FIRST_PART = 5;
 
     /** For who looks only once: what can be seen at a glance counts, and nothing that takes time. */
     public Limits once() {
-        return new Limits(acceptableLag, 0, NEVER_MS, 0, NEVER_MS, NEVER_MS, mostPerHour, mostTries);
+        return new Limits(acceptableLag, 0, 0, NEVER_MS, 0, NEVER_MS, NEVER_MS, mostPerHour, mostTries);
+    }
+
+    /**
+     * How long the next assignment has to wait after the last one. Members tell of their warm-ups one after the other:
+     * the second and third batch of a move shall not wait for long, and a move of many batches shall not be a storm.
+     *
+     * @param actedAtMs when assignments were brought about, in order
+     */
+    long pauseAfter(List<Long> actedAtMs, long nowMs) {
+        long recent = actedAtMs.stream()
+                .filter(at -> nowMs - at < PAUSES_OF_REST * pauseMs)
+                .count();
+        return recent == 0 ? 0 : Math.min(pauseMs, pauseMs / FIRST_PART << Math.min(recent - 1, FIRST_PART));
     }
 }

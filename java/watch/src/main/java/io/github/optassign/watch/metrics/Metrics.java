@@ -1,21 +1,24 @@
 package io.github.optassign.watch.metrics;
 
+import static java.util.Map.entry;
+
 import java.util.Map;
 import java.util.TreeMap;
 
 /** Counts and figures, in the text format of Prometheus. Safe to use from several threads. */
 public final class Metrics {
-    private static final Map<String, String> ABOUT = Map.of(
-            "optassign_watch_triggers_total", "counter Assignments that were brought about, by reason.",
-            "optassign_watch_restorations_total", "counter Configs of groups put back as they were.",
-            "optassign_watch_held_back_total", "counter Looks at which a trigger had to wait, by what for.",
-            "optassign_watch_looks_total", "counter Looks at all groups.",
-            "optassign_watch_failures_total", "counter Requests to Kafka that failed.",
-            "optassign_watch_touched", "gauge 1 while a group's config has the mark of a trigger.",
-            "optassign_watch_warming_up", "gauge Tasks that warm up.",
-            "optassign_watch_done", "gauge 1 if nothing is left to do.",
-            "optassign_watch_groups", "gauge Groups that are watched.",
-            "optassign_watch_last_look_timestamp_seconds", "gauge When all groups were last looked at.");
+    private static final Map<String, String> ABOUT = Map.ofEntries(
+            entry("optassign_watch_triggers_total", "counter Assignments that were brought about, by reason."),
+            entry("optassign_watch_restorations_total", "counter Configs of groups put back as they were."),
+            entry("optassign_watch_held_back_total", "counter Looks at which a trigger had to wait, by what for."),
+            entry("optassign_watch_looks_total", "counter Looks at all groups."),
+            entry("optassign_watch_quick_looks_total", "counter Looks at those alone that are on their way."),
+            entry("optassign_watch_failures_total", "counter Requests to Kafka that failed."),
+            entry("optassign_watch_touched", "gauge 1 while a group's config has the mark of a trigger."),
+            entry("optassign_watch_warming_up", "gauge Tasks that warm up."),
+            entry("optassign_watch_done", "gauge 1 if nothing is left to do."),
+            entry("optassign_watch_groups", "gauge Groups that are watched."),
+            entry("optassign_watch_last_look_timestamp_seconds", "gauge When all groups were last looked at."));
 
     private final Map<String, Map<String, Double>> series = new TreeMap<>();
 

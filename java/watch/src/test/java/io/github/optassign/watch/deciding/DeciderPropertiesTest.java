@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** What holds whatever a group does; seeds are in the messages. */
 class DeciderPropertiesTest {
     private static final Limits LIMITS =
-            new Limits(TestGroup.ACCEPTABLE, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
+            new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
     private static final int SEEDS = 100;
     private static final long HOUR_MS = 3_600_000;
 
@@ -67,12 +67,15 @@ class DeciderPropertiesTest {
                 Decision decision = decider.decide(group.view(), memory, nowMs);
                 memory = decision.next();
                 if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
-                    assertTrue(
-                            acted.isEmpty() || nowMs - acted.get(acted.size() - 1) >= LIMITS.pauseMs(), "seed " + seed);
                     acted.add(nowMs);
                     group.isTouched = !group.isTouched;
                     group.epoch++;
                 }
+            }
+            for (int i = 1; i < acted.size(); i++) {
+                assertTrue(acted.get(i) - acted.get(i - 1) >= LIMITS.pauseMs() / 5, "seed " + seed);
+                // Five of them, with pauses of 2, 4, 8 and 10 seconds.
+                assertTrue(i < 4 || acted.get(i) - acted.get(i - 4) >= 24_000, "seed " + seed);
             }
             for (int i = LIMITS.mostPerHour(); i < acted.size(); i++) {
                 assertTrue(acted.get(i) - acted.get(i - LIMITS.mostPerHour()) >= HOUR_MS, "seed " + seed);

@@ -1,15 +1,18 @@
 package io.github.optassign.watch.deciding;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.watch.deciding.Decision.Action;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Single stories of a group, and when it is triggered in them. */
 class DeciderTest {
     private static final Limits LIMITS =
-            new Limits(TestGroup.ACCEPTABLE, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
+            new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 180_000, 30_000, 120_000, 300_000, 60, 4);
 
     private final TestGroup group = TestGroup.joined();
     private final Decider decider = new Decider(LIMITS);
@@ -25,6 +28,12 @@ class DeciderTest {
             group.isTouched = !group.isTouched;
         }
         return decision;
+    }
+
+    /** The same twice: while other warm-ups are behind, they are waited for. */
+    private Decision lookAndGather(long laterMs) {
+        expect(Action.HOLD, "gather", look(laterMs));
+        return look(LIMITS.gatherMs());
     }
 
     private void expect(Action action, String why, Decision found) {
@@ -53,7 +62,7 @@ class DeciderTest {
     void triggersOnceForAWarmupThatHasCaughtUp() {
         look(0);
         group.standby(TestGroup.task(0), "c", 1000);
-        Decision decision = look(10_000);
+        Decision decision = lookAndGather(10_000);
         expect(Action.TRIGGER, "caught_up", decision);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
         group.epoch++;
@@ -78,7 +87,7 @@ class DeciderTest {
     void theNextWarmupIsTheNextEvidenceAndRestoresOnTheWay() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", look(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
         group.assign();
         group.standby(TestGroup.task(3), "c", 0);
         expect(Action.TRIGGER, "caught_up", look(10_000));
@@ -102,7 +111,7 @@ class DeciderTest {
     void anAssignmentThatHasYetToComeIsWaitedFor() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", look(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
         group.standby(TestGroup.task(3), "c", 0);
         // To take the mark away before anybody has seen it would be no trigger at all.
         expect(Action.NOTHING, "", look(60_000));
@@ -122,7 +131,7 @@ class DeciderTest {
     void takesTheMarkAwayAlsoWhereTheGroupTakesLong() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", look(10_000));
+        expect(Action.TRIGGER, "caught_up", lookAndGather(10_000));
         group.assign();
         expect(Action.NOTHING, "", look(10_000));
         for (long lag = 40_000; lag > 20_000; lag -= 1000) {
@@ -218,14 +227,101 @@ class DeciderTest {
     }
 
     @Test
-    void neverTwiceWithinThePause() {
+    void whatCatchesUpWithinMomentsIsOneTrigger() {
         look(0);
         group.standby(TestGroup.task(0), "c", 0);
-        expect(Action.TRIGGER, "caught_up", look(5000));
+        expect(Action.HOLD, "gather", look(10_000));
+        group.standby(TestGroup.task(3), "c", 0);
+        Decision decision = look(1000);
+        expect(Action.TRIGGER, "caught_up", decision);
+        assertEquals("2 caught up, the first of them 0_0 on c", decision.text());
+    }
+
+    @Test
+    void whoHasGivenATaskAwayIsNoEvidence() {
+        group.standbys = 1;
+        group.standby.clear();
+        look(0);
+        group.epoch++;
+        group.active.put(TestGroup.task(0), List.of("b"));
+        group.standby(TestGroup.task(0), "a", 0).standby(TestGroup.task(0), "c", 50_000);
+        expect(Action.NOTHING, "", look(10_000));
+        group.standby(TestGroup.task(0), "c", 0);
+        Decision decision = look(10_000);
+        expect(Action.TRIGGER, "caught_up", decision);
+        assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
+    }
+
+    @Test
+    void theFirstPauseIsShort() {
+        look(0);
+        group.standby(TestGroup.task(0), "c", 0);
+        expect(Action.TRIGGER, "caught_up", lookAndGather(5000));
         group.assign();
         group.standby(TestGroup.task(3), "c", 0);
-        expect(Action.HOLD, "pause", look(9000));
-        expect(Action.TRIGGER, "caught_up", look(1000));
+        expect(Action.HOLD, "pause", look(1900));
+        expect(Action.TRIGGER, "caught_up", look(100));
+    }
+
+    @Test
+    void pausesGrowAsLongAsThereIsNoRest() {
+        assertEquals(0, LIMITS.pauseAfter(List.of(), 0));
+        List<Long> acted = new ArrayList<>();
+        for (long pause : new long[] {2000, 4000, 8000, 10_000, 10_000, 10_000}) {
+            acted.add(1000L * acted.size());
+            assertEquals(pause, LIMITS.pauseAfter(acted, 5000), acted.toString());
+        }
+        assertEquals(2000, LIMITS.pauseAfter(acted, 64_000), "only the last of them is less than a minute ago");
+    }
+
+    private boolean isUnderWay() {
+        return decider.isUnderWay(group.view(), memory, nowMs);
+    }
+
+    @Test
+    void itIsUnderWayWhileSomethingGetsNearer() {
+        look(0);
+        assertTrue(isUnderWay());
+        look(179_000);
+        assertTrue(isUnderWay());
+        group.standby(TestGroup.task(0), "c", 40_000);
+        look(0);
+        nowMs += 179_000;
+        assertTrue(isUnderWay(), "a warm-up has got nearer");
+        nowMs += 1000;
+        assertFalse(isUnderWay(), "what stands may be looked at less often");
+    }
+
+    @Test
+    void atRestOrStuckItIsNotUnderWay() {
+        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        group.assign();
+        look(0);
+        assertFalse(isUnderWay(), "nothing is left to do");
+        group.phase = GroupView.Phase.CHANGING;
+        group.epoch++;
+        look(1000);
+        assertTrue(isUnderWay(), "members are on their way");
+        nowMs += 120_000;
+        assertFalse(isUnderWay(), "and do not get there");
+        group.phase = GroupView.Phase.NOT_RUNNING;
+        look(0);
+        assertFalse(isUnderWay());
+    }
+
+    @Test
+    void itIsUnderWayUntilTheAssignmentThatWeBroughtAboutIsThere() {
+        group.standby(TestGroup.task(0), "c", 0).standby(TestGroup.task(3), "c", 0);
+        expect(Action.TRIGGER, "caught_up", look(0));
+        assertTrue(isUnderWay());
+        group.assign();
+        expect(Action.HOLD, "pause", look(1000));
+        assertTrue(isUnderWay(), "the config is to be put back");
+        expect(Action.RESTORE, "done", look(1000));
+        assertTrue(isUnderWay(), "which is an assignment too");
+        group.epoch++;
+        look(1000);
+        assertFalse(isUnderWay());
     }
 
     @Test

@@ -1,0 +1,98 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.warmups.WarmupQueue;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Has a process that will run tasks restore these first. A thread restores all its copies side by side, so that a
+ * standby that moves there with them has them all arrive late, and the group balanced late. Such a standby is there
+ * elsewhere until its successor is, and can wait for the next assignment.
+ *
+ * <p>Nobody waits who costs the tasks no time: as many copies stay as threads would have nothing to restore. Nor does
+ * state that somebody has already, or a standby that a task lacks.
+ */
+final class ActivesFirst {
+    private final Snapshot snapshot;
+    private final RebalancePlanner.Result result;
+    private final Placement placement;
+    private final Ranks ranks;
+    private final Set<String> idle = new HashSet<>();
+
+    private ActivesFirst(Snapshot snapshot, RebalancePlanner.Result result) {
+        this.snapshot = snapshot;
+        this.result = result;
+        placement = result.placement().copy();
+        ranks = new Ranks(snapshot);
+        result.progress().stream()
+                .filter(copy -> copy.answersWithoutProgress() >= WarmupQueue.PATIENCE)
+                .forEach(copy -> idle.add(name(copy.task(), copy.processId())));
+    }
+
+    /** The same without the warm-ups that wait; the very same where none does. */
+    static RebalancePlanner.Result apply(Snapshot snapshot, RebalancePlanner.Result result) {
+        return result.plan() == null || result.placement().warmupCount() == 0
+                ? result
+                : new ActivesFirst(snapshot, result).apply();
+    }
+
+    private RebalancePlanner.Result apply() {
+        int[] coming = new int[snapshot.clientCount()];
+        int[] others = new int[coming.length];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c : placement.warmup()[t]) {
+                if (result.plan().active()[t] == c && isRestoring(t, c)) {
+                    coming[c]++;
+                } else if (isRestoring(t, c) && !mayWait(t, c)) {
+                    others[c]++;
+                }
+            }
+            for (int c : placement.standby()[t]) {
+                others[c] += isRestoring(t, c) ? 1 : 0;
+            }
+        }
+        Set<String> waiting = new HashSet<>();
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c : placement.warmup()[t].clone()) {
+                int threads = snapshot.threads(c);
+                int rounds = (coming[c] + threads - 1) / threads;
+                if (coming[c] > 0 && mayWait(t, c) && coming[c] + ++others[c] > rounds * threads) {
+                    placement.warmup()[t] = without(placement.warmup()[t], c);
+                    waiting.add(name(snapshot.taskName(t), snapshot.clientName(c)));
+                }
+            }
+        }
+        List<Answer.Progress> progress = result.progress().stream()
+                .filter(copy -> !waiting.contains(name(copy.task(), copy.processId())))
+                .toList();
+        return new RebalancePlanner.Result(
+                placement, result.plan(), result.followupMs(), progress, result.stalled(), result.pace());
+    }
+
+    private static int[] without(int[] clients, int c) {
+        return Arrays.stream(clients).filter(client -> client != c).toArray();
+    }
+
+    /** Whether a copy has something to replay, and has replayed some of it not long ago. */
+    private boolean isRestoring(int t, int c) {
+        return ranks.rank(t, c) > 0 && !idle.contains(name(snapshot.taskName(t), snapshot.clientName(c)));
+    }
+
+    private boolean mayWait(int t, int c) {
+        return result.plan().active()[t] != c
+                && ranks.rank(t, c) > 0
+                && !snapshot.isHolder(t, c)
+                && placement.standby()[t].length >= snapshot.standbysPerTask();
+    }
+
+    private static String name(String task, String process) {
+        return task + " " + process;
+    }
+}
