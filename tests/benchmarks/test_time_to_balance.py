@@ -1,13 +1,18 @@
 """The study of the time to balance: the limit that it measures against, and what it finds wrong."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from optassign.benchmarks.disk_limit import Copy, find_limit, schedule_restoring
+from optassign.benchmarks.known_rates import Forgetful
+from optassign.benchmarks.least_excess import find_least
 from optassign.benchmarks.studies.episodes import time_to_balance as study
 from optassign.benchmarks.studies.episodes.time_to_balance import Job, Outcome
+from optassign.measuring.balance import Window
 from optassign.simulation.timed.simulator import simulate
+from optassign.solving import stages
 
 RATES = {"a": 100.0, "b": 50.0}
 
@@ -46,15 +51,17 @@ def test_a_job_is_played_and_no_faster_than_its_limit() -> None:
     assert 1.0 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
     assert found.balanced_s <= found.settled_s
-    assert found.kafka_excess_s > found.excess_s
+    assert found.kafka_excess_s > found.excess_s > found.least_excess_s > 0
     assert study.play(job) == found
 
 
-def test_half_of_the_actives_go_where_they_belong_before_the_others_can() -> None:
+def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client has left, its standbys lead on one other client, and copies of what it lost are restored in their places."""
+    # All standbys of a client's tasks are on one other client, as where Kafka's default has arranged the group.
+    monkeypatch.setattr(stages, "_spread", lambda arrays, placed: placed)
     job = Job("scale-in", 100, 10, 2, "medium", 101)
     scenario = job.make_scenario(study.OUR_INTERVAL_MS, 400.0)
-    watched = study.Forgetful("cp-sat", job.began_at)
+    watched = Forgetful("cp-sat", job.began_at)
     played = simulate(scenario, watched)
     assert watched.first is not None
     limit, _ = find_limit(scenario, *watched.first)
@@ -62,9 +69,32 @@ def test_half_of_the_actives_go_where_they_belong_before_the_others_can() -> Non
     assert sum(event.get("reason") == "follow-up" for event in played.events) <= 3
 
 
+ALLOWED = {"a": Window(2, 2), "b": Window(2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("ready", "restored", "least"),
+    [
+        ({"0_0": "ab", "0_1": "ab", "0_2": "ab", "0_3": "ab"}, 0, 0),
+        ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "a"}, 0, 3 + 3),
+        ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "a"}, 1, 1 + 1),
+        ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "b"}, 0, 1 + 1),
+        ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "ab"}, 1, 0),
+    ],
+)
+def test_the_least_excess_is_of_who_can_run_what(ready: dict[str, str], restored: int, least: int) -> None:
+    on = {task: set(clients) for task, clients in ready.items()}
+    assert find_least(ALLOWED, on, {"a": 0, "b": restored}) == least
+
+
+def test_a_task_that_is_nobodys_is_no_excess_of_its_owner() -> None:
+    on = {f"0_{number}": {"a"} for number in range(4)}
+    assert find_least(ALLOWED, on, {"a": 0, "b": 0}, may_rest=True) == 3
+
+
 GOOD = Outcome(
     limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, lock_step=20, excess_s=5, down_s=10, kafka_excess_s=100,
-    kafka_down_s=20, moves=9, moves_logged=5,
+    kafka_down_s=20, least_excess_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
 JOB = Job("scale-out", 100, 10, 2, "medium", 1)
 
@@ -76,7 +106,8 @@ JOB = Job("scale-out", 100, 10, 2, "medium", 1)
         ({"settled_s": 1_360}, "1.36 of the limit"),
         ({"settled_s": float("inf")}, "inf of the limit"),
         ({"rebalances": 29}, "29 rebalances"),
-        ({"excess_s": 11}, "0.11 of the excess"),
+        ({"excess_s": 11}, "0.11 of the excess of Kafka's default, of which no assignor can have less than 0.03"),
+        ({"excess_s": 11, "least_excess_s": math.nan}, "0.11 of the excess of Kafka's default"),
         ({"down_s": 21}, "21 task-seconds"),
     ],
 )

@@ -10,7 +10,7 @@ import statistics
 import time
 
 from optassign.assignor import create
-from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaHighAvailability, KafkaSticky
+from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.tables import to_markdown
 from optassign.generate import Shape
@@ -57,7 +57,7 @@ def _time_calls(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:
     """Assignor -> seconds of each timed call; `before`: untimed calls of Kafka's classes that warm up the JVM."""
     state = spec.generate()
     ours = {name: create(name, time_limit=_LIMIT) for name in _OURS}
-    kafka = {made.name: made for made in (KafkaHighAvailability(), KafkaSticky(), KafkaBrokerSticky())}
+    kafka = {made.name: made for made in (KafkaHighAvailability(), KafkaSticky(), KafkaBrokerSticky(), KafkaBrokerSticky44())}
     for assignor in ours.values():
         assignor.assign(state)  # loads the solver, which is not part of a call
     for timed in kafka.values():

@@ -8,9 +8,10 @@ it rests; then clients come or go. Dropped state is deleted.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from uuid import NAMESPACE_OID, uuid5
 
-from optassign.assignor import create
+from optassign.assignor import TaskAssignor, create
 from optassign.benchmarks.grid import Spec
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.state import ApplicationState, KafkaStreamsState
@@ -69,9 +70,12 @@ def run() -> tuple[str, list[str]]:
     return to_markdown(head, rows), []
 
 
-def arrange(state: ApplicationState) -> ApplicationState:
-    """The same group once the high-availability class asks for no follow-up. RuntimeError if that does not happen."""
-    assignor = create("high-availability")
+def arrange(state: ApplicationState, by: TaskAssignor | None = None) -> ApplicationState:
+    """The same group once the assignor, by default the high-availability class, asks for no follow-up.
+
+    RuntimeError if that does not happen.
+    """
+    assignor = create("high-availability") if by is None else by
     for _ in range(_MOST_REBALANCES):
         answer = assignor.assign(state)
         state = make_restored_snapshot(state, answer, memory=False)
@@ -88,16 +92,17 @@ def add_clients(state: ApplicationState, number: int) -> ApplicationState:
         pattern.model_copy(update={**nothing, "process_id": str(uuid5(NAMESPACE_OID, f"new client {n}"))})
         for n in range(number)
     ]
-    return _replace_clients(state, [*state.clients, *new])
+    return replace_clients(state, [*state.clients, *new])
 
 
 def remove_clients(state: ApplicationState, number: int) -> ApplicationState:
     """The group without `number` of its clients, evenly spaced in the order of their ids."""
     step = len(state.clients) / number
     gone = {round(step * n) for n in range(number)}
-    return _replace_clients(state, [client for n, client in enumerate(state.clients) if n not in gone])
+    return replace_clients(state, [client for n, client in enumerate(state.clients) if n not in gone])
 
 
-def _replace_clients(state: ApplicationState, clients: list[KafkaStreamsState]) -> ApplicationState:
+def replace_clients(state: ApplicationState, clients: Iterable[KafkaStreamsState]) -> ApplicationState:
+    """The group with these clients and no other."""
     # Validated anew instead of copied: that puts the clients in the order of their ids.
-    return ApplicationState.model_validate({**dict(state), "clients": clients})
+    return ApplicationState.model_validate({**dict(state), "clients": tuple(clients)})

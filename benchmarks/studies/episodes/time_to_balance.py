@@ -2,7 +2,8 @@
 
 The *limit* is a list schedule over the plan of the first answer (benchmarks/disk_limit.py): it knows every rate, a rebalance
 begins at once where a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two
-at the end, in which the last task moves. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
+at the end, in which the last task moves. *Least excess* is a bound of what any assignor can have (benchmarks/least_excess.py),
+where the group is small enough for it. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
 interval demands besides. Rates are not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """
 
@@ -16,13 +17,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from optassign.assignor import AssignmentError, TaskAssignor, create
 from optassign.benchmarks.disk_limit import find_limit
+from optassign.benchmarks.known_rates import Forgetful
+from optassign.benchmarks.least_excess import bound_excess
 from optassign.benchmarks.tables import to_markdown
-from optassign.formats.assignment import TaskAssignment
-from optassign.formats.base import to_ms
 from optassign.formats.configs import AssignmentConfigs
-from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate
 
@@ -41,6 +40,8 @@ SEEDS, LARGE_SEEDS = (101, 102, 103), (101,)
 _LONGEST_S = 500 * 3600.0
 _LEAST_KAFKA_S, _MOST_KAFKA_S = 1.5 * 3600.0, 5 * 3600.0
 """Kafka's default is played as long as ours took, within these bounds: what comes later would be more excess yet."""
+_MOST_BOUNDED = 10_000
+"""Pairs of task and client up to which the least excess is found."""
 _BEGIN_S = 10.0
 _SECONDS_EACH = 10.0
 """Where a batch of copies takes less, passes count for more than disks."""
@@ -87,11 +88,13 @@ class Job:
             disk = 0.5 if self.shape == "partial" else 0.0
             kinds.append(Clients(name="new", count=few, joins=True, disk=disk, **clients))
         news = [f"new{number:0{len(str(few))}d}" for number in range(1, few + 1)]
-        olds = [f"c{number:0{digits}d}" for number in range(1, max(1, self.clients // 10) + 1)]
+        leaving = few if self.shape == "loss" else max(1, self.clients // 10)
+        olds = [f"c{number:0{digits}d}" for number in range(1, leaving + 1)]
         happens = {
             "scale-out": Happening(at=_BEGIN_S, do="join", clients=tuple(news)),
             "partial": Happening(at=_BEGIN_S, do="join", clients=tuple(news)),
             "scale-in": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds)),
+            "loss": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds)),
             "restart": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds[:1]), down_s=self.began_at - _BEGIN_S),
         }
         configs = AssignmentConfigs(
@@ -126,6 +129,8 @@ class Outcome:
     down_s: float
     kafka_excess_s: float
     kafka_down_s: float
+    least_excess_s: float
+    """What any assignor has at least; not a number where it was not found."""
     moves: int
     moves_logged: int
 
@@ -139,42 +144,10 @@ class Outcome:
         """Excess × seconds ÷ that of Kafka's default."""
         return self.excess_s / self.kafka_excess_s if self.kafka_excess_s else float(self.excess_s > 0)
 
-
-class Forgetful(TaskAssignor):
-    """An assignor that keeps its first answer after the group has changed, and knows no rates then."""
-
-    def __init__(self, name: str, at: float) -> None:
-        self._assignor, self._at = create(name), at
-        self.first: tuple[ApplicationState, TaskAssignment] | None = None
-
-    def configure(self, configs: AssignmentConfigs) -> None:
-        """As the assignor does."""
-        self._assignor.configure(configs)
-
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The assignor's answer."""
-        if self.first is None and state.taken_at is not None and _seconds_of(state.taken_at) >= self._at:
-            state = _forget_rates(state)
-            self.first = state, self._assignor.assign(state)
-            return self.first[1]
-        return self._assignor.assign(state)
-
-    def on_assignment_computed(
-        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
-    ) -> None:
-        """As the assignor does."""
-        self._assignor.on_assignment_computed(state, assignment, error)
-
-
-def _seconds_of(taken_at: str) -> float:
-    return (to_ms(taken_at) - to_ms("2026-01-01T00:00:00.000+00:00")) / 1000
-
-
-def _forget_rates(state: ApplicationState) -> ApplicationState:
-    if state.remembered is None or state.remembered.report.pace is None:
-        return state
-    report = state.remembered.report.model_copy(update={"pace": None, "warmup_progress": ()})
-    return state.model_copy(update={"remembered": state.remembered.model_copy(update={"report": report})})
+    @property
+    def least_ratio(self) -> float:
+        """The least excess ÷ that of Kafka's default."""
+        return self.least_excess_s / self.kafka_excess_s if self.kafka_excess_s else 0.0
 
 
 def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
@@ -214,6 +187,7 @@ def play(job: Job) -> Outcome:
     kafka = simulate(job.make_scenario(KAFKA_INTERVAL_MS, kafka_s), KAFKA)
     excess, down = _sum_curve(played, job.began_at, until)
     kafka_excess, kafka_down = _sum_curve(kafka, job.began_at, job.began_at + kafka_s)
+    is_bounded = job.tasks * job.clients <= _MOST_BOUNDED
     return Outcome(
         limit_s=limit,
         settled_s=settled,
@@ -224,6 +198,7 @@ def play(job: Job) -> Outcome:
         down_s=down,
         kafka_excess_s=kafka_excess,
         kafka_down_s=kafka_down,
+        least_excess_s=bound_excess(scenario, watched.first[0], kafka_s) if is_bounded else math.nan,
         moves=played.felt.moves,
         moves_logged=played.felt.moves_logged,
     )
@@ -256,6 +231,7 @@ def make_table(outcomes: Mapping[Job, Outcome]) -> str:
             "rebalances",
             "lock-step",
             "excess ÷ Kafka's",
+            "least ÷ Kafka's",
             "downtime, s",
             "Kafka's",
             "moves",
@@ -276,6 +252,7 @@ def _summarise(found: list[Outcome]) -> tuple[object, ...]:
         f"{mean(o.rebalances for o in found):.0f}",
         f"{mean(o.lock_step for o in found):.0f}",
         f"{mean(o.excess_ratio for o in found):.2f}",
+        "" if math.isnan(found[0].least_ratio) else f"{mean(o.least_ratio for o in found):.2f}",
         f"{mean(o.down_s for o in found):,.0f}",
         f"{mean(o.kafka_down_s for o in found):,.0f}",
         f"{mean(o.moves for o in found):.0f}",
@@ -292,7 +269,12 @@ def find_missed(outcomes: Mapping[Job, Outcome]) -> Iterator[str]:
         if not job.noise and outcome.rebalances > 1.3 * outcome.lock_step + 2:
             yield f"{job}: {outcome.rebalances} rebalances, lock-step {outcome.lock_step}"
         if outcome.kafka_excess_s and outcome.excess_ratio > 0.1:
-            yield f"{job}: {outcome.excess_ratio:.2f} of the excess of Kafka's default"
+            least = (
+                ""
+                if math.isnan(outcome.least_ratio)
+                else f", of which no assignor can have less than {outcome.least_ratio:.2f}"
+            )
+            yield f"{job}: {outcome.excess_ratio:.2f} of the excess of Kafka's default{least}"
         if outcome.down_s > outcome.kafka_down_s:
             yield f"{job}: {outcome.down_s:.0f} task-seconds of downtime, Kafka's default {outcome.kafka_down_s:.0f}"
     for noise, states, most in ((0.0, ("medium", "large"), 1.25), (NOISE, ("medium", "large"), 1.4)):

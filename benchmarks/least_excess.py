@@ -1,0 +1,107 @@
+"""The least excess of active tasks × seconds that any cooperative assignor can have which starts no task without its state.
+
+Whatever it answers: until its first answer is there everything is as it was; a task that another client is to have is
+nobody's for one pass more; and a client can run a logged task only where it was caught up, or once it has restored it. So for
+any moment the least excess is a flow: of each task to the clients that could run it by then. How many logged tasks a client
+can have restored is what its rate allows from its first answer on, smallest changelog first, with no growth and no other copy
+beside; slots are not counted, and moves and rebalances cost nothing but the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import numpy as np
+from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
+
+from optassign.formats.state import ApplicationState
+from optassign.measuring.balance import Window, windows
+from optassign.measuring.ranks import Ranks
+from optassign.simulation.timed.application import Application
+from optassign.simulation.timed.rebalancing import model_seconds
+from optassign.simulation.timed.scenario import Scenario
+
+
+def bound_excess(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
+    """Excess × seconds from the event on, of which `state` is the first snapshot, to `until_s` seconds later."""
+    application = Application(scenario)
+    rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
+    each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
+    allowed = windows(state).active
+    owner = {task: client.process_id for client in state.clients for task in client.previous_active}
+    ready, seconds = _find_who_can_run(state, rates)
+    clients = list(allowed)
+    counts = [sum(where == client for where in owner.values()) for client in clients]
+    begin = sum(allowed[client].excess(count) for client, count in zip(clients, counts, strict=True))
+    given_up = {task: ({owner[task]} if task in owner else on) for task, on in ready.items()}
+    second = find_least(allowed, given_up, dict.fromkeys(clients, 0), may_rest=True)
+    total = begin * min(each, until_s) + second * max(0.0, min(2 * each, until_s) - each)
+    changes = sorted({x for known in seconds.values() for x in known if 2 * each + x < until_s})
+    for start, end in pairwise([0.0, *changes, max(0.0, until_s - 2 * each)]):
+        restored = {client: int(np.searchsorted(seconds[client], start, side="right")) for client in clients}
+        least = find_least(allowed, ready, restored)
+        if not least:
+            break
+        total += least * (end - start)
+    return total
+
+
+def _find_who_can_run(
+    state: ApplicationState, rates: Mapping[str, float]
+) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
+    """Of each task the clients that can run it at once; of each client the seconds until it has restored one more, two, …"""
+    ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
+    clients = [client.process_id for client in state.clients]
+    ready: dict[str, set[str]] = {}
+    lags: dict[str, list[int]] = {client: [] for client in clients}
+    for task in state.tasks:
+        least = ranks.least(task.id)
+        ready[task.id] = {client for client in clients if ranks.of(task.id, client) == least}
+        for client in clients:
+            if task.logged and client not in ready[task.id]:
+                lags[client].append(max(0, ranks.lag(task.id, client) - acceptable))
+    return ready, {client: (np.cumsum(sorted(lag)) / rates[client]).tolist() for client, lag in lags.items()}
+
+
+def find_least(
+    allowed: Mapping[str, Window], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
+) -> int:
+    """The least excess of the windows with each task on a client that is ready for it, or on any of which it is one of the
+    `restored`; may_rest: or nowhere."""
+    flow = SimpleMinCostFlow()
+    clients, tasks = list(allowed), list(ready)
+    number = {client: k for k, client in enumerate(clients)}
+    sink = len(tasks) + 2 * len(clients)
+
+    def add(tail: int, head: int, most: int = 1, cost: int = 0) -> None:
+        flow.add_arc_with_capacity_and_unit_cost(tail, head, most, cost)
+
+    for t, task in enumerate(tasks):
+        flow.set_node_supply(t, 1)
+        for client in ready[task]:
+            add(t, len(tasks) + number[client])
+        for client in clients:
+            if restored[client] and client not in ready[task]:
+                add(t, len(tasks) + len(clients) + number[client])
+        if may_rest:
+            add(t, sink)
+    for client, k in number.items():
+        if restored[client]:
+            add(len(tasks) + len(clients) + k, len(tasks) + k, restored[client])
+        _add_window(add, len(tasks) + k, sink, allowed[client], len(tasks))
+    flow.set_node_supply(sink, -len(tasks))
+    if flow.solve() != flow.OPTIMAL:
+        raise ValueError("a task that nobody can run")
+    return int(flow.optimal_cost()) + sum(window.excess(0) for window in allowed.values())
+
+
+def _add_window(add: Callable[[int, int, int, int], None], client: int, sink: int, window: Window, tasks: int) -> None:
+    """One arc for each task more: below the window it takes away as much as it lacked there, above it adds."""
+    for count in range(1, tasks + 1):
+        cost = window.excess(count) - window.excess(count - 1)
+        if not cost and count <= window.high:
+            continue
+        add(client, sink, 1, cost)
+    if window.high > window.low:
+        add(client, sink, window.high - window.low, 0)
