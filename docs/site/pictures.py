@@ -179,8 +179,8 @@ def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line]
     return parts
 
 
-def _key(x: float, y: float, text: str, colour: str, colours: Colours) -> str:
-    return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + text(x + 30, y, text, colours.text, size=13)
+def _key(x: float, y: float, name: str, colour: str, colours: Colours) -> str:
+    return f'<path d="M{x} {y - 5}h22" stroke="{colour}" stroke-width="3"/>' + text(x + 30, y, name, colours.text, size=13)
 
 
 if __name__ == "__main__":
