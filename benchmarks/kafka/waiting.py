@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
 
 TIMEOUT = 120.0
 """Seconds until a condition counts as not reached: generous, since the machine may be busy."""
 _INTERVAL = 0.05
 _SHOWN_LINES = 40
+_SHOWN_START, _SHOWN_END = 260, 60
+"""Characters of each line: Kafka's lists of partitions are many times as long, and what went wrong must not drown in them."""
 
 
 class NotReachedError(AssertionError):
@@ -37,9 +40,15 @@ def await_condition(
 
 
 def tail_logs(logs: Iterable[Path]) -> list[str]:
-    """The last lines of each file, under its path."""
+    """The last lines of each file, under its path; long ones shortened, of neighbours that are alike the first."""
     shown: list[str] = []
     for path in logs:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ["(no such file)"]
-        shown += [f"--- {path}", *lines[-_SHOWN_LINES:]]
+        ends: list[str] = []
+        for _, alike in groupby(lines, lambda line: (line[: _SHOWN_START // 2], line[-_SHOWN_END // 2 :])):
+            first, *more = alike
+            if len(first) > _SHOWN_START + _SHOWN_END:
+                first = f"{first[:_SHOWN_START]} … {first[-_SHOWN_END:]}"
+            ends.append(f"{first} (and {len(more)} more)" if more else first)
+        shown += [f"--- {path}", *ends[-_SHOWN_LINES:]]
     return shown

@@ -16,6 +16,7 @@ from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import tail_logs
 
 NewGroup = Callable[..., Group]
+_LONGEST_ERROR = 4000
 _SHOWN = pytest.StashKey[list[Callable[[], list[Path]]]]()
 
 
@@ -60,9 +61,13 @@ def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
         for logs in item.stash.get(_SHOWN, []):
             report.sections.append(("logs", "\n".join(tail_logs(logs()))))
+        if call.excinfo is not None:  # again, after the logs: who sees only the end of them should know what is wrong
+            report.sections.append(("what went wrong", str(call.excinfo.value).partition("\n---")[0][:_LONGEST_ERROR]))
     return report
