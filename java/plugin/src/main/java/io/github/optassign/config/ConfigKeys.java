@@ -30,6 +30,9 @@ final class ConfigKeys {
     static final String PRESET = "optassign.options.preset";
     static final String GOALS = "optassign.options.goals";
     static final String BALANCE_FACTOR = "optassign.options.balance.factor";
+    static final String LOAD_TOLERANCE = "optassign.options.load.tolerance";
+    static final String STANDBY_LOAD = "optassign.options.standby.load";
+    static final String MIN_GAIN = "optassign.options.min.gain";
     static final String INSTANCE_WEIGHT = "optassign.options.weights.instance";
     static final String SUBTOPOLOGY_WEIGHT = "optassign.options.weights.subtopology";
     static final String STICKINESS_WEIGHT = "optassign.options.weights.stickiness";
@@ -137,6 +140,30 @@ final class ConfigKeys {
                     Importance.LOW,
                     "The service's option balance_factor; default: 1.")
             .define(
+                    LOAD_TOLERANCE,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(
+                            (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
+                    Importance.LOW,
+                    "The service's option load_tolerance, where weights differ; default: 0.05.")
+            .define(
+                    STANDBY_LOAD,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(
+                            (name, value) -> ServiceOptions.checkShare(name, value, 1), () -> "from 0 to 1"),
+                    Importance.LOW,
+                    "The service's option standby_load, where weights differ; default: 0.")
+            .define(
+                    MIN_GAIN,
+                    Type.DOUBLE,
+                    null,
+                    ConfigDef.LambdaValidator.with(
+                            (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
+                    Importance.LOW,
+                    "The service's option min_gain, where weights differ; default: 0.05.")
+            .define(
                     INSTANCE_WEIGHT,
                     Type.DOUBLE,
                     null,
@@ -167,6 +194,9 @@ final class ConfigKeys {
             PRESET,
             GOALS,
             BALANCE_FACTOR,
+            LOAD_TOLERANCE,
+            STANDBY_LOAD,
+            MIN_GAIN,
             INSTANCE_WEIGHT,
             SUBTOPOLOGY_WEIGHT,
             STICKINESS_WEIGHT);

@@ -20,6 +20,7 @@ import org.apache.kafka.common.config.ConfigException;
  * @param followup when a follow-up is due: {@code estimate} or {@code interval}; null: not set
  * @param relief seconds that an extra move has to save, by kind of task as the options name it; empty: not set
  * @param optionWeights weights of preset weighted, by their name in the options; empty: none is set
+ * @param loadOptions what is balanced load, and what it is worth, by the name in the options; empty: none is set
  * @param weighBy where weights of tasks come from, of which {@code taskWeights} says nothing: {@code changelog} or
  *     {@code rates}; null: not set
  * @param taskWeights relative load by subtopology, as {@code 0} or {@code name__0}, or by task; empty: all weigh 1
@@ -31,11 +32,12 @@ public record ServiceOptions(
         String followup,
         Map<String, Long> relief,
         Map<String, Double> optionWeights,
+        Map<String, Double> loadOptions,
         String weighBy,
         Map<String, Double> taskWeights) {
     /** Nothing is set. */
     public static final ServiceOptions NONE =
-            new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of(), null, Map.of());
+            new ServiceOptions(null, List.of(), null, null, Map.of(), Map.of(), Map.of(), null, Map.of());
 
     static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
@@ -50,7 +52,7 @@ public record ServiceOptions(
 
     /** What is left of them where there is no service. */
     ServiceOptions withoutService() {
-        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of(), null, Map.of());
+        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of(), Map.of(), null, Map.of());
     }
 
     /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
@@ -61,7 +63,8 @@ public record ServiceOptions(
                 || balanceFactor != null
                 || followup != null
                 || !relief.isEmpty()
-                || !optionWeights.isEmpty();
+                || !optionWeights.isEmpty()
+                || !loadOptions.isEmpty();
     }
 
     /** Whether each follow-up is to wait for {@code probing.rebalance.interval.ms}, whatever the estimate says. */
@@ -94,25 +97,37 @@ public record ServiceOptions(
     }
 
     static ServiceOptions of(Map<String, Object> parsed) {
-        Map<String, Double> weights = new TreeMap<>();
-        Map<String, String> names = Map.of(
-                "instance", ConfigKeys.INSTANCE_WEIGHT,
-                "subtopology", ConfigKeys.SUBTOPOLOGY_WEIGHT,
-                "stickiness", ConfigKeys.STICKINESS_WEIGHT);
-        names.forEach((name, key) -> {
-            if (parsed.get(key) != null) {
-                weights.put(name, (Double) parsed.get(key));
-            }
-        });
         return new ServiceOptions(
                 (String) parsed.get(ConfigKeys.PRESET),
                 toTexts(parsed.get(ConfigKeys.GOALS)),
                 (Integer) parsed.get(ConfigKeys.BALANCE_FACTOR),
                 (String) parsed.get(ConfigKeys.FOLLOWUP),
                 readRelief(toTexts(parsed.get(ConfigKeys.RELIEF))),
-                weights,
+                findNumbers(
+                        parsed,
+                        Map.of(
+                                "instance", ConfigKeys.INSTANCE_WEIGHT,
+                                "subtopology", ConfigKeys.SUBTOPOLOGY_WEIGHT,
+                                "stickiness", ConfigKeys.STICKINESS_WEIGHT)),
+                findNumbers(
+                        parsed,
+                        Map.of(
+                                "load_tolerance", ConfigKeys.LOAD_TOLERANCE,
+                                "standby_load", ConfigKeys.STANDBY_LOAD,
+                                "min_gain", ConfigKeys.MIN_GAIN)),
                 findWeighBy(toTexts(parsed.get(ConfigKeys.WEIGHTS))),
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
+    }
+
+    /** Those that are set of these keys, by the name in the options. */
+    private static Map<String, Double> findNumbers(Map<String, Object> parsed, Map<String, String> keys) {
+        Map<String, Double> found = new TreeMap<>();
+        keys.forEach((name, key) -> {
+            if (parsed.get(key) != null) {
+                found.put(name, (Double) parsed.get(key));
+            }
+        });
+        return found;
     }
 
     private static List<String> toTexts(Object list) {
@@ -210,6 +225,12 @@ public record ServiceOptions(
     static void checkFactor(String name, Object value) {
         if (value != null && (Integer) value < 1) {
             throw new ConfigException(name, value, "allowed: 1 or more");
+        }
+    }
+
+    static void checkShare(String name, Object value, int most) {
+        if (value != null && !((Double) value >= 0 && (Double) value <= most)) {
+            throw new ConfigException(name, value, "allowed: from 0 to " + most);
         }
     }
 

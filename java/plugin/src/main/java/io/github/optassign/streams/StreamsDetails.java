@@ -85,6 +85,9 @@ public final class StreamsDetails implements SnapshotDetails {
         if (options.balanceFactor() != null) {
             json.writeNumberField("balance_factor", options.balanceFactor());
         }
+        for (Map.Entry<String, Double> option : options.loadOptions().entrySet()) {
+            json.writeNumberField(option.getKey(), option.getValue());
+        }
         if (options.followup() != null) {
             json.writeStringField("followup", options.followup());
         }

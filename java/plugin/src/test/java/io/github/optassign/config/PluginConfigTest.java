@@ -88,6 +88,10 @@ class PluginConfigTest {
             optassign.options.preset | best | allowed: ordered, weighted
             optassign.options.goals | pauses,pauses | allowed: names of goals, each once
             optassign.options.balance.factor | 0 | allowed: 1 or more
+            optassign.options.load.tolerance | -0.1 | allowed: from 0 to 10
+            optassign.options.load.tolerance | NaN | allowed: from 0 to 10
+            optassign.options.standby.load | 1.1 | allowed: from 0 to 1
+            optassign.options.min.gain | 11 | allowed: from 0 to 10
             optassign.options.weights.stickiness | -1 | allowed: 0 or more
             optassign.timout.ms | 300 | Unknown configuration optassign.timout.ms; allowed: optassign.application
             """)
@@ -130,6 +134,7 @@ class PluginConfigTest {
             optassign.options.preset | weighted
             optassign.options.goals | pauses
             optassign.options.balance.factor | 2
+            optassign.options.standby.load | 0.5
             """)
     void whatOnlyAServiceUsesIsRefusedWithoutOne(String key, String value) {
         ConfigException e = assertThrows(ConfigException.class, () -> PluginConfig.of(withoutUrl(key, value)));

@@ -236,24 +236,28 @@ class StreamsDetailsTest {
         TestGroup group =
                 TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.LOGGED, 5);
         group.client(0).tags = Map.of("optassign.capacity", "2.5", "optassign.draining", "true");
-        ServiceOptions options = PluginConfig.of(Map.of(
-                        "optassign.url", "http://host:1",
-                        "optassign.weights", "0:2.5,0_1:4",
-                        "optassign.followup", "interval",
-                        "optassign.relief", "logged:900",
-                        "optassign.options.preset", "weighted",
-                        "optassign.options.goals", "load, restore_work",
-                        "optassign.options.balance.factor", "3",
-                        "optassign.options.weights.stickiness", "0.5"))
+        ServiceOptions options = PluginConfig.of(Map.ofEntries(
+                        Map.entry("optassign.url", "http://host:1"),
+                        Map.entry("optassign.weights", "0:2.5,0_1:4"),
+                        Map.entry("optassign.followup", "interval"),
+                        Map.entry("optassign.relief", "logged:900"),
+                        Map.entry("optassign.options.preset", "weighted"),
+                        Map.entry("optassign.options.goals", "load, restore_work"),
+                        Map.entry("optassign.options.balance.factor", "3"),
+                        Map.entry("optassign.options.load.tolerance", "0.1"),
+                        Map.entry("optassign.options.standby.load", "1"),
+                        Map.entry("optassign.options.min.gain", "0"),
+                        Map.entry("optassign.options.weights.stickiness", "0.5")))
                 .options();
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), options.isBalanceLoose());
         byte[] bytes = SnapshotWriter.write(
                 read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
         JsonNode snapshot = new ObjectMapper().readTree(bytes);
-        assertEquals(
-                json("{'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,"
-                        + " 'followup': 'interval', 'relief': {'logged': 900}, 'weights': {'stickiness': 0.5}}"),
-                snapshot.get("options"));
+        assertEquals(json("""
+                        {'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,
+                         'load_tolerance': 0.1, 'standby_load': 1.0, 'min_gain': 0.0, 'followup': 'interval',
+                         'relief': {'logged': 900}, 'weights': {'stickiness': 0.5}}
+                        """), snapshot.get("options"));
         assertEquals(2.5, snapshot.get("tasks").get(0).get("weight").asDouble());
         assertEquals(4, snapshot.get("tasks").get(1).get("weight").asDouble());
         assertFalse(snapshot.get("tasks").get(2).has("weight"));
