@@ -49,7 +49,7 @@ class Load:
         self._read: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
         self._turn = 0
         self._rate = 0.0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._closed = threading.Event()
         self._consumer.assign(
             [TopicPartition(f"{application}-{kind}-out", p, OFFSET_BEGINNING) for kind in KINDS for p in range(PARTITIONS)]
@@ -78,7 +78,7 @@ class Load:
         self._producer.flush()
 
     def run(self, records_per_second: float) -> None:
-        """Write in the background from now on, at this rate over all three input topics together; 0 stops."""
+        """Write in the background from now on, at this rate over all three input topics together; 0 stops, at once."""
         with self._lock:
             self._rate = records_per_second
 
@@ -139,11 +139,11 @@ class Load:
         """Write at the rate that `run` was given, until `close`."""
         due = 0.0
         while not self._closed.wait(_TICK):
-            with self._lock:
+            with self._lock:  # all of a tick, or `run` would return while some of it is still to be written
                 due = due + self._rate * _TICK / len(KINDS) if self._rate else 0.0
-            while due >= 1:
-                self._write_one(self._turn % PARTITIONS)
-                due -= 1
+                while due >= 1:
+                    self._write_one(self._turn % PARTITIONS)
+                    due -= 1
 
     def _check_outputs(self) -> None:
         """Read the output topics and compare each record with the one that must come next, until `close`."""
