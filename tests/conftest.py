@@ -1,11 +1,17 @@
 """What all tests share: which tests need the real thing, and what a skip of theirs means."""
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A shell's script starts what it leaves in the background with SIGINT ignored, and whoever it starts inherits that: a command
+# that a test interrupts would run for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REAL_THINGS = frozenset({"kafka", "broker", "spark", "java", "browser", "monitoring"})
 """Folders under tests/ whose tests need a real broker, cluster, JDK, browser or Prometheus; each is a marker too."""
