@@ -31,6 +31,7 @@ public final class Decider {
         GroupMemory seen = before.see(view, judgement, nowMs);
         Set<Copy> evidence = new HashSet<>(judgement.couldLead());
         evidence.removeAll(seen.known());
+        evidence.removeAll(seen.gaveAway());
         GroupMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.touchedAtMs() >= 0

@@ -12,6 +12,7 @@ import java.util.Set;
  * @param epoch of the group, -1: there was no look yet
  * @param caughtUp what was caught up at the last look
  * @param known what an assignment has already seen caught up
+ * @param gaveAway copies of processes that had the task active in a target before, unless they were seen to lag
  * @param owners task to its processes in the target at the last look
  * @param readySinceMs since when there is evidence that no assignment has seen; -1: there is none
  * @param shape processes and tasks of the group
@@ -27,6 +28,7 @@ public record GroupMemory(
         int epoch,
         Set<Copy> caughtUp,
         Set<Copy> known,
+        Set<Copy> gaveAway,
         Map<TaskId, List<String>> owners,
         long readySinceMs,
         Object shape,
@@ -42,7 +44,7 @@ public record GroupMemory(
 
     public static GroupMemory none() {
         return new GroupMemory(
-                -1, Set.of(), Set.of(), Map.of(), -1, null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
+                -1, Set.of(), Set.of(), Set.of(), Map.of(), -1, null, null, 0, 0, Long.MAX_VALUE, 0, List.of(), -1, -1);
     }
 
     /** Whether there was no look yet. */
@@ -53,16 +55,19 @@ public record GroupMemory(
     /** Goes on to another look. */
     GroupMemory see(GroupView view, Judgement judgement, long nowMs) {
         Set<Copy> seen = new HashSet<>(known);
+        Set<Copy> given = new HashSet<>(gaveAway);
         // What had caught up when we last looked, the assignor may have been told.
         if (view.epoch() != epoch) {
             seen.addAll(caughtUp);
             // Who has just given an active away has its state, and the assignor knew that when it moved the task.
-            owners.forEach((task, processes) -> processes.forEach(process -> seen.add(new Copy(task, process))));
+            owners.forEach((task, processes) -> processes.forEach(process -> given.add(new Copy(task, process))));
         }
         if (isEmpty()) {
             seen.addAll(judgement.orderedStandbys());
         }
         seen.retainAll(judgement.standbys());
+        given.retainAll(judgement.standbys());
+        given.removeAll(judgement.lagging()); // it had been given the task, and had yet to restore it
         Object shapeNow = List.of(view.units(), view.tasks(), view.standbys());
         boolean isOther = !shapeNow.equals(shape);
         boolean hasMoved = isOther || view.epoch() != epoch || !view.progress().equals(progress);
@@ -74,6 +79,7 @@ public record GroupMemory(
                 view.epoch(),
                 judgement.caughtUp(),
                 seen,
+                given,
                 view.active(),
                 readySinceMs,
                 shapeNow,
@@ -94,6 +100,7 @@ public record GroupMemory(
                 epoch,
                 caughtUp,
                 known,
+                gaveAway,
                 owners,
                 since,
                 shape,
@@ -126,6 +133,7 @@ public record GroupMemory(
                 epoch,
                 caughtUp,
                 seen,
+                gaveAway,
                 owners,
                 -1,
                 shape,

@@ -72,6 +72,13 @@ public final class Judgement {
         return found;
     }
 
+    /** Those that are known to be further behind. */
+    Set<Copy> lagging() {
+        Set<Copy> found = new HashSet<>(standbys);
+        found.removeIf(copy -> view.lags().getOrDefault(copy, 0L) <= acceptable);
+        return found;
+    }
+
     /** Those that are likely the standbys that were asked for: caught up, while the warm-up of their task is not. */
     Set<Copy> orderedStandbys() {
         Set<Copy> ready = caughtUp();

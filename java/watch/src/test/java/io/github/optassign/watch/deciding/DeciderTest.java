@@ -252,6 +252,19 @@ class DeciderTest {
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
     }
 
+    /** It had been given the task, and had yet to restore it when another took that over. */
+    @Test
+    void whoHasGivenATaskAwayWithoutItsStateIsEvidenceOnceItHasThat() {
+        group.standby.clear();
+        look(0);
+        group.epoch++;
+        group.active.put(TestGroup.task(0), List.of("c"));
+        group.standby(TestGroup.task(0), "a", 50_000);
+        expect(Action.NOTHING, "", look(10_000));
+        group.standby(TestGroup.task(0), "a", 0);
+        expect(Action.TRIGGER, "caught_up", look(10_000));
+    }
+
     @Test
     void theFirstPauseIsShort() {
         look(0);
