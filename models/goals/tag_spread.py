@@ -34,6 +34,11 @@ class Tags:
     values: tuple[IntArray, ...]
     """(C,) for each tag: the client's value, −1 for none."""
 
+    @property
+    def tell_apart(self) -> bool:
+        """Whether clients differ in any of them; by a tag of one value everywhere nothing is placed."""
+        return any(bool(np.ptp(values)) for values in self.values)
+
 
 def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
     """What a distinct value of each tag weighs, where there are so many copies: all later tags together weigh less.

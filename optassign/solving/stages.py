@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign.models.goals import restore_work
+from optassign.models.goals import restore_work, tag_spread
 from optassign.models.goals.active_moves import count_active_moves
 from optassign.models.problem import Placement
 from optassign.models.rebalance import PLANNED_COPIES
@@ -112,7 +112,9 @@ def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | Non
 def _spread(arrays: Arrays, placed: Placement) -> Placement:
     """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals and limits tell
     copies apart that are alike otherwise: under these nothing changes."""
-    if arrays.order.configured or arrays.limits:
+    tags = arrays.problem.data_of(tag_spread.NAME, tag_spread.Tags)
+    alike = set() if tags is None or tags.tell_apart else {tag_spread.NAME}
+    if arrays.limits or set(arrays.order.configured) - alike:
         return placed
     return spread_failover(arrays.problem, spread_lost(arrays.problem, placed, arrays.pace.rates()))
 

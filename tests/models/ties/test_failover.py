@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,18 @@ def test_larger_clients_take_over_more() -> None:
         fair = [sum(taken) * size / sum(sizes) for size in sizes]
         away = [abs(a - b) for a, b in zip(taken, fair, strict=True)]
         assert max(away) <= 0.1 * sum(taken) + 1, f"without c{gone:03d}: {taken}, fair {fair}"
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_by_a_tag_of_one_value_everywhere_copies_are_as_alike_as_without(assignor: str) -> None:
+    made = fresh(100, 1, [2] * 10)
+    clients = [client.model_copy(update={"tags": {"zone": "a"}}) for client in made.clients]
+    configs = {"num_standby_replicas": 1, "rack_aware_assignment_tags": ["zone"]}
+    state = ApplicationState.model_validate({**dict(made), "configs": configs, "clients": clients})
+    answer = assign(state, assignor)
+    owner = {task: client.process_id for client in answer.clients for task in client.active}
+    taken = Counter((owner[task], client.process_id) for client in answer.clients for task in client.standby)
+    assert max(taken.values()) <= 2, taken
 
 
 @pytest.mark.parametrize("shape", SHAPES)

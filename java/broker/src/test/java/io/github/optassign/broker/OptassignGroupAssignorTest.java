@@ -59,6 +59,27 @@ class OptassignGroupAssignorTest {
         assertEquals(12, group.standbyProcesses().size());
     }
 
+    /**
+     * The watcher's mark is a tag of one value everywhere, of which docs/broker.md says that nothing is placed by it.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatADeadProcessRanGoesToManyWhetherTheGroupIsMarkedOrNot(boolean isMarked) {
+        TestGroup group = new TestGroup(1).logged("0", 100);
+        for (int c = 0; c < 10; c++) {
+            group.process("p" + c, 2);
+        }
+        group.members().values().forEach(member -> member.tags = Map.of("optassign", "orders"));
+        group.tagKeys = isMarked ? List.of("optassign") : List.of();
+        group.assign(assignor);
+        Map<String, Integer> standbys = new HashMap<>();
+        Map<String, String> owners = group.owners();
+        group.standbyProcesses()
+                .forEach((task, processes) -> processes.forEach(
+                        process -> standbys.merge(owners.get(task) + " " + process, 1, Integer::sum)));
+        assertTrue(Collections.max(standbys.values()) <= 2, () -> "one takes over most of another: " + standbys);
+    }
+
     @Test
     void whoJoinsWarmsUpBeforeItGetsTasksWithState() {
         TestGroup group = settled(0, "a", "b");

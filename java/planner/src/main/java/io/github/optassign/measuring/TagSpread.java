@@ -2,6 +2,7 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.stream.IntStream;
 
 /**
  * In how many values of the configured tags (zones, clusters) the copies of tasks differ:
@@ -13,7 +14,14 @@ public final class TagSpread {
 
     public TagSpread(Snapshot snapshot) {
         this.snapshot = snapshot;
-        tags = snapshot.standbysPerTask() > 0 ? snapshot.tagCount() : 0;
+        tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
+    }
+
+    /** A tag of one value everywhere, as the watcher's mark is, places nothing. */
+    private static boolean isAnyApart(Snapshot snapshot) {
+        return IntStream.range(0, snapshot.tagCount())
+                .anyMatch(k -> IntStream.range(1, snapshot.clientCount())
+                        .anyMatch(c -> snapshot.tag(c, k) != snapshot.tag(0, k)));
     }
 
     /** Whether there are tags in which copies can differ. */

@@ -18,7 +18,7 @@ class FailoverSpreadTest {
     @CsvSource({"3, 12, 1, 1", "4, 24, 3, 1", "10, 100, 5, 1", "10, 100, 1, 1", "16, 240, 2, 1", "6, 60, 2, 2"})
     void whoeverDiesTheOthersAreEvenWithWhatTheirStandbysTakeOver(
             int clients, int tasks, int subtopologies, int standbys) {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(standbys, 2, 0, 600_000, false), List.of());
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false), List.of());
         for (int c = 0; c < clients; c++) {
             builder.addClient(String.format("client-%02d", c), 1);
         }
@@ -28,6 +28,7 @@ class FailoverSpreadTest {
             }
         }
         Snapshot snapshot = builder.build();
+        assertEquals(standbys, snapshot.standbysPerTask());
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         Placement plan = result.plan() == null ? result.placement() : result.plan();
         assertEquals(0, Balance.excess(snapshot, plan));
