@@ -24,6 +24,8 @@ _LOOKED_AT = 32
 _MOST_TURNS = 1_000
 """Lost tasks that get a turn, in all rounds together, the largest first; what has been found by then stays. A group that starts
 from nothing has as many as tasks, and is waited for."""
+_MOST_LOOKED_AT = 200_000
+"""Those turns times the lost tasks of the client that has most: each looks at whole disks."""
 _LEAST_GAIN = 1e-6
 """As a share of what it was: sums of fractions are not exact."""
 
@@ -41,12 +43,13 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
     if not lost.any():
         return plan
     speed = np.ones(C) if rates is None else rates.astype(np.float64)
-    if _are_alike(problem.end[lost], speed, np.bincount(plan.active[lost], minlength=C)):
+    number = np.bincount(plan.active[lost], minlength=C)
+    if _are_alike(problem.end[lost], speed, number, has_others=bool((is_cold & ~lost).any())):
         return plan
     search = _Search(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
     order = order[np.argsort(-problem.end[order], kind="stable")]
-    turns = _MOST_TURNS
+    turns = min(_MOST_TURNS, _MOST_LOOKED_AT // int(number.max()))
     for _ in range(_ROUNDS):
         some = order[:turns].tolist()
         turns -= len(some)
@@ -63,9 +66,10 @@ def find_lost(problem: Problem) -> BoolArray:
     return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
 
 
-def _are_alike(sizes: IntArray, speed: FloatArray, number: IntArray) -> bool:
-    """Whether lost tasks are of one size, clients of one speed, and each has as many as any other or one more: no gain."""
-    return bool(np.ptp(sizes) == 0 and np.ptp(speed) == 0 and np.ptp(number) <= 1)
+def _are_alike(sizes: IntArray, speed: FloatArray, number: IntArray, *, has_others: bool) -> bool:
+    """Whether no exchange gains: lost tasks are of one size, and there are no others to exchange places with, or clients are of
+    one speed and each has as many of them as any other or one more."""
+    return bool(np.ptp(sizes) == 0 and (not has_others or (np.ptp(speed) == 0 and np.ptp(number) <= 1)))
 
 
 class _Search:

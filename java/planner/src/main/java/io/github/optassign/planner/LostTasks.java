@@ -23,6 +23,8 @@ final class LostTasks {
     private static final double LEAST_GAIN = 1e-6;
     /** Lost tasks that get a turn, in all rounds together, the largest first; what has been found by then stays. */
     private static final int MOST_TURNS = 1_000;
+    /** Those turns times the lost tasks of the client that has most: each looks at whole disks. */
+    private static final int MOST_LOOKED_AT = 200_000;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
@@ -81,7 +83,7 @@ final class LostTasks {
     static void spread(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
         LostTasks tasks = new LostTasks(snapshot, ranks, previous, plan, perSecond);
         boolean moved = tasks.lost.length > 0 && !tasks.areAlike();
-        int turns = MOST_TURNS;
+        int turns = Math.min(MOST_TURNS, MOST_LOOKED_AT / tasks.findLongest());
         for (int round = 0; round < ROUNDS && moved; round++) {
             moved = false;
             for (int k = 0; k < Math.min(tasks.lost.length, turns); k++) {
@@ -92,19 +94,32 @@ final class LostTasks {
     }
 
     /**
-     * Whether each client has as many lost tasks as any other or one more, all of one size, and clients are of one
-     * speed: no exchange gains.
+     * Whether no exchange gains: lost tasks are of one size, and there are no others to exchange places with, or each
+     * client has as many of them as any other or one more, and clients are of one speed.
      */
     private boolean areAlike() {
+        if (size[lost[0]] != size[lost[lost.length - 1]]) {
+            return false;
+        }
+        if (Arrays.stream(cold).mapToInt(tasks -> tasks.length).sum() == lost.length) {
+            return true;
+        }
         int[] number = new int[disks.length];
         for (int t : lost) {
             number[plan.active()[t]]++;
         }
-        return size[lost[0]] == size[lost[lost.length - 1]]
-                && Arrays.stream(speed).distinct().count() == 1
+        return Arrays.stream(speed).distinct().count() == 1
                 && Arrays.stream(number).max().orElse(0)
                                 - Arrays.stream(number).min().orElse(0)
                         <= 1;
+    }
+
+    /** How many lost tasks the client has that has most of them; 1 at least. */
+    private int findLongest() {
+        return Arrays.stream(disks)
+                .mapToInt(disk -> disk == null ? 1 : Math.max(1, disk.sizes.length))
+                .max()
+                .orElse(1);
     }
 
     private boolean isCold(int t) {
@@ -131,7 +146,7 @@ final class LostTasks {
         double most = 0;
         for (int other : findSoonest(t)) {
             int there = plan.active()[other];
-            if (!mayHave(t, there) || !mayHave(other, here)) {
+            if (size[other] == size[t] || !mayHave(t, there) || !mayHave(other, here)) {
                 continue;
             }
             double before = disks[there].sumCubes() + disks[here].sumCubes();
