@@ -16,6 +16,8 @@ from optassign.models.problem import STATELESS, BoolArray, IntArray, Placement, 
 from optassign.models.windows import Windows
 
 RELIEF = "relief"
+NO_RELIEF = 1_000_000_000
+"""A price at which nobody is relieved, and nobody stays for it either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ def count_too_many(windows: Windows, count: IntArray) -> int:
     return int(np.sum(np.maximum(count - windows.active.high, 0)))
 
 
-def find_relief_options(problem: Problem, plan: Placement, answer: Placement, price: Price) -> ReliefOptions:
-    """The options of relief for an answer, as it would be without."""
+def find_relief_options(
+    problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool = True
+) -> ReliefOptions:
+    """The options of relief for an answer, as it would be without; `may_stay`: who would go home to the plan may wait."""
     T, C = problem.T, problem.C
     task = np.arange(T)
     standby_keys = answer.standby_keys(C)
@@ -71,7 +75,9 @@ def find_relief_options(problem: Problem, plan: Placement, answer: Placement, pr
     problem, forced = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
     stateless = problem.kind[problem.group] == STATELESS
     stays = problem.col_keys == here[problem.col_task]
-    columns = stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here)
+    columns = (
+        stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here, may_stay & (here == planned))
+    )
 
     is_planned = problem.col_keys == planned[problem.col_task]
     moves = (problem.has_owner[problem.col_task] & ~problem.col_owner).astype(np.int64) + ~is_planned
@@ -82,11 +88,14 @@ def find_relief_options(problem: Problem, plan: Placement, answer: Placement, pr
     return ReliefOptions(problem, columns, stateless, PairCosts(on_columns, in_pools), answer.active)
 
 
-def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray) -> BoolArray:
-    """(A,) caught-up standbys that may lead, of logged tasks whose owner leads now and is caught up too."""
+def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
+    """(A,) caught-up standbys that may lead: any, of logged tasks whose owner leads now and is caught up too; the owner itself,
+    of those that would go home to their plan (T,), to one that is caught up: they were relieved before, and may stay."""
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
-    return np.isin(problem.col_keys, standby_keys) & ready & runs[problem.col_task]
+    stays = problem.logged & goes_home & problem.flag_of(here, ready)
+    may_lead = runs[problem.col_task] | (stays[problem.col_task] & problem.col_owner)
+    return np.isin(problem.col_keys, standby_keys) & ready & may_lead
 
 
 def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: int) -> Placement:

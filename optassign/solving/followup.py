@@ -6,7 +6,7 @@ import numpy as np
 
 from optassign.models.limits.room import Room, admit, measure_room
 from optassign.models.problem import IntArray, Problem
-from optassign.models.relief import RELIEF, Price, find_relief_options, swap_roles
+from optassign.models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
 from optassign.models.warmups import PATIENCE, Progress, Queue, queue_warmups
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
@@ -82,7 +82,9 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     if solution.to_balance_ms is None:
         return
     price = Price(solution.to_balance_ms // 1000, arrays.relief.stateless, arrays.relief.logged)
-    options = find_relief_options(case.problem, plan, answer, price)
+    is_crowded = count_too_many(case.windows, np.bincount(answer.active, minlength=case.problem.C)) > 0
+    may_stay = is_crowded and price.logged < NO_RELIEF
+    options = find_relief_options(case.problem, plan, answer, price, may_stay=may_stay)
     value = options.evaluate(case.windows, price, answer.active)
     bound: int | None = options.bound_moves()
     if value != bound:

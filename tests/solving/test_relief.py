@@ -155,13 +155,21 @@ def test_it_is_the_best_that_the_rules_allow(seed: int) -> None:
 
     to_balance = answer.report.to_balance_ms or 0
 
+    is_crowded = any(number > within[client].high for client, number in counts(state, now).active.items())
+
+    def is_ready(task: str, client: str) -> bool:
+        lag = lags[client].get(task, 1 << 62)
+        return -2 <= lag <= ready
+
     def list_places(task: str) -> list[str]:
         (here,) = now.active[task]
         if not tasks[task].stateful:
             return [client.process_id for client in state.clients]
-        if here not in owners[task]:
-            return [here]
-        return [here, *(c for c in now.standby[task] if -2 <= lags[c].get(task, 1 << 62) <= ready and lags[c].get(task) != -3)]
+        able = [c for c in now.standby[task] if is_ready(task, c)]
+        if here in owners[task]:
+            return [here, *able]
+        may_stay = is_crowded and here in plan.active[task] and is_ready(task, here)
+        return [here, *(c for c in able if may_stay and c in owners[task])]
 
     def evaluate(active: dict[str, str]) -> int:
         number = {c: sum(client == c for client in active.values()) for c in within}
