@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
-from optassign.formats.base import to_ms
+from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.warmups import Progress
@@ -26,7 +26,11 @@ from optassign.solving.solution import Solution
 FloatArray = npt.NDArray[np.float64]
 
 _LEAST_TAUGHT_MS = 1_500
-"""A shorter time between two snapshots, as between two passes, teaches nothing."""
+"""A shorter time between two snapshots, as between two passes, teaches nothing, unless it is that of a follow-up."""
+_LATE_MS = 100
+"""By which a follow-up is later than it was asked for at least; what comes sooner is another pass."""
+_MOST_OFFSETS = (2**63 - 1) // 4_000
+"""That are kept of what was restored: times a thousand, for a rate, and half as much again, they still are an int64."""
 _STARTS_MS = 200
 """About what it takes until a copy that was assigned begins to restore."""
 _PASS_MS = 1_000
@@ -130,12 +134,16 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
     for row in before.clients:
         if row.process_id in index:
             c = index[row.process_id]
-            offsets[c], ms[c], is_least[c] = row.offsets, row.ms, row.is_least
+            offsets[c], ms[c] = _shorten(row.offsets, row.ms)
+            is_least[c] = row.is_least
     # A group at rest is not looked at: what comes after it begins anew, with a first look that is soon.
-    followed = state.remembered is not None and any(c.followup_rebalance_ms is not None for c in state.remembered.clients)
+    told = [] if state.remembered is None else [client.followup_rebalance_ms for client in state.remembered.clients]
+    asked = min((delay for delay in told if delay is not None), default=None)
+    followed = asked is not None
     looks = before.looks if followed else 0
+    teaching = _LEAST_TAUGHT_MS if asked is None else min(_LEAST_TAUGHT_MS, max(LEAST_MS, asked + _LATE_MS))
     tried = np.isin(progress.keys, assigned) & (progress.lag > problem.acceptable_lag)
-    if elapsed >= _LEAST_TAUGHT_MS and tried.any():
+    if elapsed >= teaching and tried.any():
         restored = _learn(problem, progress.keys[tried], progress.lag[tried], elapsed, offsets, ms, is_least)
         looks = 0 if restored else looks + 1
     elif followed and elapsed >= LEAST_MS and not len(progress.keys):
@@ -156,21 +164,29 @@ def _learn(
     done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
     busy = max(elapsed - _STARTS_MS, elapsed // 2)
     for c in np.unique(client).tolist():
-        here = int(fell[client == c].sum())
+        here, known, time = sum(fell[client == c].tolist()), int(offsets[c]), int(ms[c])
         if done[c]:
             # Done by now: the rate is at least this, and perhaps more than what was known.
-            is_least[c] |= not offsets[c]
-            if not offsets[c]:
-                offsets[c], ms[c] = int(here * _BELIEVED), busy
-            elif here * int(ms[c]) > int(offsets[c]) * busy:
-                offsets[c], ms[c] = int(here * _BELIEVED_MORE), busy
+            is_least[c] |= not known
+            if not known:
+                known, time = int(here * _BELIEVED), busy
+            elif here * time > known * busy:
+                known, time = int(here * _BELIEVED_MORE), busy
             else:
-                offsets[c] = int(offsets[c] * (_BELIEVED_MORE if is_least[c] else _BELIEVED_YET))
+                known = int(known * (_BELIEVED_MORE if is_least[c] else _BELIEVED_YET))
         elif is_least[c]:
-            offsets[c], ms[c], is_least[c] = here, busy, False
+            known, time, is_least[c] = here, busy, False
         else:
-            offsets[c], ms[c] = int(offsets[c]) // 2 + here, int(ms[c]) // 2 + busy
+            known, time = known // 2 + here, time // 2 + busy
+        offsets[c], ms[c] = _shorten(known, time)
     return bool(fell.any())
+
+
+def _shorten(offsets: int, ms: int) -> tuple[int, int]:
+    """The same rate in numbers that are small enough: what is believed more and more, or restored at once, has no end."""
+    while offsets > _MOST_OFFSETS and ms > 1:
+        offsets, ms = offsets // 2, ms // 2
+    return min(offsets, _MOST_OFFSETS), ms
 
 
 def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
@@ -203,7 +219,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     if not pace.is_measured:
         # Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too long.
         wait = min(wait, max(_FIRST_LOOK_MS, float(pace.ms.max())))
-    return int(min(interval, max(LEAST_MS, wait * _MARGIN + _MARGIN_MS)))
+    return int(min(interval, max(LEAST_MS << min(pace.looks, 40), wait * _MARGIN + _MARGIN_MS)))
 
 
 def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int | None:
@@ -227,7 +243,7 @@ def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int
     matters = np.isin(client, np.union1d(_find_relevant(problem, solution.plan, solution), in_line) % problem.C)
     by_disks = float(np.bincount(client[matters], weights=ms[matters], minlength=problem.C).max(initial=0.0))
     by_slots = float(ms[np.isin(solution.waiting, in_line)].sum()) / problem.max_warmups
-    return int(max(by_disks, by_slots, batches * LEAST_MS) + batches * _PASS_MS)
+    return min(INT64_MAX, int(max(by_disks, by_slots, batches * LEAST_MS) + batches * _PASS_MS))
 
 
 def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> IntArray:

@@ -9,7 +9,7 @@ import pytest
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import ClientPace, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
@@ -180,3 +180,53 @@ def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name
     assert felt.moves <= before.moves
     if "scale-out" in name:
         assert felt.unbalanced_s < before.unbalanced_s / 5
+
+
+def know_another(answer: TaskAssignment, offsets: int, ms: int, *, is_least: bool = False, client: str = "a") -> TaskAssignment:
+    """The answer, with a rate of one client, which c is then taken to have as well."""
+    assert answer.report.pace is not None
+    rate = ClientPace(process_id=client, offsets=offsets, ms=ms, is_least=is_least)
+    pace = answer.report.pace.model_copy(update={"clients": (rate,)})
+    return answer.model_copy(update={"report": answer.report.model_copy(update={"pace": pace})})
+
+
+@both
+@pytest.mark.parametrize(("at", "learns"), [(1.05, False), (1.15, True)])
+def test_a_follow_up_that_was_asked_for_teaches_however_soon_it_is(assignor: str, at: float, learns: bool) -> None:
+    """By another client's rate a moment is enough. Without this c, which is slower, would be looked at every second."""
+    first = assign(take(0, {}, None), assignor)
+    second = assign(take(10, {warming(first): END}, know_another(first, 10_000_000, 1_000)), assignor)
+    assert delay_of(second) == 2_000, "nothing was restored in ten seconds"
+    assert second.report.pace is not None
+    soon = second.report.pace.model_copy(update={"looks": 0})
+    clients = [
+        c.model_copy(update={"followup_rebalance_ms": 1_000 if c.followup_rebalance_ms else None}) for c in second.clients
+    ]
+    report = second.report.model_copy(update={"pace": soon})
+    second = know_another(second.model_copy(update={"clients": tuple(clients), "report": report}), 10_000_000, 1_000)
+    third = assign(take(10 + at, {warming(first): END - 1_000}, second), assignor)
+    assert third.report.pace is not None
+    assert ("c" in {row.process_id for row in third.report.pace.clients}) == learns
+    assert (delay_of(third) or 0) > 50_000 if learns else delay_of(third) == 1_000
+
+
+@both
+def test_who_restores_nothing_is_looked_at_ever_later_though_others_are_fast(assignor: str) -> None:
+    answer, at, delays = know_another(assign(take(0, {}, None), assignor), 10_000_000, 1_000), 0.0, []
+    for _ in range(5):
+        at += (delay_of(answer) or 0) / 1000 + 0.15
+        answer = assign(take(at, {warming(answer): END}, answer), assignor)
+        delays.append(delay_of(answer))
+    assert delays == [2_000, 4_000, 8_000, 16_000, 32_000]
+
+
+@both
+def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> None:
+    first = assign(take(0, {}, None), assignor)
+    for offsets in (10**15, 2**62, 2**63 - 1):
+        done = assign(take(2.2, {warming(first): 0}, know_another(first, offsets, 2, is_least=True, client="c")), assignor)
+        assert done.report.pace is not None
+        (rate,) = done.report.pace.clients
+        assert 0 < rate.offsets < 2**62
+        seen = assign(take(0.5, {warming(first): END}, know_another(first, offsets, 1)), assignor)
+        assert (delay_of(seen), seen.report.to_balance_ms) == (1_000, 2_000)

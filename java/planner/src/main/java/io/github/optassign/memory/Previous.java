@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -34,7 +35,9 @@ public final class Previous {
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
-    private final boolean followed;
+    /** After how long the last answer asked for a follow-up; null: it did not. */
+    private final Long askedMs;
+
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
@@ -52,8 +55,7 @@ public final class Previous {
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
         pace = applied == null ? null : applied.answer().pace();
-        followed =
-                applied != null && applied.answer().clients().stream().anyMatch(client -> client.followupMs() != null);
+        askedMs = applied == null ? null : findFirstFollowup(applied.answer());
         boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !applied.answer().isPlanners();
@@ -66,6 +68,14 @@ public final class Previous {
         for (int t = 0; t < owner.length; t++) {
             findOwner(t);
         }
+    }
+
+    private static Long findFirstFollowup(Answer answer) {
+        return answer.clients().stream()
+                .map(Answer.Client::followupMs)
+                .filter(Objects::nonNull)
+                .min(Long::compare)
+                .orElse(null);
     }
 
     private void rememberProgress(Answer answer) {
@@ -244,7 +254,7 @@ public final class Previous {
                 tried.add(new Rates.Tried(t, c, seen.lag()));
             }
         });
-        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty(), followed);
+        return Rates.after(pace, snapshot, ranks, timing, tried, !progress.isEmpty(), askedMs);
     }
 
     private long key(int t, int c) {

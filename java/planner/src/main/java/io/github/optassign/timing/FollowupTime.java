@@ -118,7 +118,8 @@ public final class FollowupTime {
             // long.
             wait = Math.min(wait, Math.max(FIRST_LOOK_MS, rates.longestLookMs()));
         }
-        return (long) Math.min(interval, Math.max(LEAST_MS, wait * MARGIN + MARGIN_MS));
+        long least = LEAST_MS << Math.min(rates.looks(), 40);
+        return (long) Math.min(interval, Math.max(least, wait * MARGIN + MARGIN_MS));
     }
 
     /** Whether some client has more active tasks than its window. */

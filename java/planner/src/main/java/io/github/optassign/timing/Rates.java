@@ -17,8 +17,12 @@ import java.util.stream.IntStream;
  * is believed. Times are those of the snapshots; clocks that go back teach nothing.
  */
 public final class Rates {
-    /** A shorter time between two snapshots, as between two passes, teaches nothing. */
+    /** A shorter time between two snapshots, as between two passes, teaches nothing, unless it is a follow-up's. */
     private static final long LEAST_TAUGHT_MS = 1_500;
+    /** By which a follow-up is later than it was asked for at least; what comes sooner is another pass. */
+    private static final long LATE_MS = 100;
+    /** That are kept of what was restored: times a thousand, for a rate, and half as much again, it still is a long. */
+    private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
     /** About what it takes until a copy that was assigned begins to restore. */
     private static final long STARTS_MS = 200;
     /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
@@ -63,8 +67,8 @@ public final class Rates {
      * @param before null: there is no last answer, or it knew nothing of times
      * @param tried the copies by which it can be seen how fast clients have restored since
      * @param waited whether the last answer waited for any copy
-     * @param followed whether it asked for a follow-up; what comes after rest begins anew, with a first look that is
-     *     soon
+     * @param askedMs after how long it asked for a follow-up; null: it did not. What comes after rest begins anew, with
+     *     a first look that is soon
      */
     public static Rates after(
             Pace before,
@@ -73,7 +77,7 @@ public final class Rates {
             Timing timing,
             List<Tried> tried,
             boolean waited,
-            boolean followed) {
+            Long askedMs) {
         Rates rates = new Rates(snapshot, timing.takenAtMs());
         if (before == null || timing.takenAtMs() < 0) {
             return rates;
@@ -81,16 +85,18 @@ public final class Rates {
         before.clients().forEach((name, restored) -> {
             Integer c = snapshot.clientIndex(name);
             if (c != null) {
-                rates.offsets[c] = restored.offsets();
-                rates.ms[c] = restored.ms();
+                rates.keep(c, restored.offsets(), restored.ms());
                 rates.isLeast[c] = restored.isLeast();
             }
         });
-        rates.looks = followed ? before.looks() : 0;
+        rates.looks = askedMs == null ? 0 : before.looks();
         long elapsedMs = timing.takenAtMs() - before.takenAtMs();
-        if (elapsedMs >= LEAST_TAUGHT_MS && !tried.isEmpty()) {
+        long teachingMs = askedMs == null
+                ? LEAST_TAUGHT_MS
+                : Math.min(LEAST_TAUGHT_MS, Math.max(FollowupTime.LEAST_MS, askedMs + LATE_MS));
+        if (elapsedMs >= teachingMs && !tried.isEmpty()) {
             rates.looks = rates.learn(ranks, tried, elapsedMs) ? 0 : rates.looks + 1;
-        } else if (followed && elapsedMs >= FollowupTime.LEAST_MS && !waited) {
+        } else if (askedMs != null && elapsedMs >= FollowupTime.LEAST_MS && !waited) {
             rates.looks++;
         }
         long sinceMs = timing.takenAtMs() - before.countedAtMs();
@@ -122,21 +128,30 @@ public final class Rates {
                 boolean isFirst = offsets[c] == 0;
                 isLeast[c] |= isFirst;
                 if (isFirst || isFaster(fell[c], busyMs, offsets[c], ms[c])) {
-                    offsets[c] = (long) (fell[c] * (isFirst ? BELIEVED : BELIEVED_MORE));
-                    ms[c] = busyMs;
+                    keep(c, (long) (fell[c] * (isFirst ? BELIEVED : BELIEVED_MORE)), busyMs);
                 } else {
-                    offsets[c] = (long) (offsets[c] * (isLeast[c] ? BELIEVED_MORE : BELIEVED_YET));
+                    keep(c, (long) (offsets[c] * (isLeast[c] ? BELIEVED_MORE : BELIEVED_YET)), ms[c]);
                 }
             } else if (isLeast[c]) {
-                offsets[c] = fell[c];
-                ms[c] = busyMs;
+                keep(c, fell[c], busyMs);
                 isLeast[c] = false;
             } else {
-                offsets[c] = add(offsets[c] / 2, fell[c]);
-                ms[c] = add(ms[c] / 2, busyMs);
+                keep(c, add(offsets[c] / 2, fell[c]), add(ms[c] / 2, busyMs));
             }
         }
         return any;
+    }
+
+    /** Keeps a rate, in numbers that are small enough: what is believed more and more has no end. */
+    private void keep(int c, long restored, long inMs) {
+        long number = restored;
+        long time = inMs;
+        while (number > MOST_OFFSETS && time > 1) {
+            number /= 2;
+            time /= 2;
+        }
+        offsets[c] = Math.min(number, MOST_OFFSETS);
+        ms[c] = time;
     }
 
     private static boolean isFaster(long offsets, long inMs, long thanOffsets, long thanInMs) {
