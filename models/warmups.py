@@ -121,14 +121,15 @@ def queue_warmups(
     weight = 2 * (to_lose > 0) + (relief >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
-        if first >= served:
+        if first >= served and wave == math.inf:
             break
         places = first + np.flatnonzero(is_equal[first:end])
         here = order[places]
         spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served, wave)
         order[places] = here[spread]
     if wave < math.inf:
-        served = _count_in_wave(client[order[:served]], seconds[order[:served]], going[order[:served]], wave)
+        fits = _find_in_wave(client[order], seconds[order], going[order], wave)
+        order, served = np.concatenate([order[fits], order[~fits]]), min(served, int(fits.sum()))
     return Queue(np.concatenate([keys[order], last]), served)
 
 
@@ -169,14 +170,14 @@ def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: Floa
     return float(end[-1]) if missing * (longest - end[-1]) >= _WAVE_S else math.inf
 
 
-def _count_in_wave(client: IntArray, seconds: FloatArray, going: BoolArray, wave: float) -> int:
-    """How many of the first copies of the queue (n,) are in the wave: those under way, one on each client, and what fits."""
-    used: dict[int, float] = {}
+def _find_in_wave(client: IntArray, seconds: FloatArray, going: BoolArray, wave: float) -> BoolArray:
+    """(n,) which copies of the queue are in the wave: those under way, one on each client, and what fits."""
+    fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
     for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
-        if not goes_on and c in used and used[c] + each > wave * _FITS:
-            return k
-        used[c] = used.get(c, 0.0) + each
-    return len(client)
+        fits[k] = goes_on or c not in used or used[c] + each <= wave * _FITS
+        if fits[k]:
+            used[c] = used.get(c, 0.0) + each
+    return fits
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.models.problem import Placement, make_placement
 from optassign.models.warmups import PATIENCE, Progress, queue_warmups
@@ -163,3 +164,19 @@ def test_what_is_under_way_goes_on_though_a_wave_would_have_no_room_for_it() -> 
     under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])
     line = queue_warmups(problem, compute_windows(problem), plan, answer, under_way, NO_PROGRESS, is_timed=True)
     assert line.keys[: line.served].tolist() == under_way.tolist()
+
+
+@pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
+def test_in_a_wave_each_client_restores_something_though_one_drains(assignor: str) -> None:
+    """Tasks of the one that drains come first; those of them that do not fit into the wave do not end it for the others."""
+    tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(20)]
+    clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in "abcdefg"]
+    for client, first in ((clients[0], 0), (clients[1], 10)):
+        mine = [f"0_{p}" for p in range(first, first + 10)]
+        client |= {"previous_active": mine, "lags": dict.fromkeys(mine, -2)}
+    clients[0]["draining"] = True
+    given = {"format": 1, "taken_at": "2026-01-01T00:00:00Z", "configs": {"max_warmup_replicas": 20}}
+    answer = assign(ApplicationState.model_validate({**given, "tasks": tasks, "clients": clients}), assignor)
+    assert answer.plan is not None
+    planned = {client.process_id for client in answer.plan if client.active}
+    assert {client.process_id for client in answer.clients if client.warmup} == planned - {"b"}

@@ -67,7 +67,8 @@ final class SlotOrder {
         List<Copy> waiting = new ArrayList<>(copies);
         List<Integer> order = new ArrayList<>();
         while (order.size() < slots && !waiting.isEmpty()) {
-            Copy next = choose(waiting.stream().filter(this::isInWave).toList(), open);
+            Copy next = choose(
+                    wave < Wave.NONE ? waiting.stream().filter(this::isInWave).toList() : waiting, open);
             if (next == null) {
                 break;
             }
@@ -123,20 +124,21 @@ final class SlotOrder {
     }
 
     /**
-     * How many of the first copies of the queue are in the wave: those under way, one on each client, and what fits.
+     * Which copies of the queue are in the wave: those under way, one on each client, and what fits.
      *
      * @param copies in their order; of weight 1 if it goes on
      */
-    static int countInWave(List<Copy> copies, double wave) {
+    static boolean[] findInWave(List<Copy> copies, double wave) {
         Map<Integer, Double> used = new HashMap<>();
-        for (int k = 0; k < copies.size(); k++) {
+        boolean[] fits = new boolean[copies.size()];
+        for (int k = 0; k < fits.length; k++) {
             Copy copy = copies.get(k);
             Double before = used.get(copy.client);
-            if (copy.weight == 0 && before != null && before + copy.seconds > wave * FITS) {
-                return k;
+            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= wave * FITS;
+            if (fits[k]) {
+                used.merge(copy.client, copy.seconds, Double::sum);
             }
-            used.merge(copy.client, copy.seconds, Double::sum);
         }
-        return copies.size();
+        return fits;
     }
 }

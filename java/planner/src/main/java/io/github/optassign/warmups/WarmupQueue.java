@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Chooses which of the plan's copies to warm up in this rebalance (R6), and tells whether it makes sense to wait for
@@ -128,10 +129,24 @@ public final class WarmupQueue {
                 .thenComparingInt(Waiting::task)
                 .thenComparingInt(Waiting::client));
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
-        setClientsApart(isSoon, new SlotOrder(served, left, isTimed, wave));
-        if (wave < Wave.NONE) {
-            served = SlotOrder.countInWave(listServed(), wave);
+        boolean isInWave = wave < Wave.NONE;
+        if (isInWave || served < queue.size()) { // else all have a slot, in whatever order
+            int ordered = isInWave ? queue.size() : served;
+            setClientsApart(isSoon, ordered, new SlotOrder(served, left, isTimed, wave));
         }
+        if (isInWave) {
+            keepToWave(wave);
+        }
+    }
+
+    /** What does not fit into the wave comes behind what does, and has no slot. */
+    private void keepToWave(double wave) {
+        boolean[] fits = SlotOrder.findInWave(listCopies(), wave);
+        List<Waiting> before = List.copyOf(queue);
+        queue.clear();
+        IntStream.range(0, fits.length).filter(k -> fits[k]).forEach(k -> queue.add(before.get(k)));
+        served = Math.min(served, queue.size());
+        IntStream.range(0, fits.length).filter(k -> !fits[k]).forEach(k -> queue.add(before.get(k)));
     }
 
     private double findWave() {
@@ -145,9 +160,9 @@ public final class WarmupQueue {
         return Wave.find(snapshot, answer, seconds, perSecond != null);
     }
 
-    private List<SlotOrder.Copy> listServed() {
+    private List<SlotOrder.Copy> listCopies() {
         List<SlotOrder.Copy> copies = new ArrayList<>();
-        for (Waiting copy : queue.subList(0, served)) {
+        for (Waiting copy : queue) {
             int weight = previous.hadWarmup(copy.task, copy.client) ? 1 : 0;
             copies.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, copies.size()));
         }
@@ -184,15 +199,15 @@ public final class WarmupQueue {
         return copy.offsets / (perSecond == null ? 1 : perSecond[copy.client]);
     }
 
-    /** Has copies that are alike but for where they are take slots on different clients. */
-    private void setClientsApart(boolean isSoon, SlotOrder order) {
+    /** Has copies that are alike but for where they are take slots on different clients, so many at least. */
+    private void setClientsApart(boolean isSoon, int ordered, SlotOrder order) {
         for (Waiting copy : queue.subList(0, served)) {
             if (!isOpen(copy)) {
                 order.take(copy.client, measureSeconds(copy));
             }
         }
         List<Waiting> before = List.copyOf(queue);
-        for (int first = 0, end = 0; first < served; first = end) {
+        for (int first = 0, end = 0; first < ordered; first = end) {
             Waiting one = before.get(first);
             List<SlotOrder.Copy> alike = new ArrayList<>();
             while (end < before.size() && isAlike(one, before.get(end), isSoon)) {

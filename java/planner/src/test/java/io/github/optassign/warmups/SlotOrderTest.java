@@ -60,7 +60,7 @@ class SlotOrderTest {
     void oneOnEachClientIsInAWaveAndWhatGoesOn() {
         SlotOrder.Copy goesOn = new SlotOrder.Copy(0, 50, 1, 2);
         List<SlotOrder.Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
-        assertEquals(3, SlotOrder.countInWave(copies, 30));
+        assertArrayEquals(new boolean[] {true, true, true, false, true}, SlotOrder.findInWave(copies, 30));
     }
 
     /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
