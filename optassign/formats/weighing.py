@@ -8,11 +8,11 @@ from optassign.formats.base import to_ms
 from optassign.formats.configs import Options
 from optassign.formats.tasks import TaskInfo
 
-__all__ = ["counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
+__all__ = ["LEAST_MEASURED_MS", "counts_as_weight", "find_counting_ms", "find_fixed_weight", "measure_rates", "weigh_tasks"]
 
 _HALF_LIFE_MS = 8 * 3_600_000
 """What was measured so long ago counts half: a day's curve moves weights a little, an hour's peak hardly."""
-_LEAST_MS = 1_000
+LEAST_MEASURED_MS = 1_000
 """Two snapshots closer together, as of two passes, tell no rate."""
 _COUNTS_AFTER_MS = 60_000
 """For how long a rate has to be measured until tasks weigh it: what a few seconds tell, of any input, is mostly chance."""
@@ -38,7 +38,7 @@ def measure_rates(
     known = {} if before is None else {row.task: row for row in before.tasks}
     elapsed = 0 if before is None else to_ms(taken_at) - to_ms(before.taken_at)
     told_nothing = all(task.source_end_offset is None for task in tasks)
-    if before is not None and (told_nothing or 0 <= elapsed < _LEAST_MS):
+    if before is not None and (told_nothing or 0 <= elapsed < LEAST_MEASURED_MS):
         return before
     kept = 0.5 ** (max(0, elapsed) / _HALF_LIFE_MS)
     rows = []
@@ -48,7 +48,7 @@ def measure_rates(
             continue
         row = known.get(task.id)
         rate, measured = (None, 0.0) if row is None or row.per_second is None else (row.per_second, row.measured)
-        if row is not None and elapsed >= _LEAST_MS and end >= row.end_offset:
+        if row is not None and elapsed >= LEAST_MEASURED_MS and end >= row.end_offset:
             now = (end - row.end_offset) * 1_000 / elapsed
             old, measured = measured * kept, measured * kept + 1 - kept
             rate = now if rate is None else rate + (now - rate) * (1 - old / measured)

@@ -2,7 +2,7 @@
 
 from optassign.formats.base import format_ms, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.formats.weighing import counts_as_weight, find_counting_ms, find_fixed_weight
+from optassign.formats.weighing import LEAST_MEASURED_MS, counts_as_weight, find_counting_ms, find_fixed_weight
 from optassign.measuring.load import would_balance_load
 
 __all__ = ["find_counting_time", "find_wait_for_rates_ms", "list_uncounted"]
@@ -36,4 +36,7 @@ def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
     now = to_ms(state.taken_at)
     if before is not None and to_ms(before.taken_at) == now:
         return None
+    assert state.rates is not None, "it has a time"
+    # Sooner than a second after offsets were told last, nothing is measured: what is full in between is seen then.
+    at = max(at, to_ms(state.rates.taken_at) + LEAST_MEASURED_MS)
     return at - now if at > now else None

@@ -128,6 +128,16 @@ def test_a_group_at_rest_comes_back_when_its_rates_count() -> None:
     assert [client.followup_rebalance_ms for client in assign(third).clients] == [None, None]
 
 
+def test_a_rebalance_just_before_rates_count_is_followed_by_one_that_sees_them_count() -> None:
+    """Within a second nothing is measured: half a second later rates would not count either, and the group would rest."""
+    state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
+    late = follow(state, 5, "2026-11-20T12:00:59.500Z")
+    (delay,) = {client.followup_rebalance_ms for client in assign(late).clients} - {None}
+    assert delay == 1_000
+    assert note_of(late)
+    assert not note_of(follow(late, 5, "2026-11-20T12:01:00.500Z")), "they count"
+
+
 @pytest.mark.parametrize(
     ("options", "at"),
     [
