@@ -181,7 +181,7 @@ class _NumberedNames:
         return {
             "taken_at": self._replace_time(pace.taken_at),
             "clients": [
-                {**client.model_dump(), "process_id": self._clients[client.process_id]}  # the others are numbers
+                {**_drop_extras(client.model_dump()), "process_id": self._clients[client.process_id]}  # the others are numbers
                 for client in pace.clients
             ],
             "looks": pace.looks,
@@ -191,7 +191,11 @@ class _NumberedNames:
     def _replace_in_rates(self, rates: SourceRates) -> dict[str, Any]:
         return {
             "taken_at": self._replace_time(rates.taken_at),
-            "tasks": [{**row.model_dump(), "task": self._tasks[row.task]} for row in rates.tasks if row.task in self._tasks],
+            "tasks": [
+                {**_drop_extras(row.model_dump()), "task": self._tasks[row.task]}
+                for row in rates.tasks
+                if row.task in self._tasks
+            ],
         }
 
     def _replace_time(self, text: str) -> str:

@@ -75,7 +75,7 @@ NAMED: dict[str, Any] = {
             "warmup_progress": [{"task": "0_11", "process_id": "secret-9", "lag": 4, "answers_without_progress": 2}],
             "pace": {
                 "taken_at": "2026-11-20T15:19:51Z",
-                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000, "is_least": True}],
+                "clients": [{"process_id": "secret-9", "offsets": 500, "ms": 1000, "is_least": True, "x_p": "secret-x"}],
                 "looks": 1,
                 "counted_at": "2026-11-20T15:19:01Z",
             },
