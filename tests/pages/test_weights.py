@@ -58,6 +58,26 @@ def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
         assert "rates of the input count" not in page
 
 
+def test_who_warms_up_is_not_done_though_nobody_says_what_is_waited_for(tmp_path: Path) -> None:
+    state = generate("scale-out", 12, 3, 0, seed=1)
+    tasks = [task.model_copy(update={"source_end_offset": 1000 * place}) for place, task in enumerate(state.tasks)]
+    options = state.options.model_copy(update={"weigh_by": "rates"})
+    now = {"application": "weighed", "taken_at": "2026-11-20T12:00:00Z", "tasks": tasks, "options": options}
+    write_recording(tmp_path, state.model_copy(update=now), datetime.now(UTC), assignor="high-availability")
+    with run_service("--recordings", str(tmp_path)) as service:
+        (row,) = service.client.get("/v1/history").json()["applications"]
+        assert row["last"]["warmups"]
+        assert row["rates_count_from"]
+        assert not row["balanced"]
+        page = service.client.get("/applications/weighed", headers=HTML).text
+        assert "tells no plan" in page
+        assert "Every copy is where it shall be" not in page
+        assert "by numbers of tasks" not in page
+        for text in (page, service.client.get("/", headers=HTML).text):
+            assert "waits for 2 warm-ups" in text
+            assert "measures what tasks read" not in text
+
+
 def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
     """Page, API, metrics and what explain tells are one figure, with standbys as far as they weigh."""
     state = generate("scale-out", 24, 4, 1, seed=2)

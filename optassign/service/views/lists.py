@@ -64,7 +64,7 @@ def make_application_row(
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
     overdue = due is not None and datetime.fromtimestamp(now, UTC) > due + _OVERDUE
     about = _why_fallback(head) if word == "fallback" else _ABOUT[word]
-    if word == "waiting" and not summary.waiting and summary.rates_count_from is not None:
+    if word == "waiting" and summary.balanced and not summary.waiting and summary.rates_count_from is not None:
         about = _MEASURING
     status = StatusView(word=word, about=about, since=since, since_at_least=at_least)
     paused = holds.get(head.application or "", {}).get("paused")
