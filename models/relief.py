@@ -64,9 +64,7 @@ def count_too_many(windows: Windows, count: IntArray) -> int:
     return int(np.sum(np.maximum(count - windows.active.high, 0)))
 
 
-def find_relief_options(
-    problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool = True
-) -> ReliefOptions:
+def find_relief_options(problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool) -> ReliefOptions:
     """The options of relief for an answer, as it would be without; `may_stay`: who would go home to the plan may wait."""
     T, C = problem.T, problem.C
     task = np.arange(T)
@@ -75,9 +73,8 @@ def find_relief_options(
     problem, forced = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
     stateless = problem.kind[problem.group] == STATELESS
     stays = problem.col_keys == here[problem.col_task]
-    columns = (
-        stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here, may_stay & (here == planned))
-    )
+    goes_home = may_stay & (here == planned)
+    columns = stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here, goes_home)
 
     is_planned = problem.col_keys == planned[problem.col_task]
     moves = (problem.has_owner[problem.col_task] & ~problem.col_owner).astype(np.int64) + ~is_planned

@@ -155,9 +155,7 @@ class OptassignGroupAssignorTest {
         Set<Integer> done = threadsTasks(group, "c0");
         Set<Integer> other = threadsTasks(group, "c1");
         assertEquals(2, other.size());
-        group.tellOffsets(END, END / 2);
-        done.forEach(p -> group.member("c0").tell("0", p, END, END));
-        group.assign(assignor);
+        restoreTasksOf(group, "c0", END / 2);
         assertEquals(done, group.member("c0").active.get("0"));
         assertEquals(1, threadsTasks(group, "c0").size(), "one of the other thread's, of which half is left");
         assertEquals(1, threadsTasks(group, "c1").size());
@@ -173,11 +171,8 @@ class OptassignGroupAssignorTest {
     @Test
     void whatIsNearlyRestoredStaysWithItsThread() {
         TestGroup group = joined(0);
-        Set<Integer> done = threadsTasks(group, "c0");
         Set<Integer> other = threadsTasks(group, "c1");
-        group.tellOffsets(END, END / 5);
-        done.forEach(p -> group.member("c0").tell("0", p, END, END));
-        group.assign(assignor);
+        restoreTasksOf(group, "c0", END / 5);
         assertEquals(other, threadsTasks(group, "c1"));
     }
 
@@ -193,6 +188,13 @@ class OptassignGroupAssignorTest {
         int first = threadsTasks(group, "c0").size();
         int second = threadsTasks(group, "c1").size();
         assertTrue(Math.abs(first - second) <= 1, first + " and " + second);
+    }
+
+    /** One thread has restored its tasks, all others have so much left of theirs. */
+    private void restoreTasksOf(TestGroup group, String thread, long left) {
+        group.tellOffsets(END, left);
+        threadsTasks(group, thread).forEach(p -> group.member(thread).tell("0", p, END, END));
+        group.assign(assignor);
     }
 
     private static Set<Integer> threadsTasks(TestGroup group, String thread) {
