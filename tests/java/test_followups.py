@@ -1,4 +1,4 @@
-"""The fallback's follow-ups against the service's: the same rates and the same delays, by the same snapshots."""
+"""The fallback's follow-ups, slots and relief against the service's: the same, by the same snapshots."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from plugin_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.models.flows.relief import find_relief
 from optassign.models.problem import IntArray, Placement
-from optassign.models.relief import count_too_many
+from optassign.models.relief import Price, count_too_many, find_relief_options
 from optassign.models.warmups import queue_warmups
 from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.followup import update_progress
-from optassign.solving.pace import choose_delay
+from optassign.solving.pace import choose_delay, estimate_to_balance
 from optassign.solving.solution import Reason, Solution
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
@@ -81,7 +82,7 @@ def test_the_fallback_gives_the_slots_that_the_service_would() -> None:
     with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)
-            answer = TaskAssignment.model_validate(case["answer"])
+            answer = TaskAssignment.model_validate(case["without_relief"])  # which comes after the warm-ups
             if answer.plan is None:
                 continue
             arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
@@ -98,3 +99,40 @@ def test_the_fallback_gives_the_slots_that_the_service_would() -> None:
             most = min(problem.max_warmups, len(queue.keys))
             compared["a wave" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
     assert min(compared[name] for name in ("a wave", "all of them", "the first")) > 20, compared
+
+
+@pytest.mark.slow
+def test_the_fallback_relieves_as_the_service_would() -> None:
+    """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
+    compared: Counter[str] = Counter()
+    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_relief"))
+            where = f"seed {case['seed']}, step {case['step']}"
+            if answer.report.to_balance_ms is None:
+                assert answer.clients == without.clients, where
+                continue
+            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
+            relieved, before = to_solution(arrays, answer), to_solution(arrays, without)
+            assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
+            problem, plan, windows = arrays.problem, before.plan, compute_windows(arrays.problem)
+            assert plan is not None
+            now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (relieved, before))
+            assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"
+            high = windows.active.high
+            if np.any(np.bincount(plan.active, minlength=problem.C) > high):
+                assert answer.clients == without.clients, f"{where}: numbers say nothing of load"
+                continue
+            price = Price(answer.report.to_balance_ms // 1000, 60, 300)
+            crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
+            options = find_relief_options(problem, plan, before.answer, price, may_stay=crowded)
+            found = find_relief(options, windows, plan.active, price)
+            assert found is not None
+            least, value = found[1], options.evaluate(windows, price, relieved.answer.active)
+            none = options.evaluate(windows, price, before.answer.active)
+            assert value == least, f"{where}: {none} without relief, {value} with the fallback's, {least} with the service's"
+            compared["relieved" if value < none else "crowded" if crowded else "nobody has too many"] += 1
+            compared["changed roles"] += bool(np.any((relieved.answer.active != before.answer.active)[problem.logged]))
+    kinds = ("relieved", "crowded", "nobody has too many", "changed roles")
+    assert min(compared[kind] for kind in kinds) > 20, compared

@@ -250,7 +250,7 @@ final class Rebalance {
             CheckedAnswer checked = AnswerCheck.check(snapshot, decision.answer());
             TaskAssignment own = decision.own() == null ? toKafka(checked) : decision.own();
             checkWithKafka(own);
-            return new Decision(checked, null, toRemember(decision.answer(), false), decision.own());
+            return new Decision(checked, null, toRemember(decision.answer(), false, -1), decision.own());
         } catch (ServiceFailure e) {
             throw new ServiceFailure(shadow.name() + ": " + e.getMessage());
         } catch (LinkageError | RuntimeException e) {
@@ -284,8 +284,8 @@ final class Rebalance {
         log.warn("how fast the input grows is not measured in this rebalance: " + reason);
     }
 
-    private AppliedAnswer toRemember(Answer answer, boolean stalled) throws IOException {
-        String json = AnswerWriter.write(answer, stalled);
+    private AppliedAnswer toRemember(Answer answer, boolean stalled, long toBalanceMs) throws IOException {
+        String json = AnswerWriter.write(answer, stalled, toBalanceMs);
         return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot);
     }
 
@@ -343,7 +343,7 @@ final class Rebalance {
             throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        return new Decision(checked, plan, toRemember(answer, result.stalled()), null);
+        return new Decision(checked, plan, toRemember(answer, result.stalled(), result.toBalanceMs()), null);
     }
 
     /** Puts off the follow-up where those before it brought the group no nearer to its plan. */

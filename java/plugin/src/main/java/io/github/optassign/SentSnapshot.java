@@ -71,7 +71,7 @@ final class SentSnapshot {
     }
 
     Timing timing() {
-        return new Timing(takenAt.toEpochMilli(), options.isFollowupByInterval());
+        return new Timing(takenAt.toEpochMilli(), options.isFollowupByInterval(), options.reliefPrices());
     }
 
     RackTraffic traffic() {

@@ -37,8 +37,11 @@ final class Planning {
     /** Who makes plans; in tests somebody who fails to. */
     interface Planner {
         /** Nobody can ask for a follow-up here, so all slots are filled, as if the next call came by an interval. */
-        Planner OURS = (snapshot, last) ->
-                RebalancePlanner.answer(snapshot, last, RackTraffic.NONE, new Timing(System.currentTimeMillis(), true));
+        Planner OURS = (snapshot, last) -> RebalancePlanner.answer(
+                snapshot,
+                last,
+                RackTraffic.NONE,
+                new Timing(System.currentTimeMillis(), true, Timing.Prices.NO_RELIEF));
 
         /**
          * Plans one rebalance.

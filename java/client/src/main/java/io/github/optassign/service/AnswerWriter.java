@@ -21,6 +21,15 @@ public final class AnswerWriter {
      * @throws IOException never in practice: the JSON is written to memory
      */
     public static String write(Answer answer, boolean stalled) throws IOException {
+        return write(answer, stalled, -1);
+    }
+
+    /**
+     * Writes an answer of which it is known how long it takes until its plan is reached.
+     *
+     * @param toBalanceMs milliseconds; -1: it is not known, or nothing is waited for
+     */
+    public static String write(Answer answer, boolean stalled, long toBalanceMs) throws IOException {
         StringWriter text = new StringWriter();
         try (JsonGenerator json = Json.FACTORY.createGenerator(text)) {
             json.writeStartObject();
@@ -46,7 +55,7 @@ public final class AnswerWriter {
                 }
                 json.writeEndArray();
             }
-            writeReport(json, answer, stalled);
+            writeReport(json, answer, stalled, toBalanceMs);
             json.writeEndObject();
         }
         return text.toString();
@@ -66,7 +75,8 @@ public final class AnswerWriter {
         json.writeEndArray();
     }
 
-    private static void writeReport(JsonGenerator json, Answer answer, boolean stalled) throws IOException {
+    private static void writeReport(JsonGenerator json, Answer answer, boolean stalled, long toBalanceMs)
+            throws IOException {
         json.writeObjectFieldStart("report");
         json.writeStringField("found_by", answer.assignor());
         if (Answer.FALLBACK.equals(answer.assignor())) {
@@ -75,6 +85,9 @@ public final class AnswerWriter {
             json.writeEndObject();
         }
         json.writeBooleanField("stalled", stalled);
+        if (toBalanceMs >= 0) {
+            json.writeNumberField("to_balance_ms", toBalanceMs);
+        }
         json.writeArrayFieldStart("warmup_progress");
         for (Answer.Progress copy : answer.progress()) {
             json.writeStartObject();

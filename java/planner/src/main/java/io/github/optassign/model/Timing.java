@@ -1,12 +1,33 @@
 package io.github.optassign.model;
 
 /**
- * What the time of a follow-up depends on beside the group.
+ * What times say beside the group: when a follow-up is due, and what is worth a move until then.
  *
  * @param takenAtMs when the snapshot was taken, milliseconds since 1970; -1: not known
  * @param isByInterval whether the application wants each follow-up after {@code probing.rebalance.interval.ms}
+ * @param prices of moves for relief
  */
-public record Timing(long takenAtMs, boolean isByInterval) {
+public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
     /** Times are not known, so follow-ups come after the interval. */
-    public static final Timing NONE = new Timing(-1, true);
+    public static final Timing NONE = new Timing(-1, true, Prices.NO_RELIEF);
+
+    /** With the prices of an application that says nothing of them. */
+    public Timing(long takenAtMs, boolean isByInterval) {
+        this(takenAtMs, isByInterval, Prices.DEFAULT);
+    }
+
+    /**
+     * How many seconds of one active task too many a move has to save that the plan does not need (docs/rules.md,
+     * "Relief").
+     *
+     * @param stateless of a task without a store
+     * @param logged of a task with a changelog
+     */
+    public record Prices(long stateless, long logged) {
+        /** At this price nobody is relieved. */
+        public static final long TOO_DEAR = 1_000_000_000;
+
+        public static final Prices DEFAULT = new Prices(60, 300);
+        public static final Prices NO_RELIEF = new Prices(TOO_DEAR, TOO_DEAR);
+    }
 }

@@ -11,8 +11,10 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.relief.Relief;
 import io.github.optassign.timing.FollowupTime;
 import io.github.optassign.timing.Rates;
+import io.github.optassign.timing.TimeToBalance;
 import io.github.optassign.warmups.WarmupQueue;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,6 +29,7 @@ import java.util.List;
  *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
  *   <li>{@link ThisRebalance} gives each task an active and standbys, as R3 and R5 allow now.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.
+ *   <li>{@link Relief} has tasks be active elsewhere until then, where a client would have too many.
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
  * </ol>
  */
@@ -48,6 +51,8 @@ public final class RebalancePlanner {
      * @param progress the copies that the follow-up waits for
      * @param stalled whether there are such copies and none has made progress for several answers
      * @param pace what the next answer's follow-up goes by; null: no times are known
+     * @param toBalanceMs until the plan is likely to be reached, ms, by which relief is judged; -1: nothing is waited
+     *     for, or times are not known
      */
     public record Result(
             Placement placement,
@@ -55,7 +60,19 @@ public final class RebalancePlanner {
             long followupMs,
             List<Answer.Progress> progress,
             boolean stalled,
-            Pace pace) {}
+            Pace pace,
+            long toBalanceMs) {
+        /** One of which it is not known how long it takes until its plan is reached. */
+        public Result(
+                Placement placement,
+                Placement plan,
+                long followupMs,
+                List<Answer.Progress> progress,
+                boolean stalled,
+                Pace pace) {
+            this(placement, plan, followupMs, progress, stalled, pace, -1);
+        }
+    }
 
     private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         this.snapshot = snapshot;
@@ -96,14 +113,29 @@ public final class RebalancePlanner {
     private Result chooseFollowup(WarmupQueue queue) {
         boolean reached = answer.hasSameCopies(plan);
         long followupMs = -1;
+        long toBalanceMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
+            toBalanceMs = relieve();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft());
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
         Placement towards = reached ? null : plan;
-        return new Result(answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace());
+        return new Result(
+                answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
+    }
+
+    /** Relieves where owners are not held back; returns the time to balance, as {@link Result} has it. */
+    private long relieve() {
+        if (ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous)) {
+            return -1;
+        }
+        long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
+        if (toBalanceMs >= 0) {
+            Relief.relieve(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());
+        }
+        return toBalanceMs;
     }
 
     /** Turns a result into an answer for Kafka. */

@@ -57,7 +57,7 @@ final class ThisRebalance {
      * others, each where the numbers of actives come nearest to balance.
      */
     private void assignActives() {
-        boolean ownersFirst = mayBeUnknownSecondPass();
+        boolean ownersFirst = mayBeUnknownSecondPass(snapshot, ranks, previous);
         ActiveCounts counts = new ActiveCounts(snapshot);
         int[][] candidates = new int[snapshot.taskCount()][];
         for (int t = 0; t < candidates.length; t++) {
@@ -130,7 +130,7 @@ final class ThisRebalance {
      * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
      * swing to and fro, so owners keep what they may keep.
      */
-    private boolean mayBeUnknownSecondPass() {
+    static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
         if (previous.remembered() != null) {
             return false;
         }

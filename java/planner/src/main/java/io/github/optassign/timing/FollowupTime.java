@@ -22,11 +22,11 @@ public final class FollowupTime {
      * Until the first look at a group of which no rate is known. Each further one that sees no progress waits twice as
      * long.
      */
-    private static final long FIRST_LOOK_MS = 2_000;
+    static final long FIRST_LOOK_MS = 2_000;
     /** A first look that is no later than this is soon. */
     private static final long SOON_MS = 60_000;
     /** About what a rebalance takes. */
-    private static final double PASS_MS = 1_000;
+    static final long PASS_MS = 1_000;
     /** Free slots may wait for so much of the time, all taken together, until they are filled together. */
     private static final double IDLE_SHARE = 0.2;
     /** The same while more than two batches wait for them, of which each is a rebalance. */

@@ -116,8 +116,9 @@ final class ConfigKeys {
                     null,
                     ConfigDef.LambdaValidator.with(ServiceOptions::checkRelief, () -> ServiceOptions.RELIEF_ALLOWED),
                     Importance.LOW,
-                    "Seconds of one active task too many that an extra move has to save on the way to balance, by kind of "
-                            + "task; off: nobody is relieved; default: the service's, which is stateless:60,logged:300.")
+                    "Seconds of one active task too many that an extra move has to save on the way to balance, the "
+                            + "fallback's too, by kind of task; off: nobody is relieved; default: the service's, which is "
+                            + "stateless:60,logged:300.")
             .define(
                     PRESET,
                     Type.STRING,
@@ -190,7 +191,6 @@ final class ConfigKeys {
             TOKEN,
             TOKEN_FILE,
             WEIGHTS,
-            RELIEF,
             PRESET,
             GOALS,
             BALANCE_FACTOR,

@@ -1,5 +1,6 @@
 package io.github.optassign.config;
 
+import io.github.optassign.model.Timing;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,15 +45,16 @@ public record ServiceOptions(
     static final String RELIEF_ALLOWED =
             "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
+    private static final String STATELESS = "stateless";
+    private static final String LOGGED = "logged";
     private static final Set<String> WEIGHED_BY = Set.of("changelog", RATES);
     private static final Pattern PRICE = Pattern.compile("(stateless|logged):(\\d{1,10})");
-    private static final long GREATEST_PRICE_S = 1_000_000_000L;
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
     private static final double GREATEST_TASK_WEIGHT = 1e9;
 
     /** What is left of them where there is no service. */
     ServiceOptions withoutService() {
-        return new ServiceOptions(null, List.of(), null, followup, Map.of(), Map.of(), Map.of(), null, Map.of());
+        return new ServiceOptions(null, List.of(), null, followup, relief, Map.of(), Map.of(), null, Map.of());
     }
 
     /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
@@ -70,6 +72,13 @@ public record ServiceOptions(
     /** Whether each follow-up is to wait for {@code probing.rebalance.interval.ms}, whatever the estimate says. */
     public boolean isFollowupByInterval() {
         return INTERVAL.equals(followup);
+    }
+
+    /** What a move for relief has to save. */
+    public Timing.Prices reliefPrices() {
+        Timing.Prices usual = Timing.Prices.DEFAULT;
+        return new Timing.Prices(
+                relief.getOrDefault(STATELESS, usual.stateless()), relief.getOrDefault(LOGGED, usual.logged()));
     }
 
     /** Whether the service is to measure how fast the input of each task grows. */
@@ -172,13 +181,13 @@ public record ServiceOptions(
     /** Returns the prices; null if the list is bad. */
     private static Map<String, Long> readRelief(List<String> list) {
         if (list.equals(List.of("off"))) {
-            return Map.of("stateless", GREATEST_PRICE_S, "logged", GREATEST_PRICE_S);
+            return Map.of(STATELESS, Timing.Prices.TOO_DEAR, LOGGED, Timing.Prices.TOO_DEAR);
         }
         Map<String, Long> prices = new TreeMap<>();
         for (String entry : list) {
             Matcher matcher = PRICE.matcher(entry);
             if (!matcher.matches()
-                    || Long.parseLong(matcher.group(2)) > GREATEST_PRICE_S
+                    || Long.parseLong(matcher.group(2)) > Timing.Prices.TOO_DEAR
                     || prices.put(matcher.group(1), Long.parseLong(matcher.group(2))) != null) {
                 return null;
             }

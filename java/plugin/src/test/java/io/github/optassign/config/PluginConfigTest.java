@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.OptassignTaskAssignor;
 import io.github.optassign.endpoint.Mode;
+import io.github.optassign.model.Timing;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -111,10 +112,12 @@ class PluginConfigTest {
     void urlMayBeLeftOut() {
         Map<String, Object> configs = withoutUrl("optassign.followup", "interval");
         configs.put("optassign.application", "orders-eu");
+        configs.put("optassign.relief", "logged:900");
         OptassignTaskAssignor.check(configs);
         PluginConfig config = PluginConfig.of(configs);
         assertFalse(config.hasService());
         assertTrue(config.options().isFollowupByInterval());
+        assertEquals(new Timing.Prices(60, 900), config.options().reliefPrices());
     }
 
     /** An empty one is a value that did not arrive. */
@@ -130,7 +133,6 @@ class PluginConfigTest {
             optassign.token.file | /no/such/file
             optassign.weights | 0:2
             optassign.weights | rates
-            optassign.relief | off
             optassign.options.preset | weighted
             optassign.options.goals | pauses
             optassign.options.balance.factor | 2

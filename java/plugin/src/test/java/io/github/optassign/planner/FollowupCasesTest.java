@@ -17,6 +17,7 @@ import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -29,8 +30,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Plays random groups under the fallback, with random times between the answers, and writes each snapshot with its
- * answer to {@code target/followup-cases.jsonl.gz}: the tests in Python hold the delays against those of the service
- * (tests/java/test_followups.py).
+ * answer, and what that would be without relief, to {@code target/followup-cases.jsonl.gz}: the tests in Python hold
+ * the delays, slots and relief against those of the service (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
     private static final int GROUPS = 2_000;
@@ -56,8 +57,8 @@ class FollowupCasesTest {
                     RebalancePlanner.Result result =
                             RebalancePlanner.answer(read.snapshot(), applied, RackTraffic.NONE, timing);
                     Answer answer = RebalancePlanner.toAnswer(read.snapshot(), result);
-                    String json = AnswerWriter.write(answer, result.stalled());
-                    write(out, seed, step, read, now, remembered, json);
+                    String json = AnswerWriter.write(answer, result.stalled(), result.toBalanceMs());
+                    write(out, seed, step, read, now, remembered, json, answerWithoutRelief(read, applied, timing));
                     early += result.followupMs() >= 0 && result.followupMs() < 600_000 ? 1 : 0;
                     if (result.followupMs() < 0) {
                         break;
@@ -76,6 +77,14 @@ class FollowupCasesTest {
         assertTrue(early > 1_000, "hardly any follow-up by an estimate: " + early);
     }
 
+    private static String answerWithoutRelief(StreamsGroup group, AppliedAnswer applied, Timing timing)
+            throws IOException {
+        Timing dear = new Timing(timing.takenAtMs(), timing.isByInterval(), Timing.Prices.NO_RELIEF);
+        RebalancePlanner.Result result = RebalancePlanner.answer(group.snapshot(), applied, RackTraffic.NONE, dear);
+        return AnswerWriter.write(
+                RebalancePlanner.toAnswer(group.snapshot(), result), result.stalled(), result.toBalanceMs());
+    }
+
     /** Until the next rebalance: as was asked, or sooner, at once, late, or before, by a clock that was put back. */
     private static long findTime(long askedMs, Random random) {
         return switch (random.nextInt(8)) {
@@ -88,7 +97,14 @@ class FollowupCasesTest {
     }
 
     private static void write(
-            OutputStream out, int seed, int step, StreamsGroup group, Instant now, String remembered, String answer)
+            OutputStream out,
+            int seed,
+            int step,
+            StreamsGroup group,
+            Instant now,
+            String remembered,
+            String answer,
+            String withoutRelief)
             throws Exception {
         byte[] snapshot = SnapshotWriter.write(
                 group.snapshot(),
@@ -104,6 +120,8 @@ class FollowupCasesTest {
             json.writeRawValue(new String(snapshot, StandardCharsets.UTF_8));
             json.writeFieldName("answer");
             json.writeRawValue(answer);
+            json.writeFieldName("without_relief");
+            json.writeRawValue(withoutRelief);
             json.writeEndObject();
         }
         out.write('\n');

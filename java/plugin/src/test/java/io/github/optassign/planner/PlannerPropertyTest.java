@@ -45,7 +45,8 @@ class PlannerPropertyTest {
                 Snapshot snapshot = StreamsGroup.read(group.state(new Random(order)), new ChangelogEnds(), false)
                         .snapshot();
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-                answers.add(AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled()));
+                answers.add(AnswerWriter.write(
+                        RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs()));
             }
             assertEquals(1, answers.stream().distinct().count(), "seed " + seed + "\n" + group);
         }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Pace;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
@@ -50,14 +51,29 @@ public final class PlannerServer {
     private static String answer(JsonNode state) throws Exception {
         Snapshot snapshot = read(state);
         AppliedAnswer applied = state.path("remembered").isObject() ? readRemembered(state, snapshot) : null;
-        JsonNode takenAt = state.path("taken_at");
-        Timing timing =
-                takenAt.isTextual() ? new Timing(Instant.parse(takenAt.asText()).toEpochMilli(), false) : Timing.NONE;
+        Timing timing = readTiming(state);
         long start = System.nanoTime();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, timing);
         long nanos = System.nanoTime() - start;
-        String answer = AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled());
+        String answer =
+                AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
         return "{\"nanos\": " + nanos + ", \"answer\": " + answer + "}";
+    }
+
+    private static Timing readTiming(JsonNode state) {
+        JsonNode takenAt = state.path("taken_at");
+        if (!takenAt.isTextual()) {
+            return Timing.NONE;
+        }
+        JsonNode options = state.path("options");
+        JsonNode relief = options.path("relief");
+        Timing.Prices usual = Timing.Prices.DEFAULT;
+        return new Timing(
+                readMs(takenAt),
+                options.path("followup").asText().equals("interval"),
+                new Timing.Prices(
+                        relief.path("stateless").asLong(usual.stateless()),
+                        relief.path("logged").asLong(usual.logged())));
     }
 
     private static Snapshot read(JsonNode state) {
@@ -129,8 +145,34 @@ public final class PlannerServer {
             Integer c = snapshot.clientIndex(client.processId());
             sizes.put(client.processId(), c == null ? 0 : AppliedAnswer.signedSize(snapshot, c));
         }
-        Answer answer = new Answer(json.path("assignor").asText(), clients, plan, progress);
+        Pace pace = readPace(json.path("report").path("pace"));
+        Answer answer = new Answer(json.path("assignor").asText(), clients, plan, progress, pace, "");
         return new AppliedAnswer("", 0, answer, sizes, Map.of(), 0);
+    }
+
+    private static Pace readPace(JsonNode json) {
+        if (!json.isObject()) {
+            return null;
+        }
+        Map<String, Pace.Restored> clients = new HashMap<>();
+        for (JsonNode client : json.path("clients")) {
+            clients.put(
+                    client.get("process_id").asText(),
+                    new Pace.Restored(
+                            client.get("offsets").asLong(),
+                            client.get("ms").asLong(),
+                            client.path("is_least").asBoolean()));
+        }
+        JsonNode countedAt = json.path("counted_at");
+        return new Pace(
+                readMs(json.get("taken_at")),
+                clients,
+                json.path("looks").asInt(),
+                countedAt.isTextual() ? readMs(countedAt) : -1);
+    }
+
+    private static long readMs(JsonNode time) {
+        return Instant.parse(time.asText()).toEpochMilli();
     }
 
     private static List<Answer.Client> readClients(JsonNode json) {

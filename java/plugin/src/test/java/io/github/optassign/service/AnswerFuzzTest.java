@@ -146,7 +146,7 @@ class AnswerFuzzTest {
     private static String write(Snapshot snapshot) throws IOException {
         Timing timing = new Timing(1_767_225_600_000L, false);
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, timing);
-        return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled());
+        return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
     }
 
     private static void check(TestGroup group, Snapshot snapshot, String text, boolean isRight) {

@@ -1,0 +1,73 @@
+package io.github.optassign.relief;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.Windows;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import java.util.Arrays;
+
+/**
+ * Has tasks be active elsewhere for a while, on the way to the plan, where load is missing (docs/rules.md, "Relief").
+ * It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby,
+ * with which they change roles.
+ */
+public final class Relief {
+    private Relief() {}
+
+    /**
+     * Relieves clients that have too many active tasks, where a task too many costs more than the moves.
+     *
+     * @param answer as it would be without relief, with its warm-ups; changed
+     * @param toBalanceMs so long a task too many is likely to stay
+     */
+    public static void relieve(
+            Snapshot snapshot,
+            Ranks ranks,
+            Previous previous,
+            Placement plan,
+            Placement answer,
+            long toBalanceMs,
+            Timing.Prices prices) {
+        boolean isOff = Math.min(prices.stateless(), prices.logged()) >= Timing.Prices.TOO_DEAR;
+        // Where plans may be out of their windows, numbers of tasks say nothing of load.
+        if (isOff || snapshot.configs().looseBalance()) {
+            return;
+        }
+        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] room = measureRoom(high, answer);
+        if (isAnyBelowZero(measureRoom(high, plan)) || !isAnyBelowZero(room)) {
+            return;
+        }
+        boolean mayStay = prices.logged() < Timing.Prices.TOO_DEAR;
+        ReliefOptions options = new ReliefOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
+        int[] active = answer.active().clone();
+        new ReliefFlow(options, active, room).run(Math.min(toBalanceMs / 1_000, 1L << 36) * ReliefOptions.SECOND);
+        for (int t = 0; t < active.length; t++) {
+            if (active[t] != answer.active()[t]) {
+                move(answer, t, active[t]);
+            }
+        }
+    }
+
+    private static long[] measureRoom(long[] high, Placement placement) {
+        long[] room = high.clone();
+        for (int c : placement.active()) {
+            room[c]--;
+        }
+        return room;
+    }
+
+    private static boolean isAnyBelowZero(long[] numbers) {
+        return Arrays.stream(numbers).anyMatch(number -> number < 0);
+    }
+
+    private static void move(Placement answer, int t, int to) {
+        if (answer.hasStandby(t, to)) {
+            answer.removeStandby(t, to);
+            answer.addStandby(t, answer.active()[t]);
+        }
+        answer.active()[t] = to;
+    }
+}

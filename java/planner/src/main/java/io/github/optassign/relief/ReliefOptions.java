@@ -1,0 +1,103 @@
+package io.github.optassign.relief;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import java.util.Arrays;
+
+/** Where each task may be active meanwhile, and what that costs: seconds, and of equals who is nearer to the plan. */
+final class ReliefOptions {
+    /** So much is a second beside what only decides between equals. */
+    static final long SECOND = 1L << 24;
+
+    private static final long OFF_PLAN = 1L << 12;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final Placement plan;
+    private final Placement answer;
+    private final Timing.Prices prices;
+    /** Per task the clients with a price of their own; empty: the task stays where it is. */
+    private final int[][] clients;
+
+    /**
+     * Finds the options of an answer as it would be without relief.
+     *
+     * @param mayStay whether a task that would go home to its plan may wait where it is
+     */
+    ReliefOptions(
+            Snapshot snapshot,
+            Ranks ranks,
+            Previous previous,
+            Placement plan,
+            Placement answer,
+            Timing.Prices prices,
+            boolean mayStay) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.plan = plan;
+        this.answer = answer;
+        this.prices = prices;
+        clients = new int[snapshot.taskCount()][];
+        for (int t = 0; t < clients.length; t++) {
+            clients[t] = findClients(t, mayStay);
+        }
+    }
+
+    private int[] findClients(int t, boolean mayStay) {
+        int here = answer.active()[t];
+        int owner = previous.owner(t);
+        if (previous.isInTransit(t)) {
+            return new int[0]; // R10: it goes where the first pass of its move said
+        }
+        if (isPooled(t)) {
+            return Snapshot.and(new int[] {here}, plan.active()[t], owner);
+        }
+        if (!snapshot.isLogged(t) || !isCaughtUp(t, here)) {
+            return new int[0];
+        }
+        if (here == owner) {
+            int[] ready = Arrays.stream(answer.standby()[t])
+                    .filter(c -> isCaughtUp(t, c))
+                    .toArray();
+            return ready.length == 0 ? ready : Snapshot.and(ready, here);
+        }
+        boolean maySwap = owner >= 0 && answer.hasStandby(t, owner) && isCaughtUp(t, owner);
+        return mayStay && maySwap && here == plan.active()[t] ? Snapshot.and(new int[] {here}, owner) : new int[0];
+    }
+
+    private boolean isCaughtUp(int t, int c) {
+        return ranks.rank(t, c) == 0;
+    }
+
+    /** The clients with a price of their own of a task; empty: it stays where it is. */
+    int[] clients(int t) {
+        return clients[t];
+    }
+
+    /** Whether any client may have the task. */
+    boolean isPooled(int t) {
+        return !snapshot.isStateful(t) && !previous.isInTransit(t);
+    }
+
+    /** What it costs that a task is active on a client; only differences say anything. */
+    long weigh(int t, int c) {
+        boolean moves = previous.owner(t) >= 0 && previous.owner(t) != c;
+        return weigh(t, moves, plan.active()[t] != c);
+    }
+
+    /** The same of a client without a price of its own. */
+    long weighPool(int t) {
+        return weigh(t, previous.owner(t) >= 0, true);
+    }
+
+    private long weigh(int t, boolean movesNow, boolean movesAgain) {
+        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), Timing.Prices.TOO_DEAR);
+        long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
+        return moves * price * SECOND + (movesAgain ? OFF_PLAN : 0) + (movesNow ? 1 : 0);
+    }
+}

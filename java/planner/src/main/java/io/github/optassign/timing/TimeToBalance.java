@@ -1,0 +1,96 @@
+package io.github.optassign.timing;
+
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+
+/** How long it is likely to take until the plan is reached: relief is worth so much (docs/rules.md, "Relief"). */
+public final class TimeToBalance {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Placement plan;
+    private final Placement answer;
+    /** Per client whether it restores copies that the follow-up waits for. */
+    private final boolean[] matters;
+    /** Copies of the plan that are to be restored and that the answer does not have. */
+    private int inLine;
+
+    private boolean waits;
+
+    private TimeToBalance(Snapshot snapshot, Ranks ranks, Placement plan, Placement answer) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.plan = plan;
+        this.answer = answer;
+        matters = new boolean[snapshot.clientCount()];
+        forEachWaiting((t, c, isHeld) -> {
+            waits = true;
+            boolean isInLine = !isHeld && ranks.rank(t, c) > 0;
+            inLine += isInLine ? 1 : 0;
+            matters[c] |= isInLine || answer.hasWarmup(t, c) || (isHeld && plan.active()[t] == c);
+        });
+    }
+
+    private interface Waiting {
+        void take(int t, int c, boolean isHeld);
+    }
+
+    /** Takes the copies of the plan that the answer does not have, or has on clients that are not caught up. */
+    private void forEachWaiting(Waiting waiting) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (snapshot.isLogged(t)) {
+                take(t, plan.active()[t], waiting);
+                for (int c : plan.standby()[t]) {
+                    take(t, c, waiting);
+                }
+            }
+        }
+    }
+
+    private void take(int t, int c, Waiting waiting) {
+        boolean isHeld = answer.hasCopy(t, c);
+        if (!isHeld || ranks.rank(t, c) > 0) {
+            waiting.take(t, c, isHeld);
+        }
+    }
+
+    /**
+     * Estimates it for an answer with its warm-ups: what disks and slots take, and a rebalance for each batch of
+     * copies.
+     *
+     * @return milliseconds; -1: times are not known, or nothing is waited for
+     */
+    public static long estimate(
+            Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Timing timing, Rates rates) {
+        if (timing.takenAtMs() < 0) {
+            return -1;
+        }
+        TimeToBalance time = new TimeToBalance(snapshot, ranks, plan, answer);
+        return time.waits ? time.estimate(timing, rates.perSecond()) : -1;
+    }
+
+    private long estimate(Timing timing, double[] perSecond) {
+        int slots = snapshot.configs().maxWarmupReplicas();
+        long batches = Math.max(1, (inLine + slots - 1L) / slots);
+        if (timing.isByInterval()) {
+            return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        }
+        if (perSecond == null) {
+            return batches * (FollowupTime.FIRST_LOOK_MS + FollowupTime.PASS_MS);
+        }
+        double[] onDisk = new double[matters.length];
+        double[] inSlots = {0};
+        forEachWaiting((t, c, isHeld) -> {
+            double ms = ranks.offsets(t, c) * 1_000.0 / perSecond[c];
+            onDisk[c] += matters[c] ? ms : 0;
+            inSlots[0] += !isHeld && ranks.rank(t, c) > 0 ? ms : 0;
+        });
+        double longest = Math.max(batches * FollowupTime.LEAST_MS, inSlots[0] / slots);
+        for (double ms : onDisk) {
+            longest = Math.max(longest, ms);
+        }
+        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupTime.PASS_MS);
+    }
+}
