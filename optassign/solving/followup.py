@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optassign.models.goals import load
 from optassign.models.limits.room import Room, admit, measure_room
 from optassign.models.problem import IntArray, Problem
 from optassign.models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
@@ -13,9 +14,6 @@ from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
 from optassign.solving.pace import estimate_to_balance
 from optassign.solving.solution import Solution
-
-_LOAD = "load"
-"""Where this goal is configured, a task is worth its weight, and numbers of tasks say nothing of load."""
 
 
 def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:
@@ -31,7 +29,7 @@ def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
     line = queue_warmups(
         *(problem, case.windows, plan, answer, arrays.under_way, progress, pace.rates()),
-        is_timed=pace.is_timed and _LOAD not in method.order.names,
+        is_timed=pace.is_timed and load.NAME not in method.order.names,
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), arrays.under_way),
     )
     if room is not None:
@@ -76,7 +74,8 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     moves."""
     plan, answer = solution.plan, solution.answer
     assert plan is not None
-    if _LOAD in method.order.names or not solution.followup or case.target is not case.windows:
+    # Under goal load a task is worth its weight, and numbers of tasks say nothing.
+    if load.NAME in method.order.names or not solution.followup or case.target is not case.windows:
         return
     solution.to_balance_ms = estimate_to_balance(case.problem, arrays.pace, solution)
     if solution.to_balance_ms is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.goals import restore_work
+from optassign.models.goals import load, restore_work
 from optassign.models.results import FoundBy
 from optassign.models.windows import count_copies
 from optassign.solving.arrays import Arrays
@@ -19,6 +19,8 @@ def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution 
     if remembered is None or not arrays.same_clients:
         return None
     if not arrays.in_transit.any() and not _is_still_held(arrays, case):
+        return None
+    if _goes_on(arrays, case, method):
         return None
     if (
         arrays.remembered_plan_lost
@@ -42,6 +44,18 @@ def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution 
         probing=not settled,
         progress=arrays.progress,
     )
+
+
+def _goes_on(arrays: Arrays, case: Case, method: Method) -> bool:
+    """Whether half of the warm-ups have caught up since the last answer: their tasks, and the next ones in line, need not wait
+    for another rebalance. Fewer are left to the follow-up: a task that moves makes one more pass. So are all where weights
+    drift: the plan could be another by now, while tasks are on their way to this one."""
+    if load.NAME in method.order.names:
+        return False
+    progress, problem = arrays.progress, case.problem
+    under_way = np.isin(progress.keys, arrays.under_way) & (progress.lag > problem.acceptable_lag)
+    done = problem.rank_of(progress.keys[under_way]) == 0
+    return arrays.pace.is_timed and bool(done.any()) and 2 * int(done.sum()) >= len(done)
 
 
 def _is_still_held(arrays: Arrays, case: Case) -> bool:
