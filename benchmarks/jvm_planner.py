@@ -7,7 +7,7 @@ import json
 import subprocess
 from functools import cache
 
-from optassign.assignor import AssignorError
+from optassign.assignor import AssignorError, TaskAssignor, create
 from optassign.benchmarks.kafka.jars import test_classpath
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
@@ -17,7 +17,7 @@ from optassign.utilities import AssignmentError
 _MAIN = "io.github.optassign.planner.PlannerServer"
 
 
-class JvmPlanner:
+class JvmPlanner(TaskAssignor):
     """KIP-924 TaskAssignor whose answers are those of `java/planner`. Needs a JDK and Maven.
 
     Its seconds are the planner's alone.
@@ -51,6 +51,11 @@ class JvmPlanner:
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
         """Does nothing: the snapshot remembers."""
+
+
+def create_also_planner(name: str) -> TaskAssignor:
+    """The assignor of that name, of which `jvm-planner` is one here."""
+    return JvmPlanner() if name == JvmPlanner.name else create(name)
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
-from optassign.assignor import AssignmentError, TaskAssignor, create
+from optassign.assignor import AssignmentError, TaskAssignor
+from optassign.benchmarks.jvm_planner import create_also_planner
 from optassign.formats.assignment import ClientPace, Pace, TaskAssignment
 from optassign.formats.base import to_ms
 from optassign.formats.configs import AssignmentConfigs
@@ -16,7 +17,7 @@ class Watched(TaskAssignor):
     """An assignor that keeps its first answer after the group has changed, and the snapshot that it was to."""
 
     def __init__(self, name: str, at: float) -> None:
-        self._assignor, self._at = create(name), at
+        self._assignor, self._at = create_also_planner(name), at
         self.first: tuple[ApplicationState, TaskAssignment] | None = None
 
     @abstractmethod

@@ -14,9 +14,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from optassign.assignor import TaskAssignor, create
+from optassign.assignor import TaskAssignor
 from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.jvm_planner import JvmPlanner
+from optassign.benchmarks.jvm_planner import JvmPlanner, create_also_planner
 from optassign.benchmarks.studies.episodes.own_arrangement import arrange, replace_clients
 from optassign.benchmarks.tables import to_markdown
 from optassign.formats.state import ApplicationState
@@ -90,7 +90,7 @@ def list_jobs(quick: bool) -> Iterator[Job]:
 
 def play(job: Job) -> list[Death]:
     """Arrange the group, and take clients away, one at a time."""
-    assignor = JvmPlanner() if job.assignor == JvmPlanner.name else create(job.assignor)
+    assignor = create_also_planner(job.assignor)
     whole = Spec("cold", job.tasks, job.clients, job.standbys, job.warmups, seed=1, stateless=0.0).generate()
     state = whole
     if job.grown:

@@ -124,6 +124,8 @@ class Outcome:
     """To the last rebalance: infinite if a follow-up was still to come."""
     balanced_s: float
     rebalances: int
+    passes: int
+    """With second passes, in which whoever a task was taken from has let go of it."""
     lock_step: int
     excess_s: float
     down_s: float
@@ -193,6 +195,7 @@ def play(job: Job) -> Outcome:
         settled_s=settled,
         balanced_s=played.felt.balanced_since() - job.began_at,
         rebalances=sum(event["reason"] != "second pass" for event in rebalances),
+        passes=len(rebalances),
         lock_step=1 + math.ceil(copies / job.slots) + math.floor(limit * 1000 / OUR_INTERVAL_MS),
         excess_s=excess,
         down_s=down,
@@ -230,6 +233,7 @@ def make_table(outcomes: Mapping[Job, Outcome]) -> str:
             "worst",
             "rebalances",
             "lock-step",
+            "passes",
             "excess ÷ Kafka's",
             "least ÷ Kafka's",
             "downtime, s",
@@ -251,6 +255,7 @@ def _summarise(found: list[Outcome]) -> tuple[object, ...]:
         f"{max(o.ratio for o in found):.2f}",
         f"{mean(o.rebalances for o in found):.0f}",
         f"{mean(o.lock_step for o in found):.0f}",
+        f"{mean(o.passes for o in found):.0f}",
         f"{mean(o.excess_ratio for o in found):.2f}",
         "" if math.isnan(found[0].least_ratio) else f"{mean(o.least_ratio for o in found):.2f}",
         f"{mean(o.down_s for o in found):,.0f}",
