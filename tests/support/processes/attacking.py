@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 from serving import HEADERS, Service, make_state, write_request_head
 
+from optassign.benchmarks.kafka.processes import find_free_ports
 from optassign.benchmarks.soak.resources import find_children, read_memory
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -197,9 +198,7 @@ def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
     """A service whose log nobody reads, and its port. The pipe is as small as it can be."""
     import fcntl
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = find_free_ports(1)
     read_end, write_end = os.pipe()
     with suppress(AttributeError, OSError):
         fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
