@@ -7,7 +7,7 @@ import pty
 import re
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,10 +61,12 @@ class ColdAssignor(KeepingAssignor):
 
 
 class SlowAssignor(KeepingAssignor):
-    """Takes long enough for a line of progress."""
+    """Takes as long as `wait` does, which the test sets."""
+
+    wait: Callable[[], None]
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        time.sleep(1.3)
+        SlowAssignor.wait()
         return super().assign(state)
 
 
