@@ -37,7 +37,7 @@ def test_half_sent_heads_make_room_for_others_and_end() -> None:
     """From the same address, even: the oldest half head goes first."""
     with run_service("--workers", "1", "--max-connections", "40", "--max-connections-per-peer", "30") as service:
         held = open_connections(service, 60, _HALF_A_HEAD)
-        with Innocent(service) as innocent:
+        with Innocent(service, deadline=60.0) as innocent:
             wait_until(lambda: len(innocent.seconds) >= 10)
         assert innocent.missed == 0
         assert count_open(held) <= 30
@@ -45,7 +45,7 @@ def test_half_sent_heads_make_room_for_others_and_end() -> None:
         ended = service.events("connection_ended", why="crowded out")
         assert ended
         assert service.client.get("/readyz").status_code == 200
-        assert service.metric("optassign_connections") == 1
+        wait_until(lambda: service.metric("optassign_connections") == 1)
 
 
 def test_a_peer_does_not_have_all_connections() -> None:
@@ -55,10 +55,10 @@ def test_a_peer_does_not_have_all_connections() -> None:
         held = begin_bodies(service, 5)
         service.wait_for("listening")
         wait_until(lambda: len(begin_bodies(service, 1)) and service.events("connection_refused", limit="peer"))
-        assert count_open(held) >= 4  # the client's own connection may have counted still
+        assert len(service.events("connection_ended", why="crowded out")) <= 1  # the client's own may have counted still
         for connection in held:
             connection.close()
-        with httpx.Client(base_url=service.client.base_url) as client:
+        with httpx.Client(base_url=service.client.base_url, timeout=MOST_SECONDS) as client:
             wait_until(lambda: _is_ready(client))
 
 
@@ -79,7 +79,7 @@ def test_a_body_that_stands_still_holds_nothing_for_others() -> None:
         assert_answered(service.assign(make_state("beside-the-held")))
         for connection in held:
             connection.settimeout(MOST_SECONDS)
-        assert b" 408 " in held[0].recv(1000)  # long before the 30 s of its deadline are over
+        assert b" 408 " in held[0].recv(1000)  # long before the 60 s of its deadline are over
         assert not service.events("rebalance", in_time=False)
 
 
