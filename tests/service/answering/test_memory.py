@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from serving import Service, list_files, read_answer, run_service, wait_until
+from serving import Service, assign_before, list_files, read_answer, run_service, wait_until
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.parsing.reading import read_state
@@ -179,7 +179,7 @@ def test_an_application_named_last_is_found_too(service: Service) -> None:
 
 def test_an_answer_that_comes_too_late_is_not_remembered(service: Service) -> None:
     state = load_recorded("late", FIRST)
-    late = read_answer(service.assign(state, optassign_deadline_ms="1"))
+    late = read_answer(assign_before(service, state, 1))
     assert validate(state, late) == []
     line = service.wait_for("rebalance", application="late")
     assert (line["in_time"], line["assignor"]) == (False, "greedy")
