@@ -78,10 +78,10 @@ class ChildProcess:
         self._process.wait()
 
     def stop(self) -> None:
-        """End the process by SIGTERM; by SIGKILL if that does not end it within 20 s."""
+        """End the process by SIGTERM; by SIGKILL if that does not end it within a minute."""
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.kill()
 
