@@ -47,7 +47,7 @@ class Watching:
     def read(self) -> dict[str, float]:
         """Its metrics; empty while it does not answer yet."""
         try:
-            with urllib.request.urlopen(self._url, timeout=10) as answer:
+            with urllib.request.urlopen(self._url, timeout=60) as answer:
                 lines = answer.read().decode().splitlines()
         except OSError:
             return {}

@@ -72,7 +72,7 @@ class Broker:
         """Create topics; KafkaException if one of them exists."""
         admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
         for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
-            future.result(timeout=60)
+            future.result(timeout=TIMEOUT)
 
     def __enter__(self) -> Self:
         return self

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from optassign.benchmarks.kafka.jars import classpath
@@ -14,6 +16,8 @@ from optassign.benchmarks.kafka.waiting import await_condition
 
 _LIGHT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss512k")
 """Flags for JVMs that live for minutes: a fast start and little memory."""
+_PORTS = (16_384, 32_768)
+"""Above those that are commonly listened on, below those that Linux gives to who asks for any."""
 
 
 class ChildProcess:
@@ -74,10 +78,10 @@ class ChildProcess:
         self._process.wait()
 
     def stop(self) -> None:
-        """End the process by SIGTERM; by SIGKILL if that does not end it within 20 s."""
+        """End the process by SIGTERM; by SIGKILL if that does not end it within a minute."""
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -111,12 +115,15 @@ def java_command(main: str, arguments: Sequence[str], *, heap_mb: int, temporary
 
 
 def find_free_ports(count: int) -> list[int]:
-    """TCP ports of the loopback interface on which no process listens now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """TCP ports of the loopback interface that nobody has now.
+
+    Of those that systems give to nobody who asks for any: such a port might be gone before it is listened on.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = random.SystemRandom().randrange(*_PORTS)
+        with socket.socket() as each, suppress(OSError):
+            each.bind(("127.0.0.1", port))
+            if port not in found:
+                found.append(port)
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 """Seconds until a condition counts as not reached: generous, since the machine may be busy."""
 _INTERVAL = 0.05
 _SHOWN_LINES = 40

@@ -33,6 +33,7 @@ def broker(folder: Path) -> Iterator[Broker]:
         group_streams_task_offset_interval_ms=1000,
         group_streams_min_task_offset_interval_ms=1000,
         group_streams_initial_rebalance_delay_ms=0,
+        group_streams_session_timeout_ms=15_000,  # nobody is missed who is only slow
     ) as broker:
         yield broker
 

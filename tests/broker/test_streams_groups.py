@@ -11,7 +11,7 @@ from optassign.benchmarks.broker.timeline import CopyEvent
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.waiting import await_condition
 
-_LONGEST = 120.0
+_LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""
 
 JOIN = Change("join", "ab", joins="c")

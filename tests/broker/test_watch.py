@@ -14,7 +14,7 @@ from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.waiting import await_condition
 
 NewGroup = Callable[..., Observed]
-_LONGEST = 240.0
+_LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""
 _TAGS = "streams.rack.aware.assignment.tags"
 _LOOKS = "optassign_watch_looks_total"

@@ -21,7 +21,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium is missing: apt-get install chromium")
     with sync_playwright() as playwright:
         # Without its sandbox, as root in a container may have none; it sees this service's pages only.
-        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=300_000)
         yield launched
         launched.close()
 

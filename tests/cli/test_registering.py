@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import leave_out_progress
 
 from optassign.generate import generate
 
@@ -107,7 +108,7 @@ def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -
         [sys.executable, "-c", code, command, "snapshot.json", *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return result.returncode, result.stdout, result.stderr
+    return result.returncode, result.stdout, leave_out_progress(result.stderr)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -127,7 +127,7 @@ def test_groups_settle_within_the_tolerance_and_rest(event: Any, standbys: int, 
 def test_a_solver_restores_no_more_than_greedy_and_bounds_it() -> None:
     for event in ("steady", "scale-out", "scale-in"):
         state = make_group(event, 100, 10, 0, "lognormal", seed=7)
-        ours, greedy = (find_goal(assign(state, assignor), "restore_work") for assignor in OURS)
+        ours, greedy = (find_goal(assign(state, assignor, 300.0), "restore_work") for assignor in OURS)
         assert ours is not None
         assert greedy is not None
         assert ours.value <= greedy.value

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from kafka_group import RATE
+from kafka_group import PATIENT, RATE
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.group import PRELOAD, Group
@@ -50,7 +50,7 @@ def new_group(request: pytest.FixtureRequest, broker: Broker, service: Service, 
 
         def make(name: str, **properties: object) -> Group:
             # On a busy machine the service may take its time, up to the session's; where it must not, the test says so.
-            settings = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, **properties}
+            settings = {"optassign_url": service.url, "optassign_timeout_ms": 6_000, **PATIENT, **properties}
             group = stack.enter_context(Group(broker, name, folder, **settings))
             shown.append(group.logs)
             group.load.write(PRELOAD)

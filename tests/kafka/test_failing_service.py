@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from kafka_group import RATE, assert_sound
+from kafka_group import PATIENT, RATE, assert_sound
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.faults import Fault, FaultyFront
 from optassign.benchmarks.kafka.group import PRELOAD, Group
 from optassign.benchmarks.kafka.service import Service
 
-_TIMEOUT_MS = 2000
+_TIMEOUT_MS = 3000
 _PROBES = 3
 
 
@@ -27,7 +27,8 @@ def front(service: Service) -> Iterator[FaultyFront]:
 @pytest.fixture(scope="module")
 def at_rest(broker: Broker, service: Service, front: FaultyFront, folder: Path) -> Iterator[Group]:
     """Two instances at rest, whose service stands behind the front."""
-    with Group(broker, "faults", folder, optassign_url=front.url, optassign_timeout_ms=_TIMEOUT_MS) as group:
+    configs = {"optassign_url": front.url, "optassign_timeout_ms": _TIMEOUT_MS}
+    with Group(broker, "faults", folder, **configs, **PATIENT) as group:
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")

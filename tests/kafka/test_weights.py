@@ -61,7 +61,7 @@ def put_back(service: Service, state: ApplicationState, minutes: int) -> None:
 
 def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., Group], service: Service) -> None:
     # The broker gets a quarter of the time-out, which is at most two thirds of the session's.
-    settings = {"optassign_timeout_ms": 10_000, "main_consumer_session_timeout_ms": 15_000}
+    settings = {"optassign_timeout_ms": 15_000, "main_consumer_session_timeout_ms": 30_000}
     group = new_group("skewed", optassign_weights="rates", **settings)
     group.start("a", "b")
     before = rest_by_numbers(group)

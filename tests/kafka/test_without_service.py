@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_group import RATE, assert_nothing_cold_ran, assert_sound
+from kafka_group import PATIENT, RATE, assert_nothing_cold_ran, assert_sound
 
 from optassign.benchmarks.kafka.broker import Broker
 from optassign.benchmarks.kafka.group import PRELOAD, Group
@@ -14,7 +14,7 @@ _PROBES = 2
 
 
 def test_a_group_grows_without_a_service(broker: Broker, folder: Path) -> None:
-    with Group(broker, "alone", folder) as group:
+    with Group(broker, "alone", folder, **PATIENT) as group:
         group.load.write(PRELOAD)
         group.load.run(RATE)
         group.start("a", "b")

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from pages import CONTROLS, OPERATOR, OWNER
-from serving import Service, run_service
+from serving import MOST_SECONDS, Service, run_service
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def service(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 @contextmanager
 def log_in(service: Service, token: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=service.client.base_url, headers={"Accept": "text/html"}, timeout=60) as browser:
+    with httpx.Client(base_url=service.client.base_url, headers={"Accept": "text/html"}, timeout=MOST_SECONDS) as browser:
         assert browser.post("/login", data={"token": token}).status_code == 303
         yield browser
 

@@ -6,14 +6,14 @@ import time
 import httpx
 import pytest
 from pages import HOSTILE, OPERATOR, READER, list_pages
-from serving import Service, make_state, run_service
+from serving import MOST_SECONDS, Service, make_state, run_service
 
 HTML = {"Accept": "text/html"}
 
 
 def open_browser(service: Service) -> httpx.Client:
     """A client with cookies of its own."""
-    return httpx.Client(base_url=service.client.base_url, headers=HTML, timeout=60)
+    return httpx.Client(base_url=service.client.base_url, headers=HTML, timeout=MOST_SECONDS)
 
 
 def log_in(browser: httpx.Client, token: str, **more: str) -> httpx.Response:
@@ -91,7 +91,9 @@ def test_a_token_for_one_application_shows_no_other(guarded: Service) -> None:
         assert [row["application"] for row in browser.get("/v1/history").json()["applications"]] == ["harmless"]
         assert browser.get("/applications/harmless").status_code == 200
         for page in list_pages(
-            guarded_client := httpx.Client(base_url=guarded.client.base_url, headers={"Authorization": f"Bearer {OPERATOR}"})
+            guarded_client := httpx.Client(
+                base_url=guarded.client.base_url, headers={"Authorization": f"Bearer {OPERATOR}"}, timeout=MOST_SECONDS
+            )
         ):
             status = browser.get(page).status_code
             assert status == (200 if page == "/" or page.startswith("/applications/harmless") else 403), page

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from spark_cluster import PATIENCE, find_free_port, kill, read_rows
+from spark_cluster import PATIENCE, kill, read_rows
 
+from optassign.benchmarks.kafka.processes import find_free_ports
 from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
@@ -22,9 +23,10 @@ def find_block(language: str, near: str) -> str:
 
 def test_a_cluster_is_started_and_used_as_the_page_says(java: None, tmp_path: Path) -> None:
     script = find_block("bash", "A cluster from pip's PySpark").replace("/tmp/", f"{tmp_path}/")
-    for port in ("7077", "8080", "8081"):
-        assert port in script
-        script = script.replace(port, str(find_free_port()))
+    others = dict(zip(("7077", "8080", "8081"), find_free_ports(3), strict=True))
+    for port, other in others.items():
+        assert re.search(rf"\b{port}\b", script)
+        script = re.sub(rf"\b{port}\b", str(other), script)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     with (tmp_path / "log").open("w") as log:
         # Ends with the cluster's processes: they are its children, and waited for.

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import HEADERS, Service, freeze, run_service, wait_until, write_request_head
+from serving import HEADERS, MOST_SECONDS, Service, freeze, run_service, wait_until, write_request_head
 
 from optassign.generate import generate
 from optassign.service.answering import comparisons
@@ -65,7 +65,7 @@ def test_the_service_stops(begun: bool) -> None:
         answer = response.result()
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json() == {"error": "the service is shutting down"}
-        assert service.process.wait(30) == 0
+        assert service.process.wait(MOST_SECONDS) == 0
         assert not service.events("bug")
         assert pid is None or not Path(f"/proc/{pid}").exists()
 
@@ -80,7 +80,7 @@ def test_the_service_stops_while_the_snapshot_arrives() -> None:
             service.wait_for("stopping")
             connection.sendall(BODY[100:])
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 503 ")
-        assert service.process.wait(30) == 0
+        assert service.process.wait(MOST_SECONDS) == 0
 
 
 # Without the service around it
@@ -140,7 +140,7 @@ def test_nobody_waits_for_it_any_more() -> None:
         pid = await asyncio.to_thread(wait_until, find_busy_pid)
         with freeze(pid):  # so the job would never end
             compared.cancel()
-            done, _ = await asyncio.wait([compared], timeout=10)
+            done, _ = await asyncio.wait([compared], timeout=MOST_SECONDS)
             assert done
         assert compared.cancelled()
         again = asyncio.ensure_future(comparisons_here.compare(CompareJob(b"{}", Limits(), (), 1.0)))

@@ -5,8 +5,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
-from serving import Service, list_files, read_answer, run_service, wait_until
+from serving import Service, assign_before, list_files, read_answer, run_service, wait_until
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.parsing.reading import read_state
@@ -29,6 +30,16 @@ def load_recorded(application: str, path: Path) -> ApplicationState:
     return read_state(path).model_copy(update={"application": application, "remembered": None})
 
 
+def ask(service: Service, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
+    """The response to a rebalance, once the log tells of it: lines of several workers come in any order."""
+    name = json.loads(state)["application"] if isinstance(state, bytes) else state.application
+    before = len(service.events("rebalance", application=name))
+    response = service.assign(state, **headers)
+    if response.status_code == 200:
+        service.wait_for("rebalance", before + 1, application=name)
+    return response
+
+
 def await_memory(service: Service, application: str, count: int = 1) -> str:
     """Whose memory the application's newest rebalance had."""
     return str(service.wait_for("rebalance", count, application=application)["memory"])
@@ -40,9 +51,9 @@ def is_same(answer: TaskAssignment, other: TaskAssignment) -> bool:
 
 def test_a_new_leader_has_no_memory_so_the_services_is_used(service: Service) -> None:
     first = generate("scale-out", 24, 4, 1, seed=2).model_copy(update={"application": "new-leader"})
-    given = read_answer(service.assign(first))
+    given = read_answer(ask(service, first))
     second = make_second_pass_snapshot(first, given).model_copy(update={"remembered": None})
-    again = read_answer(service.assign(second))
+    again = read_answer(ask(service, second))
     assert await_memory(service, "new-leader", 2) == "service"
     assert is_same(again, assign(second.model_copy(update={"remembered": given})))
     assert (again.report.termination.reason, again.clients) == ("confirmed", given.clients)  # R10
@@ -51,10 +62,10 @@ def test_a_new_leader_has_no_memory_so_the_services_is_used(service: Service) ->
 
 def test_the_plug_ins_memory_is_used_where_it_is_the_services_own_answer(service: Service) -> None:
     first, second = load_recorded("same-leader", FIRST), load_recorded("same-leader", SECOND)
-    response = service.assign(first)
+    response = ask(service, first)
     given = read_answer(response)
     with_memory = second.model_copy(update={"remembered": given})
-    again = service.assign(with_memory, optassign_remembered_at=response.headers["optassign-answered-at"])
+    again = ask(service, with_memory, optassign_remembered_at=response.headers["optassign-answered-at"])
     assert await_memory(service, "same-leader", 2) == "plug-in"
     assert is_same(read_answer(again), assign(with_memory))
 
@@ -66,11 +77,11 @@ def test_rates_of_the_input_survive_a_plug_in_that_does_not_keep_them(service: S
         options = state.options.model_copy(update={"weigh_by": "rates"})
         return state.model_copy(update={"application": "weighed", "taken_at": at, "tasks": tasks, "options": options})
 
-    response = service.assign(weighed(0, "2026-11-20T12:00:00Z"))
+    response = ask(service, weighed(0, "2026-11-20T12:00:00Z"))
     given = read_answer(response)
     kept = given.model_copy(update={"report": given.report.model_copy(update={"rates": None})})
     again = weighed(60, "2026-11-20T12:01:00Z").model_copy(update={"remembered": kept})
-    answer = read_answer(service.assign(again, optassign_remembered_at=response.headers["optassign-answered-at"]))
+    answer = read_answer(ask(service, again, optassign_remembered_at=response.headers["optassign-answered-at"]))
     assert await_memory(service, "weighed", 2) == "plug-in"
     assert answer.report.rates is not None
     assert [row.per_second for row in answer.report.rates.tasks] == [0.0, 1.0, 2.0, 3.0]
@@ -80,10 +91,10 @@ def test_rates_of_the_input_survive_a_plug_in_that_does_not_keep_them(service: S
 def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> None:
     name = f"newer-is-{used}"
     first, second = load_recorded(name, FIRST), load_recorded(name, SECOND)
-    response = service.assign(first)
+    response = ask(service, first)
     other = assign(first, "greedy").model_copy(update={"assignor": "fallback-of-the-plug-in"})
     at = int(response.headers["optassign-answered-at"]) + later
-    again = service.assign(second.model_copy(update={"remembered": other}), optassign_remembered_at=str(at))
+    again = ask(service, second.model_copy(update={"remembered": other}), optassign_remembered_at=str(at))
     assert await_memory(service, name, 2) == used
     remembered = read_answer(response) if used == "service" else other
     assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": remembered})))
@@ -93,22 +104,22 @@ def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> No
 def test_a_date_from_the_far_future_is_refused_and_moves_nothing(service: Service) -> None:
     state = load_recorded("far-future", FIRST)
     far = 253_402_300_799_999  # the end of the year 9999
-    refused = service.assign(state, optassign_remembered_at=str(far))
+    refused = ask(service, state, optassign_remembered_at=str(far))
     assert refused.status_code == 400
     error = refused.json()
     assert (error["where"], error["found"]) == ("Optassign-Remembered-At", str(far))
     assert error["allowed"].endswith(": 7 days ahead of the service's clock")
-    assert abs(int(service.assign(state).headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
+    assert abs(int(ask(service, state).headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
 
 
 def test_dates_grow_beyond_what_is_allowed(service: Service) -> None:
     """The latest date there can be is no dead end."""
     state = load_recorded("latest", FIRST)
-    refused = service.assign(state, optassign_remembered_at=str(2**62))
+    refused = ask(service, state, optassign_remembered_at=str(2**62))
     at = int(re.findall(r"\d+", refused.json()["allowed"])[0])
     assert abs(at - read_milliseconds() - 7 * 24 * HOUR) < HOUR
     for mode in ("active", "shadow", "active"):  # a shadow's dates are not remembered
-        response = service.assign(state, optassign_remembered_at=str(at), optassign_mode=mode)
+        response = ask(service, state, optassign_remembered_at=str(at), optassign_mode=mode)
         assert response.status_code == 200, response.text
         assert int(response.headers["optassign-answered-at"]) > at
         at = int(response.headers["optassign-answered-at"])
@@ -128,37 +139,37 @@ def test_what_the_service_said_while_its_clock_was_wrong_is_forgotten(tmp_path: 
     path.write_bytes(encode_recording(head, answer.model_dump_json().encode(), first.model_dump_json().encode()))
     second = load_recorded("wrong-clock", SECOND)
     with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
-        assert service.assign(second, optassign_remembered_at=str(at)).status_code == 400
-        response = service.assign(second)
+        assert ask(service, second, optassign_remembered_at=str(at)).status_code == 400
+        response = ask(service, second)
         assert abs(int(response.headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
         assert await_memory(service, "wrong-clock") == "none"
         assert service.wait_for("memory_forgotten", application="wrong-clock")["answered_at"] == at
-        service.assign(second)
+        ask(service, second)
         assert await_memory(service, "wrong-clock", 2) == "service"
 
 
 def test_an_undated_memory_is_the_plug_ins(service: Service) -> None:
     first, second = load_recorded("undated", FIRST), load_recorded("undated", SECOND)
-    given = read_answer(service.assign(first))
-    service.assign(second.model_copy(update={"remembered": given}))
+    given = read_answer(ask(service, first))
+    ask(service, second.model_copy(update={"remembered": given}))
     assert await_memory(service, "undated", 2) == "plug-in"
 
 
 def test_a_shadow_neither_reads_nor_writes_the_memory(service: Service) -> None:
     first, second = load_recorded("shadowed", FIRST), load_recorded("shadowed", SECOND)
-    service.assign(first, optassign_mode="shadow")
-    given = read_answer(service.assign(first))
+    ask(service, first, optassign_mode="shadow")
+    given = read_answer(ask(service, first))
     assert await_memory(service, "shadowed", 2) == "none"
-    in_shadow = read_answer(service.assign(second, optassign_mode="shadow"))
+    in_shadow = read_answer(ask(service, second, optassign_mode="shadow"))
     assert await_memory(service, "shadowed", 3) == "none"
     assert is_same(in_shadow, assign(second))
-    assert is_same(read_answer(service.assign(second)), assign(second.model_copy(update={"remembered": given})))
+    assert is_same(read_answer(ask(service, second)), assign(second.model_copy(update={"remembered": given})))
     assert await_memory(service, "shadowed", 4) == "service"
 
 
 def test_applications_do_not_share_a_memory(service: Service) -> None:
-    service.assign(load_recorded("mine", FIRST))
-    service.assign(load_recorded("yours", SECOND))
+    ask(service, load_recorded("mine", FIRST))
+    ask(service, load_recorded("yours", SECOND))
     assert await_memory(service, "yours") == "none"
 
 
@@ -173,24 +184,24 @@ def test_an_application_named_last_is_found_too(service: Service) -> None:
     first = json.loads(load_recorded("named-last", FIRST).model_dump_json())
     body = json.dumps({**{key: value for key, value in first.items() if key != "application"}, "application": "named-last"})
     for _ in range(2):
-        service.assign(body.encode())
+        ask(service, body.encode())
     assert await_memory(service, "named-last", 2) == "service"
 
 
 def test_an_answer_that_comes_too_late_is_not_remembered(service: Service) -> None:
     state = load_recorded("late", FIRST)
-    late = read_answer(service.assign(state, optassign_deadline_ms="1"))
+    late = read_answer(assign_before(service, state, 1))
     assert validate(state, late) == []
     line = service.wait_for("rebalance", application="late")
     assert (line["in_time"], line["assignor"]) == (False, "greedy")
-    service.assign(state)
+    ask(service, state)
     assert await_memory(service, "late", 2) == "none"
 
 
 def test_a_whole_scale_out_without_the_plug_ins_memory_settles(service: Service) -> None:
     state = generate("scale-out", 24, 4, 1, seed=4).model_copy(update={"application": "settles"})
     for _ in range(30):
-        answer = read_answer(service.assign(state))
+        answer = read_answer(ask(service, state))
         assert validate(state, answer) == []
         if all(client.followup_rebalance_ms is None for client in answer.clients):
             break
@@ -204,16 +215,16 @@ def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
     first, second = load_recorded("restarted", FIRST), load_recorded("restarted", SECOND)
     options = ("--workers", "1", "--recordings", str(tmp_path))
     with run_service(*options) as service:
-        response = service.assign(first)
-        service.assign(generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
-        service.assign(second, optassign_mode="shadow")  # newer, but nobody's memory
+        response = ask(service, first)
+        ask(service, generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
+        ask(service, second, optassign_mode="shadow")  # newer, but nobody's memory
         service.wait_for("rebalance", 2, application="restarted")
     newest = list_files(tmp_path / "restarted")
     assert len(newest) == 2
     (newest[0].parent / "235959.999-0.json.gz").write_bytes(b"damaged")
     with run_service(*options) as service:
         assert service.wait_for("memory_restored")["applications"] == 2
-        again = service.assign(second)
+        again = ask(service, second)
         assert await_memory(service, "restarted") == "service"
         assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": read_answer(response)})))
         assert int(again.headers["optassign-answered-at"]) > int(response.headers["optassign-answered-at"])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Service, list_files, make_state, run_service, wait_until
+from serving import MOST_SECONDS, Service, list_files, make_state, run_service, wait_until
 
 from optassign import TaskAssignment, assign
 from optassign.cli import main
@@ -46,7 +46,7 @@ def write_recordings(folder: Path, *items: tuple[RecordingHead, bytes, bytes]) -
     recorder = start_recorder(folder, keep_days=1000)
     for each in items:
         recorder.put(*each)
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
 
 
 def find_events(caplog: pytest.LogCaptureFixture, name: str) -> list[dict[str, object]]:
@@ -66,7 +66,7 @@ def test_two_in_the_same_millisecond_are_both_kept(tmp_path: Path) -> None:
     recorder = start_recorder(tmp_path)
     for _ in range(2):
         recorder.put(*make_item(NOW))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, number) for number in (0, 1)]
 
 
@@ -85,12 +85,12 @@ def test_more_days_than_are_kept_have_to_pass_on_both_clocks(tmp_path: Path) -> 
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 30)))
     last_believed = NOW - timedelta(days=4000)
     (tmp_path / ".clock").write_text(last_believed.isoformat(), encoding="ascii")
-    start_recorder(tmp_path, keep_days=7).stop(30)
+    start_recorder(tmp_path, keep_days=7).stop(MOST_SECONDS)
     assert len(list_files(tmp_path)) == 2
     believed = datetime.fromisoformat((tmp_path / ".clock").read_text().strip())
     assert last_believed <= believed < last_believed + timedelta(days=1)
     (tmp_path / ".clock").write_text(NOW.isoformat(), encoding="ascii")
-    start_recorder(tmp_path, keep_days=7).stop(30)
+    start_recorder(tmp_path, keep_days=7).stop(MOST_SECONDS)
     assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0)]
 
 
@@ -104,7 +104,7 @@ def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
             (folder / f"000000.000-{each}.json.gz").touch()
         recorder = Recorder(tmp_path, 1000, 1 << 40, Metrics("test", 10))
         recorder.start()
-        recorder.stop(30)
+        recorder.stop(MOST_SECONDS)
         kept.append(len(pickle.dumps({name: each for name, each in vars(recorder).items() if name in ("_days", "_oldest")})))
         assert recorder._days == {f"{NOW:%Y-%m-%d}": [number, 0]}
     assert kept[1] < 2 * kept[0] + 1000
@@ -116,7 +116,7 @@ def test_the_oldest_go_first_whosever_they_are(tmp_path: Path) -> None:
     recorder = start_recorder(tmp_path, keep_bytes=3 * measure_item(tmp_path, items[0]))
     for each in items:
         recorder.put(*each)
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert [entry.at for entry in sorted(find_recordings(tmp_path))] == times[3:]
 
 
@@ -124,7 +124,7 @@ def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_p
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 100)))
     foreign = tmp_path / "app-100" / "notes.txt"
     foreign.write_text("mine", encoding="utf-8")
-    start_recorder(tmp_path, keep_days=90).stop(30)
+    start_recorder(tmp_path, keep_days=90).stop(MOST_SECONDS)
     assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0), foreign]
 
 
@@ -134,7 +134,7 @@ def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogC
     recorder = start_recorder(tmp_path, keep_days=1e6, keep_bytes=measure_item(tmp_path, items[1]))
     for each in items:
         recorder.put(*each)
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert [entry.at for entry in find_recordings(tmp_path)] == [NOW - timedelta(hours=1)]
     assert not find_events(caplog, "recording_failed")
 
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_one_rebalance_does_not_end_recording(tmp_path: Path,
     head, answer, _ = make_item(NOW)
     recorder.put(head, answer, None)  # type: ignore[arg-type]
     recorder.put(*make_item(NOW))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert len(find_events(caplog, "recording_failed")) == 1
     assert list_files(tmp_path) == [tmp_path / make_relative_path("orders", NOW, 0)]
     assert (read_metric(metrics, "lost_total"), read_metric(metrics, "written_total")) == (1, 1)
@@ -164,7 +164,7 @@ def test_what_a_crash_left_behind_is_cleared_away(tmp_path: Path) -> None:
     leftover.write_bytes(b"half")
     recorder = start_recorder(tmp_path)
     recorder.put(*make_item(NOW))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert not leftover.exists()
     assert [read_recording(file).application for file in list_files(tmp_path)] == ["orders"]
 
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_hides_nothing_else(
     assert f"{tmp_path / 'lost+found'} cannot be read ({os.strerror(errno.EACCES)})" in caplog.text
     assert main(["record", "ls", "--recordings", str(tmp_path)]) == 0
     assert [row["application"] for row in json.loads(capsys.readouterr().out)] == ["old", "new"]
-    start_recorder(tmp_path, keep_days=90).stop(30)
+    start_recorder(tmp_path, keep_days=90).stop(MOST_SECONDS)
     assert [entry.folder for entry in find_recordings(tmp_path)] == ["new"]
 
 
@@ -221,7 +221,7 @@ def test_what_cannot_be_deleted_keeps_nothing_else(tmp_path: Path, caplog: pytes
     metrics = Metrics("test", 10)
     recorder = start_recorder(tmp_path, metrics=metrics)
     recorder.put(*make_item(NOW))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     new = tmp_path / make_relative_path("orders", NOW, 0)
     assert sorted(entry.path for entry in find_recordings(tmp_path)) == [*kept, new]
     assert leftover.exists()
@@ -243,7 +243,7 @@ def test_nothing_is_written_where_nothing_could_be_deleted(
             recorder.put(*make_item(NOW))
         wait_until(lambda: read_metric(metrics, "lost_total") == 2)
     recorder.put(*make_item(NOW))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert [entry.at for entry in find_recordings(tmp_path)] == [NOW]
     assert [line["why"] for line in find_events(caplog, "recording_stopped")] == [os.strerror(errno.EACCES)]
 
@@ -285,5 +285,5 @@ def test_a_folder_that_goes_away_is_made_again(tmp_path: Path) -> None:
     wait_until(lambda: list_files(tmp_path))
     shutil.rmtree(tmp_path / "recordings" / "a")
     recorder.put(*make_item(NOW, "b"))
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     assert [path.parts[-3] for path in list_files(tmp_path)] == ["b"]

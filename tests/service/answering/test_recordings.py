@@ -5,10 +5,9 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-import httpx
 import jsonschema
 import pytest
-from serving import Service, dump_without_times, list_files, make_state, run_service, wait_until
+from serving import Service, assign_before, dump_without_times, list_files, make_state, run_service, wait_until
 
 from optassign.formats.parsing.reading import read_state
 from optassign.recordings.files import make_relative_path, name_folder
@@ -23,17 +22,6 @@ def await_recordings(recordings: Path, application: str | None, count: int = 1) 
     return list_files(folder)
 
 
-def assign_late(service: Service, body: bytes) -> httpx.Response:
-    """Greedy's answer, too late for a deadline of 1 ms; where not even the body came by then, there is none: again."""
-
-    def ask() -> httpx.Response | None:
-        response = service.assign(body, optassign_deadline_ms="1")
-        return response if response.status_code == 200 else None
-
-    found: httpx.Response = wait_until(ask)
-    return found
-
-
 def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recordings: Path) -> None:
     state = make_state("replayed")
     data = json.loads(state.model_dump_json())
@@ -42,7 +30,7 @@ def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recording
     data["x_note"] = [1, 2.5]
     bodies = [json.dumps(data).encode()] * 2
     responses = [service.assign(body) for body in bodies]  # the second with the first one's memory
-    responses.append(assign_late(service, bodies[0]))
+    responses.append(assign_before(service, bodies[0], 1))  # greedy's answer, too late
     responses.append(service.assign(bodies[0], optassign_mode="shadow"))
     found = [read_recording(path) for path in await_recordings(recordings, "replayed", 4)]
     assert len(found) == 4

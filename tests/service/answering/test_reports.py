@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from serving import (
+    MOST_SECONDS,
     Service,
     dump_without_times,
     list_files,
@@ -236,7 +237,7 @@ def test_answer_and_report_become_one_recording_in_any_order(tmp_path: Path, fir
     recorder.start()
     for head, answer in items if first == "answer" else items[::-1]:
         recorder.put(head, answer.model_dump_json().encode(), state.model_dump_json().encode())
-    recorder.stop(30)
+    recorder.stop(MOST_SECONDS)
     (path,) = list_files(tmp_path)
     found = read_recording(path)
     assert (found.assignor, found.assignment, found.answered_at) == ("fallback", applied, 6)

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,7 @@ from attacking import (
     is_running,
     kill_with_stuck_workers,
     open_connections,
+    read_address,
     start_unread_service,
 )
 from hostile_bodies import BODIES, hide_application, write_wrong_consumers
@@ -37,7 +39,7 @@ def test_half_sent_heads_make_room_for_others_and_end() -> None:
     """From the same address, even: the oldest half head goes first."""
     with run_service("--workers", "1", "--max-connections", "40", "--max-connections-per-peer", "30") as service:
         held = open_connections(service, 60, _HALF_A_HEAD)
-        with Innocent(service) as innocent:
+        with Innocent(service, deadline=60.0) as innocent:
             wait_until(lambda: len(innocent.seconds) >= 10)
         assert innocent.missed == 0
         assert count_open(held) <= 30
@@ -45,7 +47,7 @@ def test_half_sent_heads_make_room_for_others_and_end() -> None:
         ended = service.events("connection_ended", why="crowded out")
         assert ended
         assert service.client.get("/readyz").status_code == 200
-        assert service.metric("optassign_connections") == 1
+        wait_until(lambda: service.metric("optassign_connections") == 1)
 
 
 def test_a_peer_does_not_have_all_connections() -> None:
@@ -55,10 +57,10 @@ def test_a_peer_does_not_have_all_connections() -> None:
         held = begin_bodies(service, 5)
         service.wait_for("listening")
         wait_until(lambda: len(begin_bodies(service, 1)) and service.events("connection_refused", limit="peer"))
-        assert count_open(held) >= 4  # the client's own connection may have counted still
+        assert len(service.events("connection_ended", why="crowded out")) <= 1  # the client's own may have counted still
         for connection in held:
             connection.close()
-        with httpx.Client(base_url=service.client.base_url) as client:
+        with httpx.Client(base_url=service.client.base_url, timeout=MOST_SECONDS) as client:
             wait_until(lambda: _is_ready(client))
 
 
@@ -79,7 +81,7 @@ def test_a_body_that_stands_still_holds_nothing_for_others() -> None:
         assert_answered(service.assign(make_state("beside-the-held")))
         for connection in held:
             connection.settimeout(MOST_SECONDS)
-        assert b" 408 " in held[0].recv(1000)  # long before the 30 s of its deadline are over
+        assert b" 408 " in held[0].recv(1000)  # long before the 60 s of its deadline are over
         assert not service.events("rebalance", in_time=False)
 
 
@@ -111,13 +113,17 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
 
 
 def test_a_flood_of_one_kind_of_line_is_cut_short_and_counted(service: Service) -> None:
-    for _ in range(700):
-        with socket.create_connection((service.client.base_url.host, service.client.base_url.port or 0)) as connection:
+    def send_nonsense(_: int) -> None:
+        with socket.create_connection(read_address(service)) as connection:
             connection.sendall(b"no HTTP at all\r\n\r\n")
             connection.recv(100)
-    line = service.wait_for("log_limited")
-    assert sum(event["dropped"].get("uvicorn.error", 0) for event in service.events("log_limited")) >= 50
-    assert line["level"] == "warning"
+
+    def count_dropped() -> int:
+        return sum(event["dropped"].get("uvicorn.error", 0) for event in service.events("log_limited"))
+
+    with ThreadPoolExecutor(4) as threads:  # a slow machine needs longer until it is a flood
+        wait_until(lambda: list(threads.map(send_nonsense, range(700))) and count_dropped() >= 50)
+    assert service.wait_for("log_limited")["level"] == "warning"
     assert_answered(service.assign(make_state("after-the-flood")))
     service.wait_for("rebalance", application="after-the-flood")
 

@@ -5,7 +5,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from serving import freeze, list_files, run_service, wait_until
+from serving import MOST_SECONDS, freeze, list_files, run_service, wait_until
 
 from optassign import TaskAssignment, assign
 from optassign.generate import generate
@@ -28,7 +28,7 @@ def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
             assert refused.json() == {"error": "the service is shutting down"}
         answer = TaskAssignment.model_validate_json(response.result().content)
         assert answer.without_times() == assign(state).without_times()
-        assert service.process.wait(30) == 0
+        assert service.process.wait(MOST_SECONDS) == 0
         assert service.wait_for("stopped")["level"] == "info"
         assert len(list_files(tmp_path)) == 1  # recorded all the same
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
@@ -39,7 +39,7 @@ def test_workers_do_not_outlive_a_service_that_is_killed() -> None:
         workers = [*service.worker_pids(), *service.worker_pids("reserve")]
         assert all(_is_running(pid) for pid in workers)
         service.process.kill()
-        service.process.wait(30)
+        service.process.wait(MOST_SECONDS)
         wait_until(lambda: not any(_is_running(pid) for pid in workers))
 
 

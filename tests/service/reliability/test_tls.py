@@ -29,6 +29,11 @@ def service(authority: trustme.CA, files: Files) -> Iterator[Service]:
         yield started
 
 
+def open_client(service: Service, authority: trustme.CA) -> httpx.Client:
+    """A client that trusts this authority alone."""
+    return httpx.Client(base_url=service.client.base_url, verify=trust(authority), timeout=MOST_SECONDS)
+
+
 def write_hello() -> bytes:
     """What a client says first."""
     sent = ssl.MemoryBIO()
@@ -72,14 +77,14 @@ def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service
         connection.sendall(write_hello()[:50])
     service.wait_for("connection_refused", limit="peer")
     other = httpx.HTTPTransport(verify=service.verify, local_address="127.0.0.2")
-    with httpx.Client(base_url=service.client.base_url, transport=other, timeout=60) as client:
+    with httpx.Client(base_url=service.client.base_url, transport=other, timeout=MOST_SECONDS) as client:
         content = make_state("beside-many").model_dump_json()
         assert client.post("/v1/assign", content=content, headers=make_headers({})).status_code == 200
     for connection in held:
         await_end(connection)
         connection.close()
     wait_until(lambda: find_connections(service) == 1)
-    with httpx.Client(base_url=service.client.base_url, verify=service.verify) as client:
+    with httpx.Client(base_url=service.client.base_url, verify=service.verify, timeout=MOST_SECONDS) as client:
         assert client.get("/readyz").status_code == 200
 
 
@@ -94,7 +99,7 @@ def test_a_handshake_and_nothing_more_ends_by_itself(service: Service, authority
 
 def test_idle_connections_make_room(service: Service, authority: trustme.CA) -> None:
     """Those that have had an answer, and ask nothing more: the longest idle goes first."""
-    clients = [httpx.Client(base_url=service.client.base_url, verify=trust(authority)) for _ in range(12)]
+    clients = [open_client(service, authority) for _ in range(12)]
     assert [client.get("/healthz").status_code for client in clients] == [200] * 12
     assert service.wait_for("connection_ended")["why"] == "crowded out"
     assert not service.events("connection_refused")
@@ -106,9 +111,9 @@ def test_a_new_certificate_is_taken_without_a_restart(service: Service, authorit
     other = trustme.CA()
     write_certificate(other, files.certificate.parent)
     service.wait_for("certificate_read")
-    with httpx.Client(base_url=service.client.base_url, verify=trust(other)) as client:
+    with open_client(service, other) as client:
         assert client.get("/readyz").status_code == 200
-    with httpx.Client(base_url=service.client.base_url, verify=trust(authority)) as late, pytest.raises(httpx.ConnectError):
+    with open_client(service, authority) as late, pytest.raises(httpx.ConnectError):
         late.get("/readyz")
     assert read_answer(service.assign(make_state("still-connected"))).clients  # by the connection of before
 
@@ -116,5 +121,5 @@ def test_a_new_certificate_is_taken_without_a_restart(service: Service, authorit
 def test_a_certificate_that_cannot_be_used_leaves_the_old_one(service: Service, authority: trustme.CA, files: Files) -> None:
     files.certificate.write_text("no certificate\n", encoding="ascii")
     assert "cannot be used" in service.wait_for("settings_kept")["why"]
-    with httpx.Client(base_url=service.client.base_url, verify=trust(authority)) as client:
+    with open_client(service, authority) as client:
         assert client.get("/readyz").status_code == 200

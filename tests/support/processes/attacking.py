@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 from serving import HEADERS, Service, make_state, write_request_head
 
+from optassign.benchmarks.kafka.processes import find_free_ports
 from optassign.benchmarks.soak.resources import find_children, read_memory
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -65,12 +66,12 @@ def count_open(connections: list[socket.socket]) -> int:
 class Innocent:
     """A plug-in with a small group that asks again and again, as long as the context lasts."""
 
-    def __init__(self, service: Service, pause: float = 0.05) -> None:
+    def __init__(self, service: Service, pause: float = 0.05, deadline: float = INNOCENT_DEADLINE) -> None:
         self.seconds: list[float] = []
         """Of each request, whether it was answered or not."""
         self.missed = 0
         """Requests without an answer in time."""
-        self._service, self._pause = service, pause
+        self._service, self._pause, self._deadline = service, pause, deadline
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
 
@@ -90,8 +91,8 @@ class Innocent:
 
     def _ask(self) -> None:
         body = make_state("innocent").model_dump_json().encode()
-        headers = {**HEADERS, "Optassign-Deadline-Ms": str(round(1000 * INNOCENT_DEADLINE))}
-        with httpx.Client(base_url=self._service.client.base_url, timeout=INNOCENT_DEADLINE) as client:
+        headers = {**HEADERS, "Optassign-Deadline-Ms": str(round(1000 * self._deadline))}
+        with httpx.Client(base_url=self._service.client.base_url, timeout=self._deadline) as client:
             while not self._end.wait(self._pause):
                 begun = time.monotonic()
                 try:
@@ -197,9 +198,7 @@ def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
     """A service whose log nobody reads, and its port. The pipe is as small as it can be."""
     import fcntl
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = find_free_ports(1)
     read_end, write_end = os.pipe()
     with suppress(AttributeError, OSError):
         fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)

@@ -7,7 +7,7 @@ import pty
 import re
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,10 +61,12 @@ class ColdAssignor(KeepingAssignor):
 
 
 class SlowAssignor(KeepingAssignor):
-    """Takes long enough for a line of progress."""
+    """Takes as long as `wait` does, which the test sets."""
+
+    wait: Callable[[], None]
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        time.sleep(1.3)
+        SlowAssignor.wait()
         return super().assign(state)
 
 
@@ -74,18 +76,23 @@ def write_snapshot(path: Path, state: ApplicationState) -> str:
     return str(path)
 
 
+def leave_out_progress(said: str) -> str:
+    """Standard error without what a command says after a second, as it may on a busy machine."""
+    return re.sub(r"^optassign: .* \(\d+ s\)\n", "", said, flags=re.MULTILINE)
+
+
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error of a command in this process."""
+    """Exit code, standard output, standard error of a command in this process; progress is left out."""
     try:
         code = main(arguments)
     except SystemExit as end:
         code = int(end.code or 0)
     out, err = capsys.readouterr()
-    return code, out, err
+    return code, out, leave_out_progress(err)
 
 
 def run_process(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own. What it says of its progress, after a second on a busy machine, is left out."""
+    """A command in a process of its own; progress is left out."""
     result = subprocess.run(
         [sys.executable, "-m", "optassign.cli", *arguments],
         input=stdin,
@@ -95,7 +102,7 @@ def run_process(*arguments: str, stdin: str = "", **environment: str) -> subproc
         env={**os.environ, **environment},
         check=False,
     )
-    result.stderr = re.sub(r"^optassign: .* \(\d+ s\)\n", "", result.stderr, flags=re.MULTILINE)
+    result.stderr = leave_out_progress(result.stderr)
     return result
 
 

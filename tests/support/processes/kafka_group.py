@@ -7,6 +7,12 @@ from optassign.benchmarks.kafka.group import LAG, Group
 RATE = 300.0
 """Records per second into the three subtopologies of an application together."""
 
+PATIENT: dict[str, object] = {
+    "main_consumer_session_timeout_ms": 10_000,
+    "producer_transaction_timeout_ms": 12_000,
+}
+"""Of a group on a busy machine: nobody is missed, or has a transaction aborted, who is only slow."""
+
 
 def assert_sound(group: Group, *, most_probes: int, assignor: str | None = "cp-sat") -> None:
     """Check that the application settles, is balanced, and has processed every record once; then let records flow again.

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from optassign.benchmarks.kafka.processes import find_free_ports
 
 FAILING_ASSIGNORS = str(Path(__file__).with_name("failing_assignors.py"))
 """Assignors that fail, as a file for --py-files."""
@@ -51,7 +52,7 @@ class Cluster:
 
         self._home = Path(pyspark.__file__).parent
         self._folder = folder
-        port, self._web = find_free_port(), find_free_port()
+        port, self._web = find_free_ports(2)
         self.master = f"spark://127.0.0.1:{port}"
         self._processes = [
             self._start("master.Master", "--port", str(port), "--webui-port", str(self._web), "--host", "127.0.0.1")
@@ -134,14 +135,6 @@ def master_options(master: str, *more: str) -> Sequence[str]:
     for name, value in settings.items():
         options += ["--conf", f"{name}={value}"]
     return [*options, *more]
-
-
-def find_free_port() -> int:
-    """A port of loopback that nobody listens at."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def read_rows(folder: Path, table: str) -> list[dict[str, Any]]:

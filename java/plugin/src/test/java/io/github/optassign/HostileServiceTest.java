@@ -197,7 +197,7 @@ class HostileServiceTest extends AgainstAService {
             }
             return RIGHT;
         };
-        rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 5_000), AssignmentError.NONE);
+        rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         assertEquals(2, service.bodies.size());
         long first = Long.parseLong(service.headers.get(0).getFirst("Optassign-Deadline-Ms"));
@@ -207,15 +207,15 @@ class HostileServiceTest extends AgainstAService {
 
     @Test
     void serviceThatIsBusyForLongerThanThereIsTimeIsNotWaitedFor() {
-        for (String said : List.of("3", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
+        for (String said : List.of("11", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
             int calls = service.bodies.size();
             service.behaviour = (exchange, body) -> {
                 exchange.getResponseHeaders().set("Retry-After", said);
                 return FakeService.refuse(exchange, body);
             };
             long start = System.nanoTime();
-            rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 2_000), AssignmentError.NONE);
-            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 2_000, said);
+            rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
+            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 10_000, said);
             assertEquals(calls + 1, service.bodies.size(), said);
         }
     }

@@ -14,7 +14,6 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +52,7 @@ class ServiceFailuresTest {
     }
 
     private OptassignTaskAssignor assignor(Map<String, ?> more) {
-        Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", service.url()));
+        Map<String, Object> configs = service.configs();
         configs.putAll(more);
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         assignor.configure(configs);

@@ -106,9 +106,15 @@ public final class FakeService implements AutoCloseable {
         return "http://127.0.0.1:" + server.getAddress().getPort();
     }
 
+    /** What an assignor needs that asks here, and as much time as a busy machine may take. */
+    public Map<String, Object> configs() {
+        return new HashMap<>(
+                Map.of("application.id", "orders", "optassign.url", url(), "optassign.timeout.ms", 10_000));
+    }
+
     /** Plays one rebalance of an application that asks here, with a new assignor, as Kafka does. */
     public TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
-        Map<String, Object> configs = new HashMap<>(Map.of("application.id", "orders", "optassign.url", url()));
+        Map<String, Object> configs = configs();
         configs.putAll(more);
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         assignor.configure(configs);
