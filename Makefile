@@ -47,7 +47,7 @@ demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside 
 
 # The whole test suite comes last, so that its closing line closes the output.
 test: lint test-wheel  ## lint, the core tests on the built wheel, then all tests
-	$(BIN)/pytest -n 2 --dist loadgroup -m 'not wheel and not faults'
+	$(BIN)/pytest -n 2 -m 'not wheel and not faults'
 
 # In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
 # The wheel is built from the sdist, so this proves both complete.

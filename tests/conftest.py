@@ -40,8 +40,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in sorted(_real_things(item.path)):
             item.add_marker(name)
-            # One worker of xdist runs them all: they share one cluster, started once.
-            item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """One worker of xdist runs all tests of a real thing: they share one cluster, started once.
+
+    By folder, since marks of groups (--dist loadgroup) get lost: xdist 3.8 writes them where pytest 9.2 does not read them.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRealThing(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            folders = nodeid.split("::", 1)[0].split("/")[:-1]
+            return next((folder for folder in folders if folder in REAL_THINGS), nodeid)
+
+    return ByRealThing(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

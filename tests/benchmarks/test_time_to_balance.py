@@ -93,8 +93,8 @@ def test_a_task_that_is_nobodys_is_no_excess_of_its_owner() -> None:
 
 
 GOOD = Outcome(
-    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, excess_s=5, down_s=10, kafka_excess_s=100,
-    kafka_down_s=20, least_excess_s=3, moves=9, moves_logged=5,
+    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, excess_s=5, down_s=10,
+    kafka_excess_s=100, kafka_down_s=20, least_excess_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
 JOB = Job("scale-out", 100, 10, 2, "medium", 1)
 

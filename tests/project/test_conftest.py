@@ -30,13 +30,28 @@ def test_known():
 """
 
 
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, files: dict[str, str]) -> dict[str, int]:
+WHO_RUNS_IT = """
+import os
+import pytest
+
+@pytest.mark.parametrize("number", range(10))
+def test_by(number):
+    with open(os.environ["RAN_BY"], "a") as file:
+        print(os.environ["PYTEST_XDIST_WORKER"], __name__, file=file)
+"""
+
+
+def write_tests(pytester: pytest.Pytester, files: dict[str, str]) -> None:
     pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n slow\n xdist_group\n")
+    pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n slow\n")
     for name, text in files.items():
         path = pytester.path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, files: dict[str, str]) -> dict[str, int]:
+    write_tests(pytester, files)
     if ci is None:
         monkeypatch.delenv("CI", raising=False)
     else:
@@ -65,3 +80,20 @@ def test_what_a_skip_means(
     assert run(pytester, monkeypatch, None, files) == at_a_desk
     assert run(pytester, monkeypatch, "false", files) == at_a_desk
     assert run(pytester, monkeypatch, "true", files) == in_ci
+
+
+def test_one_worker_runs_all_tests_of_a_real_thing(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else each starts a cluster of its own, beside that of the others."""
+    names = ["spark/test_a.py", "spark/test_b.py", "kafka/test_c.py", "kafka/test_d.py", "test_e.py"]
+    write_tests(pytester, dict.fromkeys(names, WHO_RUNS_IT))
+    ran = tmp_path / "ran"
+    monkeypatch.setenv("RAN_BY", str(ran))
+    pytester.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider").assert_outcomes(passed=50)
+    workers: dict[str, set[str]] = {}
+    for line in ran.read_text(encoding="utf-8").splitlines():
+        worker, module = line.split()
+        workers.setdefault(module, set()).add(worker)
+    assert len(workers["test_a"] | workers["test_b"]) == 1, workers
+    assert len(workers["test_c"] | workers["test_d"]) == 1, workers
