@@ -27,6 +27,11 @@ def given_up(state: ApplicationState, given: TaskAssignment) -> int:
     return sum(len(set(c.previous_active).difference(given.by_process_id[c.process_id].active)) for c in state.clients)
 
 
+def timed(state: ApplicationState, seconds: int, followup: str) -> ApplicationState:
+    options = state.options.model_copy(update={"followup": followup})
+    return state.model_copy(update={"taken_at": f"2026-01-01T00:00:{seconds:02}.000Z", "options": options})
+
+
 def probing(given: TaskAssignment) -> bool:
     return any(client.followup_rebalance_ms is not None for client in given.clients)
 
@@ -155,6 +160,33 @@ def test_a_client_joined_between_the_passes(assignor: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ real recordings
+
+
+@both
+@pytest.mark.parametrize(
+    ("done", "followup", "goes_on"), [(4, "estimate", True), (1, "estimate", False), (4, "interval", False)]
+)
+def test_it_goes_on_where_warmups_have_caught_up_meanwhile(done: int, followup: str, goes_on: bool, assignor: str) -> None:
+    """A second after an answer some of its warm-ups are done: their tasks move, tasks in transit go where they were sent."""
+    state = timed(generate("scale-out", 40, 5, 1, warmups=4, tiny=0.0, seed=3, memory=True), 0, followup)
+    restored = timed(make_restored_snapshot(state, assign(state, assignor)), 10, followup)
+    first = assign(restored, assignor)
+    sent = {task: c.process_id for c in first.clients for task in c.active}
+    between = make_second_pass_snapshot(restored, first)
+    transit = set(sent).difference(*(c.previous_active for c in between.clients))
+    slots = [(c.process_id, task) for c in first.clients for task in c.warmup]
+    assert transit
+    assert len(slots) == 4
+    caught_up = {name: {task: 0 for owner, task in slots[:done] if owner == name} for name, _ in slots}
+    clients = [c.model_copy(update={"lags": {**c.lags, **caught_up.get(c.process_id, {})}}) for c in between.clients]
+    later = timed(between.model_copy(update={"clients": tuple(clients)}), 11, followup)
+    second = assign(later, assignor)
+    assert validate(later, second) == []
+    assert (second.report.termination.reason != "confirmed") == goes_on
+    assert {task: c.process_id for c in second.clients for task in c.active if task in transit} == {t: sent[t] for t in transit}
+    moved = [task for name, task in slots[:done] if task in second.by_process_id[name].active]
+    assert bool(moved) == goes_on
+    assert (sum(len(c.warmup) for c in second.clients) > 0) or not goes_on
 
 
 def recorded(name: str) -> ApplicationState:
