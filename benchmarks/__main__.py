@@ -17,6 +17,7 @@ STUDIES = {
     "rules": "answers.rules",
     "moves": "episodes.moves",
     "time-to-balance": "episodes.time_to_balance",
+    "fallback": "episodes.fallback",
     "lost-tasks": "episodes.lost_tasks",
     "load": "answers.load",
     "proofs": "answers.proofs",
