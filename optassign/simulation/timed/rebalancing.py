@@ -19,7 +19,10 @@ from optassign.simulation.timed.snapshots import apply_answer, make_snapshot
 __all__ = ["Rebalancer", "ask", "model_seconds"]
 
 _MOST_PASSES = 50
-"""Of one rebalance: an assignor that never comes to an end is stopped, and the run says so."""
+"""Of one rebalance, or twice as many as there are tasks: an assignor that never ends is stopped, and the run says so.
+
+Where copies are restored within a pass, each pass may move the next tasks.
+"""
 
 
 _FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
@@ -118,10 +121,14 @@ class Rebalancer:
         )
         if revoked and self._has_targets:
             self._agenda.plan_in(self._group.heartbeat_s, lambda: self._give(answer))
-        elif (revoked or self._is_asked_again) and self._passes < _MOST_PASSES:
+        elif (revoked or self._is_asked_again) and not self._is_endless:
             self._begin_pass("second pass" if revoked else "asked again")
         else:
             self._end(answer)
+
+    @property
+    def _is_endless(self) -> bool:
+        return self._passes >= max(_MOST_PASSES, 2 * len(self._application.tasks))
 
     def _give(self, answer: TaskAssignment) -> None:
         """Protocol `streams`: what was revoked, to its new owners."""
@@ -132,7 +139,7 @@ class Rebalancer:
             self._end(answer)
 
     def _end(self, answer: TaskAssignment) -> None:
-        if self._passes >= _MOST_PASSES:
+        if self._is_endless:
             self._tell("endless", passes=self._passes)
         self.is_rebalancing = self._application.is_paused = False
         self.let_drained_leave()

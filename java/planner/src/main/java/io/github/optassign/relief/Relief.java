@@ -40,6 +40,9 @@ public final class Relief {
         if (isAnyBelowZero(measureRoom(high, plan)) || !isAnyBelowZero(room)) {
             return;
         }
+        if (previous.isPlanBinding()) {
+            closeWithoutPlan(plan, room);
+        }
         boolean mayStay = prices.logged() < Timing.Prices.TOO_DEAR;
         ReliefOptions options = new ReliefOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
         int[] active = answer.active().clone();
@@ -48,6 +51,17 @@ public final class Relief {
             if (active[t] != answer.active()[t]) {
                 move(answer, t, active[t]);
             }
+        }
+    }
+
+    /** A client to which the service's plan gives no active task has no room: it may know that the client leaves. */
+    private static void closeWithoutPlan(Placement plan, long[] room) {
+        boolean[] isPlanned = new boolean[room.length];
+        for (int c : plan.active()) {
+            isPlanned[c] = true;
+        }
+        for (int c = 0; c < room.length; c++) {
+            room[c] = isPlanned[c] ? room[c] : Math.min(0, room[c]);
         }
     }
 
