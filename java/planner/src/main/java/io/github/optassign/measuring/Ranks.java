@@ -47,6 +47,19 @@ public final class Ranks {
         return largest == Long.MAX_VALUE ? largest : largest + 1;
     }
 
+    /** Offsets of the mean changelog; 0: there is none. */
+    public double meanChangelog() {
+        double sum = 0;
+        int count = 0;
+        for (int t = 0; t < changelogLength.length; t++) {
+            if (snapshot.isLogged(t)) {
+                sum += changelogLength[t];
+                count++;
+            }
+        }
+        return sum / Math.max(1, count);
+    }
+
     /** The rank of client c for task t; less is better. */
     public long rank(int t, int c) {
         if (!snapshot.isLogged(t)) {

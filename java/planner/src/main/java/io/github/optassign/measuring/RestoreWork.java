@@ -65,10 +65,19 @@ public record RestoreWork(long offsets, int cold) {
     }
 
     /**
-     * Whether this is less than another, or hardly more: at most 2% more offsets, and no more copies that are not
-     * caught up.
+     * Whether another is less by so much that a plan is left for it (R11): by more than 2% of the offsets, and more
+     * than a fifth of the mean changelog for each pause that it has beyond those of this one; or by more than 2% of the
+     * cold copies, and more than one for five such pauses.
+     *
+     * @param morePauses how many more tasks pause on the way to the other plan; at least 0
+     * @param changelog offsets of the mean changelog
      */
-    public boolean isHardlyMore(RestoreWork other) {
-        return offsets < other.offsets || (offsets - other.offsets <= other.offsets / 50 && cold <= other.cold);
+    public boolean isWorthLeavingFor(RestoreWork other, int morePauses, double changelog) {
+        return isWorth(offsets, other.offsets, morePauses * changelog) || isWorth(cold, other.cold, morePauses);
+    }
+
+    private static boolean isWorth(long mine, long theirs, double pauses) {
+        long saved = mine - theirs;
+        return saved > theirs / 50 && 5.0 * saved > pauses;
     }
 }

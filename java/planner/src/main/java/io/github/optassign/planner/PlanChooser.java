@@ -97,9 +97,9 @@ final class PlanChooser {
 
     /**
      * Whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no further
-     * from balance (of the same group one of both is enough), and makes the group restore less, or hardly more. What
-     * else a new plan is better in does not count, moves least of all: the tasks that have already gone where the
-     * remembered plan wants them would move again.
+     * from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less than
+     * its further pauses are worth (R11). What else a new plan is better in does not count: the tasks that have already
+     * gone where the remembered plan wants them would move again.
      */
     private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
         Placement remembered = previous.plan();
@@ -112,6 +112,19 @@ final class PlanChooser {
         if (!mayStay && (zones < 0 || excess > 0)) {
             return false;
         }
-        return RestoreWork.of(snapshot, ranks, remembered).isHardlyMore(RestoreWork.of(snapshot, ranks, fresh));
+        int pauses = countPauses(snapshot, ranks, fresh) - countPauses(snapshot, ranks, remembered);
+        return !RestoreWork.of(snapshot, ranks, remembered)
+                .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), Math.max(0, pauses), ranks.meanChangelog());
+    }
+
+    /** Owned tasks that are planned elsewhere, and tasks without owner whose planned active has no state yet. */
+    private static int countPauses(Snapshot snapshot, Ranks ranks, Placement plan) {
+        int count = 0;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int c = plan.active()[t];
+            boolean pauses = snapshot.owners(t).length > 0 ? !snapshot.wasActive(t, c) : ranks.rank(t, c) > 0;
+            count += pauses ? 1 : 0;
+        }
+        return count;
     }
 }
