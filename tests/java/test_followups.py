@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -24,6 +25,28 @@ from optassign.solving.pace import choose_delay, estimate_to_balance
 from optassign.solving.solution import Reason, Solution
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rebalance of the fallback's, and what it would have answered without relief."""
+
+    where: str
+    arrays: Arrays
+    answer: TaskAssignment
+    without: TaskAssignment
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    found = []
+    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
+            answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_relief"))
+            found.append(Case(f"seed {case['seed']}, step {case['step']}", arrays, answer, without))
+    return found
 
 
 def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
@@ -57,82 +80,69 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
 
 
 @pytest.mark.slow
-def test_the_fallback_asks_when_the_service_would() -> None:
+def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
-    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        for line in lines:
-            case = json.loads(line)
-            state = ApplicationState.model_validate(case["snapshot"])
-            answer = TaskAssignment.model_validate(case["answer"])
-            where = f"seed {case['seed']}, step {case['step']}"
-            arrays = to_arrays(state)
-            assert answer.report.pace == arrays.pace.report(arrays.clients), where
-            asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
-            if asked is None or answer.plan is None:
-                continue
-            delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer))
-            assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
-            compared["by the interval" if delay == 600_000 else "sooner"] += 1
+    for case in cases:
+        where, arrays, answer = case.where, case.arrays, case.answer
+        assert answer.report.pace == arrays.pace.report(arrays.clients), where
+        asked = next((c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None), None)
+        if asked is None or answer.plan is None:
+            continue
+        delay = choose_delay(arrays.problem, arrays.pace, to_solution(arrays, answer))
+        assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delay}"
+        compared["by the interval" if delay == 600_000 else "sooner"] += 1
     assert compared["sooner"] > 1_000, compared
 
 
 @pytest.mark.slow
-def test_the_fallback_gives_the_slots_that_the_service_would() -> None:
+def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
-    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        for line in lines:
-            case = json.loads(line)
-            answer = TaskAssignment.model_validate(case["without_relief"])  # which comes after the warm-ups
-            if answer.plan is None:
-                continue
-            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
-            solution, problem = to_solution(arrays, answer), arrays.problem
-            assert solution.plan is not None
-            queue = queue_warmups(
-                *(problem, compute_windows(problem), solution.plan, solution.answer, arrays.under_way),
-                *(update_progress(arrays, problem), arrays.pace.rates()),
-                is_timed=arrays.pace.is_timed,
-            )
-            slots = np.sort(queue.keys[: queue.served])
-            where = f"seed {case['seed']}, step {case['step']}"
-            assert solution.warmups.tolist() == slots.tolist(), f"{where}: the fallback's slots and the service's"
-            most = min(problem.max_warmups, len(queue.keys))
-            compared["a wave" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
+    for case in cases:
+        arrays, answer = case.arrays, case.without  # relief comes after the warm-ups
+        if answer.plan is None:
+            continue
+        solution, problem = to_solution(arrays, answer), arrays.problem
+        assert solution.plan is not None
+        queue = queue_warmups(
+            *(problem, compute_windows(problem), solution.plan, solution.answer, arrays.under_way),
+            *(update_progress(arrays, problem), arrays.pace.rates()),
+            is_timed=arrays.pace.is_timed,
+        )
+        slots = np.sort(queue.keys[: queue.served])
+        assert solution.warmups.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
+        most = min(problem.max_warmups, len(queue.keys))
+        compared["a wave" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
     assert min(compared[name] for name in ("a wave", "all of them", "the first")) > 20, compared
 
 
 @pytest.mark.slow
-def test_the_fallback_relieves_as_the_service_would() -> None:
+def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
     """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
     compared: Counter[str] = Counter()
-    with gzip.open(write_cases("FollowupCasesTest", "followup-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        for line in lines:
-            case = json.loads(line)
-            answer, without = (TaskAssignment.model_validate(case[name]) for name in ("answer", "without_relief"))
-            where = f"seed {case['seed']}, step {case['step']}"
-            if answer.report.to_balance_ms is None:
-                assert answer.clients == without.clients, where
-                continue
-            arrays = to_arrays(ApplicationState.model_validate(case["snapshot"]))
-            relieved, before = to_solution(arrays, answer), to_solution(arrays, without)
-            assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
-            problem, plan, windows = arrays.problem, before.plan, compute_windows(arrays.problem)
-            assert plan is not None
-            now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (relieved, before))
-            assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"
-            high = windows.active.high
-            if np.any(np.bincount(plan.active, minlength=problem.C) > high):
-                assert answer.clients == without.clients, f"{where}: numbers say nothing of load"
-                continue
-            price = Price(answer.report.to_balance_ms // 1000, 60, 300)
-            crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
-            options = find_relief_options(problem, plan, before.answer, price, may_stay=crowded)
-            found = find_relief(options, windows, plan.active, price)
-            assert found is not None
-            least, value = found[1], options.evaluate(windows, price, relieved.answer.active)
-            none = options.evaluate(windows, price, before.answer.active)
-            assert value == least, f"{where}: {none} without relief, {value} with the fallback's, {least} with the service's"
-            compared["relieved" if value < none else "crowded" if crowded else "nobody has too many"] += 1
-            compared["changed roles"] += bool(np.any((relieved.answer.active != before.answer.active)[problem.logged]))
+    for case in cases:
+        where, arrays, answer, without = case.where, case.arrays, case.answer, case.without
+        if answer.report.to_balance_ms is None:
+            assert answer.clients == without.clients, where
+            continue
+        relieved, before = to_solution(arrays, answer), to_solution(arrays, without)
+        assert answer.report.to_balance_ms == estimate_to_balance(arrays.problem, arrays.pace, before), where
+        problem, plan, windows = arrays.problem, before.plan, compute_windows(arrays.problem)
+        assert plan is not None
+        now, then = (each.answer.copy_keys(problem.C, problem.logged) for each in (relieved, before))
+        assert now.tolist() == then.tolist(), f"{where}: a copy is elsewhere"
+        high = windows.active.high
+        if np.any(np.bincount(plan.active, minlength=problem.C) > high):
+            assert answer.clients == without.clients, f"{where}: numbers say nothing of load"
+            continue
+        price = Price(answer.report.to_balance_ms // 1000, 60, 300)
+        crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
+        options = find_relief_options(problem, plan, before.answer, price, may_stay=crowded)
+        found = find_relief(options, windows, plan.active, price)
+        assert found is not None
+        least, value = found[1], options.evaluate(windows, price, relieved.answer.active)
+        none = options.evaluate(windows, price, before.answer.active)
+        assert value == least, f"{where}: {none} without relief, {value} with the fallback's, {least} with the service's"
+        compared["relieved" if value < none else "crowded" if crowded else "nobody has too many"] += 1
+        compared["changed roles"] += bool(np.any((relieved.answer.active != before.answer.active)[problem.logged]))
     kinds = ("relieved", "crowded", "nobody has too many", "changed roles")
     assert min(compared[kind] for kind in kinds) > 20, compared
