@@ -14,6 +14,8 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.summary import digest, summarise
 
 PASS_S = 1.0
+SLOW = {"thousand": [pytest.mark.slow]}
+LIBRARY = [pytest.param(name, marks=SLOW.get(name, [])) for name in list_library() if name != "day"]
 
 
 Objects = Sequence[Mapping[str, Any]]
@@ -140,7 +142,7 @@ def test_a_zone_fails_as_a_whole() -> None:
     assert [each["clients"] for each in played.events if each["event"] == "zone-fails"] == [["b1", "b2"]]
 
 
-@pytest.mark.parametrize("name", [name for name in list_library() if name != "day"])
+@pytest.mark.parametrize("name", LIBRARY)
 def test_a_run_repeats_to_the_byte(name: str) -> None:
     scenario = read_scenario(name)
     first, second = (simulate(scenario, "greedy") for _ in range(2))
@@ -148,7 +150,7 @@ def test_a_run_repeats_to_the_byte(name: str) -> None:
     assert summarise(first) == summarise(second)
 
 
-@pytest.mark.parametrize("name", [name for name in list_library() if name != "day"])
+@pytest.mark.parametrize("name", LIBRARY)
 def test_every_task_is_processed_again_in_the_end(name: str) -> None:
     for assignor in ("cp-sat", "greedy", "high-availability"):
         last = simulate(read_scenario(name), assignor).felt.curve[-1]
