@@ -5,15 +5,14 @@ Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; al
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2, solution_pb2
-from ortools.math_opt.core.python import solver as math_opt
+from ortools.math_opt import parameters_pb2, result_pb2, solution_pb2
 
 from optassign.models.deadline import Deadline
+from optassign.models.lp.mathopt import solve_model, write_model
 from optassign.models.problem import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
@@ -178,20 +177,16 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -
         parameters = parameters_pb2.SolveParametersProto(
             node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
-    if math.isfinite(deadline.at):
-        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
     use_glop = not whole and len(matrix.low) <= matrix.glop_up_to
-    result = math_opt.solve(
-        _write_model(matrix, cost, whole=whole),
-        parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS,
-        parameters_pb2.SolverInitializerProto(),
-        parameters,
-        model_parameters_pb2.ModelSolveParametersProto(),
-        None,
-        callback_pb2.CallbackRegistrationProto(),
-        None,
-        None,
+    model = write_model(
+        (matrix.low, matrix.high),
+        np.full(len(matrix.low), whole),
+        (matrix.row_low, matrix.row_high),
+        (matrix.row, matrix.variable, matrix.coefficient),
+        cost,
     )
+    solver = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
+    result = solve_model(model, solver, parameters, deadline)
     solution = next(iter(result.solutions), None)
     if solution is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
         return None
@@ -206,23 +201,3 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -
     dual = solution.dual_solution.dual_values
     duals[np.array(dual.ids, dtype=np.int64)] = dual.values
     return Solved(values, duals)
-
-
-def _write_model(matrix: Matrix, cost: IntArray, *, whole: bool) -> model_pb2.ModelProto:
-    """The program in MathOpt's format, of which the arrays are copied as they stand."""
-    model = model_pb2.ModelProto()
-    model.variables.ids.extend(range(len(matrix.low)))
-    model.variables.lower_bounds.extend(matrix.low.astype(np.float64))
-    model.variables.upper_bounds.extend(matrix.high.astype(np.float64))
-    model.variables.integers.extend([whole] * len(matrix.low))
-    model.linear_constraints.ids.extend(range(len(matrix.row_low)))
-    model.linear_constraints.lower_bounds.extend(matrix.row_low.astype(np.float64))
-    model.linear_constraints.upper_bounds.extend(matrix.row_high.astype(np.float64))
-    entries = model.linear_constraint_matrix
-    entries.row_ids.extend(matrix.row)
-    entries.column_ids.extend(matrix.variable)
-    entries.coefficients.extend(matrix.coefficient.astype(np.float64))
-    used = np.flatnonzero(cost)
-    model.objective.linear_coefficients.ids.extend(used)
-    model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
-    return model

@@ -18,12 +18,12 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2
-from ortools.math_opt.core.python import solver as math_opt
+from ortools.math_opt import model_pb2, parameters_pb2, result_pb2
 
 from optassign.models.deadline import Deadline
 from optassign.models.load.loads import ROUNDING, FloatArray, Loads
 from optassign.models.load.prices import Prices
+from optassign.models.lp.mathopt import solve_model, write_model
 from optassign.models.problem import IntArray
 
 _LIGHT = 0.12
@@ -80,25 +80,15 @@ class _Rows:
 
     def write(self) -> model_pb2.ModelProto:
         """In MathOpt's format."""
-        model = model_pb2.ModelProto()
-        model.variables.ids.extend(range(self.variables))
-        model.variables.lower_bounds.extend(np.concatenate(self.low))
-        model.variables.upper_bounds.extend(np.concatenate(self.high))
-        model.variables.integers.extend(self.whole)
-        model.linear_constraints.ids.extend(range(self.rows))
-        model.linear_constraints.lower_bounds.extend(np.concatenate(self.row_low))
-        model.linear_constraints.upper_bounds.extend(np.concatenate(self.row_high))
         row, variable, value = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
         order = np.lexsort((variable, row))
-        matrix = model.linear_constraint_matrix
-        matrix.row_ids.extend(row[order])
-        matrix.column_ids.extend(variable[order])
-        matrix.coefficients.extend(value[order])
-        cost = np.concatenate(self.cost)
-        used = np.flatnonzero(cost)
-        model.objective.linear_coefficients.ids.extend(used)
-        model.objective.linear_coefficients.values.extend(cost[used])
-        return model
+        return write_model(
+            (np.concatenate(self.low), np.concatenate(self.high)),
+            np.array(self.whole),
+            (np.concatenate(self.row_low), np.concatenate(self.row_high)),
+            (row[order], variable[order], value[order]),
+            np.concatenate(self.cost),
+        )
 
 
 def solve_pooled(
@@ -144,19 +134,7 @@ def solve_pooled(
         received.append((k, able, n))
 
     parameters = parameters_pb2.SolveParametersProto(node_limit=nodes, relative_gap_tolerance=gap)
-    if math.isfinite(deadline.at):
-        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
-    result = math_opt.solve(
-        rows.write(),
-        parameters_pb2.SOLVER_TYPE_HIGHS,
-        parameters_pb2.SolverInitializerProto(),
-        parameters,
-        model_parameters_pb2.ModelSolveParametersProto(),
-        None,
-        callback_pb2.CallbackRegistrationProto(),
-        None,
-        None,
-    )
+    result = solve_model(rows.write(), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
     bound = result.termination.objective_bounds.dual_bound * unit
     is_optimal = result.termination.reason == result_pb2.TERMINATION_REASON_OPTIMAL
     solution = next(iter(result.solutions), None)
