@@ -2,7 +2,7 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
-import java.util.stream.IntStream;
+import java.util.Arrays;
 
 /**
  * What a plan makes the group restore: its copies on clients that are not caught up, and those that R3 to R5 force in
@@ -35,8 +35,23 @@ public record RestoreWork(long offsets, int cold) {
 
     /** The clients of the plan's copies, and the forced ones, each once. */
     private static int[] listCounting(Placement plan, int t, int[] forced) {
-        IntStream planned = IntStream.concat(IntStream.of(plan.active()[t]), IntStream.of(plan.standby()[t]));
-        return IntStream.concat(planned, IntStream.of(forced)).distinct().toArray();
+        int[] all = Arrays.copyOf(forced, forced.length + 1 + plan.standby()[t].length);
+        int count = addNew(all, forced.length, plan.active()[t]);
+        for (int c : plan.standby()[t]) {
+            count = addNew(all, count, c);
+        }
+        return Arrays.copyOf(all, count);
+    }
+
+    /** Adds a client to the first ones of an array if it is not among them; returns how many they are then. */
+    private static int addNew(int[] clients, int count, int c) {
+        for (int i = 0; i < count; i++) {
+            if (clients[i] == c) {
+                return count;
+            }
+        }
+        clients[count] = c;
+        return count + 1;
     }
 
     /** Finds where R3 to R5 put copies: the clients that come before all others. */

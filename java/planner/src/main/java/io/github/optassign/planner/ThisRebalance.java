@@ -83,6 +83,10 @@ final class ThisRebalance {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
         }
+        boolean mayGo = isMostCaughtUp(t, plan.active()[t]);
+        if (mayGo && !ownersFirst) {
+            return new int[] {plan.active()[t]};
+        }
         int last = previous.owner(t);
         boolean isListed = last < 0 || snapshot.wasActive(t, last);
         IntStream possible = IntStream.of(snapshot.owners(t));
@@ -91,7 +95,7 @@ final class ThisRebalance {
                         : IntStream.concat(possible, IntStream.of(last)).sorted())
                 .filter(c -> isMostCaughtUp(t, c))
                 .toArray();
-        if (isMostCaughtUp(t, plan.active()[t]) && (owners.length == 0 || !ownersFirst)) {
+        if (mayGo && owners.length == 0) {
             return new int[] {plan.active()[t]};
         }
         return owners.length > 0
