@@ -51,6 +51,8 @@ _IDLE_SHARE, _LONG_IDLE_SHARE = 0.2, 0.3
 batches wait for them, of which each is a rebalance."""
 _HALF_SOONER = 0.7
 """Half of the planned actives are moved first if they are caught up within this share of the time that all of them take."""
+_BRIEF_MS, _TRUSTED = 4_000, 4.0
+"""Who was seen at work for less than that was perhaps just starting: its rate is trusted for so many times as long."""
 _MARGIN, _MARGIN_MS = 1.05, 100
 """On top of an estimate: to look a moment too early costs another follow-up."""
 _COUNT_EVERY_MS = 60_000
@@ -106,6 +108,11 @@ class Pace:
     def is_measured(self) -> bool:
         """Some client was seen at work: else only lower bounds are known, if anything."""
         return bool(np.any((self.ms > 0) & ~self.is_least))
+
+    def trusted_ms(self, clients: IntArray) -> float:
+        """For how long what is known of some clients is believed: of who was seen at work only briefly, not for long."""
+        brief = self.ms[clients][(self.ms[clients] > 0) & (self.ms[clients] < _BRIEF_MS) & ~self.is_least[clients]]
+        return max(_FIRST_LOOK_MS, _TRUSTED * float(brief.min())) if len(brief) else np.inf
 
     def rates(self) -> IntArray | None:
         """(C,) offsets per second, at least 1; the median where nothing is known of a client, None where of nobody."""
@@ -219,6 +226,8 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     if not pace.is_measured:
         # Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too long.
         wait = min(wait, max(_FIRST_LOOK_MS, float(pace.ms.max())))
+    else:
+        wait = min(wait, pace.trusted_ms(relevant % problem.C))
     return int(min(interval, max(LEAST_MS << min(pace.looks, 40), wait * _MARGIN + _MARGIN_MS)))
 
 
@@ -238,11 +247,14 @@ def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int
     if rates is None:
         return batches * (_FIRST_LOOK_MS + _PASS_MS)
     client = solution.waiting % problem.C
-    ms = problem.lag_of(solution.waiting) * 1000.0 / rates[client]
+    lags = problem.lag_of(solution.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with copies that are.
     matters = np.isin(client, np.union1d(_find_relevant(problem, solution.plan, solution), in_line) % problem.C)
-    by_disks = float(np.bincount(client[matters], weights=ms[matters], minlength=problem.C).max(initial=0.0))
-    by_slots = float(ms[np.isin(solution.waiting, in_line)].sum()) / problem.max_warmups
+    on_disk, in_slots = (
+        np.bincount(client[some], weights=lags[some], minlength=problem.C) * 1000.0 / rates
+        for some in (matters, np.isin(solution.waiting, in_line))
+    )
+    by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
     return min(INT64_MAX, int(max(by_disks, by_slots, batches * LEAST_MS) + batches * _PASS_MS))
 
 

@@ -117,6 +117,12 @@ public final class FollowupTime {
             // Whoever was done each time was perhaps done at once: what a lower bound says of the rest may be far too
             // long.
             wait = Math.min(wait, Math.max(FIRST_LOOK_MS, rates.longestLookMs()));
+        } else {
+            int[] awaiting = copies.stream()
+                    .filter(Copy::isAwaited)
+                    .mapToInt(Copy::client)
+                    .toArray();
+            wait = Math.min(wait, rates.trustedMs(awaiting));
         }
         long least = LEAST_MS << Math.min(rates.looks(), 40);
         return (long) Math.min(interval, Math.max(least, wait * MARGIN + MARGIN_MS));

@@ -25,6 +25,10 @@ public final class Rates {
     private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
     /** About what it takes until a copy that was assigned begins to restore. */
     private static final long STARTS_MS = 200;
+    /** Who was seen at work for less than that was perhaps just starting. */
+    private static final long BRIEF_MS = 4_000;
+    /** For how many times as long as it was seen the rate of such a client is trusted. */
+    private static final double TRUSTED = 4.0;
     /** Times the rate that was seen, where everything was done before anybody looked and nothing was known. */
     private static final double BELIEVED = 3.0;
     /** Times what was known, where that was no more than such a lower bound. */
@@ -198,6 +202,16 @@ public final class Rates {
     /** The longest time in which a client was looked at. */
     long longestLookMs() {
         return Arrays.stream(ms).max().orElse(0);
+    }
+
+    /** For how long what is known of some clients is believed: of who was seen at work only briefly, not for long. */
+    double trustedMs(int[] clients) {
+        long briefest = Arrays.stream(clients)
+                .filter(c -> ms[c] > 0 && !isLeast[c])
+                .mapToLong(c -> ms[c])
+                .min()
+                .orElse(BRIEF_MS);
+        return briefest < BRIEF_MS ? Math.max(FollowupTime.FIRST_LOOK_MS, TRUSTED * briefest) : Double.MAX_VALUE;
     }
 
     /** Whether this answer counts for R11 where a copy has made no progress. */

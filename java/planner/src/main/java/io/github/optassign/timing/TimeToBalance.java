@@ -81,16 +81,18 @@ public final class TimeToBalance {
             return batches * (FollowupTime.FIRST_LOOK_MS + FollowupTime.PASS_MS);
         }
         double[] onDisk = new double[matters.length];
-        double[] inSlots = {0};
+        double[] inSlots = new double[matters.length];
         forEachWaiting((t, c, isHeld) -> {
-            double ms = ranks.offsets(t, c) * 1_000.0 / perSecond[c];
-            onDisk[c] += matters[c] ? ms : 0;
-            inSlots[0] += !isHeld && ranks.rank(t, c) > 0 ? ms : 0;
+            onDisk[c] += matters[c] ? ranks.offsets(t, c) : 0;
+            inSlots[c] += !isHeld && ranks.rank(t, c) > 0 ? ranks.offsets(t, c) : 0;
         });
-        double longest = Math.max(batches * FollowupTime.LEAST_MS, inSlots[0] / slots);
-        for (double ms : onDisk) {
-            longest = Math.max(longest, ms);
+        double longest = batches * FollowupTime.LEAST_MS;
+        double together = 0;
+        for (int c = 0; c < matters.length; c++) {
+            longest = Math.max(longest, onDisk[c] * 1_000.0 / perSecond[c]);
+            together += inSlots[c] * 1_000.0 / perSecond[c];
         }
+        longest = Math.max(longest, together / slots);
         return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupTime.PASS_MS);
     }
 }
