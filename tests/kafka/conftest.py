@@ -66,8 +66,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        for logs in item.stash.get(_SHOWN, []):
-            report.sections.append(("logs", "\n".join(tail_logs(logs()))))
-        if call.excinfo is not None:  # again, after the logs: who sees only the end of them should know what is wrong
-            report.sections.append(("what went wrong", str(call.excinfo.value).partition("\n---")[0][:_LONGEST_ERROR]))
+        error, _, tails = str(call.excinfo.value if call.excinfo else "").partition("\n---")
+        if not tails:  # what has waited in vain shows them itself
+            for logs in item.stash.get(_SHOWN, []):
+                report.sections.append(("logs", "\n".join(tail_logs(logs()))))
+        # Before the logs and after them: who sees only a part should know what is wrong.
+        wrong = ("what went wrong", error[:_LONGEST_ERROR])
+        report.sections[:] = [wrong, *report.sections, wrong]
     return report
