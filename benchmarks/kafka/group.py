@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -21,6 +23,8 @@ PRELOAD = 300
 """Records per partition to write at the start, so that an empty client is not caught up."""
 MOST_PROBES = 12
 """Follow-ups after which an application counts as one that does not settle."""
+_ASK_AGAIN = 20.0
+"""Seconds after which a rebalance that was asked for, and has not begun, is asked for again."""
 _STORE = "logged-counts"
 _NEVER = LedRebalance(-1, False, "")
 
@@ -185,9 +189,21 @@ class Group:
         await_condition(f"{self.application}: all copies caught up", caught_up, found=lambda: behind, logs=self.logs)
 
     def probe(self) -> Placement:
-        """Have the group rebalance, as a follow-up does, and wait until that is complete."""
-        before = self.generation
-        next(iter(self.instances.values())).rebalance()
+        """Have the group rebalance, as a follow-up does, and wait until that is complete.
+
+        Asked again after a while: a consumer that is told while it joins forgets that it was told once it has joined.
+        """
+        before, asked_at = self.generation, -math.inf
+
+        def begun() -> bool:
+            nonlocal asked_at
+            self.assert_nothing_died()
+            if time.monotonic() - asked_at > _ASK_AGAIN:
+                next(iter(self.instances.values())).rebalance()
+                asked_at = time.monotonic()
+            return self.generation > before
+
+        await_condition(f"{self.application}: a generation after {before}, which it was asked for", begun, logs=self.logs)
         return self.await_complete(after=before)
 
     def settle(self, most_probes: int = MOST_PROBES, *, returning: bool = False) -> int:
