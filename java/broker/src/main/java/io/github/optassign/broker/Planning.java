@@ -106,7 +106,8 @@ final class Planning {
 
     /** Decides. Throws whatever the planner throws. */
     Decision decide() {
-        Snapshot snapshot = group.toSnapshot(config.acceptableLag(), config.maxWarmups());
+        Mode mode = chooseMode();
+        Snapshot snapshot = group.toSnapshot(config.acceptableLag(), config.maxWarmups(), mode == Mode.NO_OFFSETS);
         AppliedAnswer last = remembered == null ? null : remembered.applied();
         AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
         AppliedAnswer basis = before == null || remembered.opinion() == null
@@ -114,7 +115,6 @@ final class Planning {
                 : remembered.opinion().putInto(before, group);
         RebalancePlanner.Result result = planner.plan(snapshot, basis);
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        Mode mode = chooseMode();
         boolean isReached = result.plan() == null;
         if (mode != Mode.WARMING_UP) {
             result = takePlan(result);

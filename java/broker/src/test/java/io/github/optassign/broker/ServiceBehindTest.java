@@ -353,7 +353,8 @@ class ServiceBehindTest {
     private static SecondOpinion newOpinion(String application, int tasks) {
         TestGroup group = new TestGroup(0).logged("0", tasks).process("a", 1);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
-        Snapshot snapshot = read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups());
+        Snapshot snapshot =
+                read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups(), false);
         Placement plan = Placement.empty(tasks);
         IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
         return new SecondOpinion(

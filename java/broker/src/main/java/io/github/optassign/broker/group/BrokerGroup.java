@@ -120,8 +120,9 @@ public final class BrokerGroup {
      *
      * @param acceptableLag offsets; who lags by no more is caught up
      * @param maxWarmups how many copies may be warmed up at a time
+     * @param isPresumed who was given a standby and says nothing of it is taken to have caught up; else it is not known
      */
-    public Snapshot toSnapshot(long acceptableLag, int maxWarmups) {
+    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, boolean isPresumed) {
         int count = tasks.size();
         String[] names = new String[count];
         int[] subtopologies = new int[count];
@@ -142,12 +143,12 @@ public final class BrokerGroup {
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(offsets, acceptableLag),
+                toClients(offsets, acceptableLag, isPresumed ? 0 : Lags.UNKNOWN),
                 toTraits(),
                 ends);
     }
 
-    private Snapshot.Clients toClients(long[][] offsets, long acceptable) {
+    private Snapshot.Clients toClients(long[][] offsets, long acceptable, long ofSilentStandbys) {
         int count = processes.size();
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
@@ -165,7 +166,7 @@ public final class BrokerGroup {
             for (Member member : process.getValue()) {
                 for (int t : member.standby()) {
                     held[c].set(t);
-                    setLag(offsets, t, c, known.getOrDefault(t, Lags.UNKNOWN));
+                    setLag(offsets, t, c, known.getOrDefault(t, ofSilentStandbys));
                 }
             }
             for (Member member : process.getValue()) {

@@ -1,0 +1,68 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignor;
+import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A process is killed. The group misses its threads one by one, each when its session times out, so that for a moment
+ * it is a smaller process; in the end its tasks are to be where their standbys were.
+ */
+class KilledProcessTest {
+    private static final long END = 1_000_000;
+
+    static Stream<Arguments> kills() {
+        return Stream.of(3, 4, 6, 10)
+                .flatMap(processes -> Stream.of(2, 4)
+                        .flatMap(threads ->
+                                Stream.of("a", "b", "c").map(killed -> Arguments.of(processes, threads, killed))));
+    }
+
+    @ParameterizedTest(name = "{0} processes with {1} threads, of which {2} is killed")
+    @MethodSource("kills")
+    void whoDiesThreadByThreadIsReplacedByItsStandbys(int processes, int threads, String killed) {
+        assertEquals(0, countCold(newAssignor(), true, processes, threads, killed), "where lags are known");
+        int cold = countCold(newAssignor(), false, processes, threads, killed);
+        int kafkas = countCold(new StickyTaskAssignor(), false, processes, threads, killed);
+        System.out.printf("cold: %d, under Kafka's sticky: %d%n", cold, kafkas);
+        assertTrue(cold <= kafkas, () -> cold + " where nobody sends offsets, under Kafka's sticky " + kafkas);
+    }
+
+    private static OptassignGroupAssignor newAssignor() {
+        return new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+    }
+
+    /** The tasks with state that go to processes that had no copy of them. */
+    private static int countCold(TaskAssignor assignor, boolean hasOffsets, int processes, int threads, String killed) {
+        int tasks = processes * threads * 2;
+        TestGroup group = new TestGroup(1).logged("0", tasks).logged("1", tasks).stateless("2", tasks);
+        for (int i = 0; i < processes; i++) {
+            group.process(String.valueOf((char) ('a' + i)), threads);
+        }
+        for (int i = 0; i < 12; i++) {
+            group.assign(assignor);
+            if (hasOffsets) {
+                group.tellOffsets(END, 0);
+            }
+        }
+        Map<String, String> before = group.owners();
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        for (int i = 0; i < threads; i++) {
+            group.members().remove(killed + i);
+            group.assign(assignor);
+        }
+        Map<String, String> after = group.owners();
+        return (int) standbys.entrySet().stream()
+                .filter(entry -> !after.get(entry.getKey()).equals(before.get(entry.getKey()))
+                        && !entry.getValue().contains(after.get(entry.getKey())))
+                .count();
+    }
+}
