@@ -107,20 +107,23 @@ final class Planning {
     /** Decides. Throws whatever the planner throws. */
     Decision decide() {
         Mode mode = chooseMode();
-        Snapshot snapshot = group.toSnapshot(config.acceptableLag(), config.maxWarmups(), mode == Mode.NO_OFFSETS);
+        Snapshot snapshot = toSnapshot(group, mode);
         AppliedAnswer last = remembered == null ? null : remembered.applied();
         AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
         AppliedAnswer basis = before == null || remembered.opinion() == null
                 ? before
                 : remembered.opinion().putInto(before, group);
-        RebalancePlanner.Result result = planner.plan(snapshot, basis);
-        Placement plan = result.plan() == null ? result.placement() : result.plan();
-        boolean isReached = result.plan() == null;
-        if (mode != Mode.WARMING_UP) {
-            result = takePlan(result);
-        } else {
-            result = ActivesFirst.apply(snapshot, result);
+        Set<String> leaving = Departure.findLeaving(snapshot, before);
+        Snapshot ofOthers = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
+        RebalancePlanner.Result planned = planner.plan(ofOthers, basis);
+        RebalancePlanner.Result result =
+                mode == Mode.WARMING_UP ? ActivesFirst.apply(ofOthers, planned) : takePlan(planned);
+        if (!leaving.isEmpty()) {
+            planned = Departure.keepOthers(group, snapshot, remembered, ofOthers, result);
+            result = planned;
         }
+        Placement plan = planned.plan() == null ? planned.placement() : planned.plan();
+        boolean isReached = planned.plan() == null;
         MemberAnswer answer = Threads.deal(
                 group,
                 snapshot,
@@ -136,7 +139,7 @@ final class Planning {
         }
         AppliedAnswer applied = AppliedAnswer.of("", System.currentTimeMillis(), named, snapshot);
         String application = group.findApplication(remembered == null ? null : remembered.application());
-        boolean isAsked = config.service() != null && group.hasOffsets() && !isReached;
+        boolean isAsked = config.service() != null && group.hasOffsets() && !isReached && leaving.isEmpty();
         SecondOpinion opinion = !isAsked
                 ? null
                 : new SecondOpinion(
@@ -154,6 +157,23 @@ final class Planning {
                 result.placement().warmupCount(),
                 isReached,
                 isServicesPlan);
+    }
+
+    private Snapshot toSnapshot(BrokerGroup of, Mode mode) {
+        Set<String> presumed = mode == Mode.NO_OFFSETS ? listUnchanged() : Set.of();
+        return of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed);
+    }
+
+    /** The processes without a new thread: who is just coming, thread by thread, has restored nothing yet. */
+    private Set<String> listUnchanged() {
+        Set<String> unchanged = new HashSet<>();
+        group.processes().forEach((process, threads) -> {
+            if (remembered != null
+                    && threads.stream().allMatch(member -> remembered.active().containsKey(member.id()))) {
+                unchanged.add(process);
+            }
+        });
+        return unchanged;
     }
 
     /** Whether an answer is on its way to a plan of the service's, which another answer has. */

@@ -354,7 +354,7 @@ class ServiceBehindTest {
         TestGroup group = new TestGroup(0).logged("0", tasks).process("a", 1);
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
         Snapshot snapshot =
-                read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups(), false);
+                read.toSnapshot(BrokerConfig.DEFAULT.acceptableLag(), BrokerConfig.DEFAULT.maxWarmups(), Set.of());
         Placement plan = Placement.empty(tasks);
         IntStream.range(0, tasks).forEach(t -> plan.active()[t] = 0);
         return new SecondOpinion(

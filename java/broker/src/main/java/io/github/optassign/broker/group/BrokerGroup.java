@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
@@ -50,6 +51,24 @@ public final class BrokerGroup {
         lags = new Lags(tasks, members);
         standbys = Math.max(0, group.configs().numStandbyReplicas());
         tagKeys = group.configs().rackAwareAssignmentTags();
+    }
+
+    private BrokerGroup(BrokerGroup whole, Set<String> without) {
+        tasks = whole.tasks;
+        lags = whole.lags;
+        standbys = whole.standbys;
+        tagKeys = whole.tagKeys;
+        warmedUpByBroker = whole.warmedUpByBroker;
+        whole.members.stream()
+                .filter(member -> !without.contains(member.process()))
+                .forEach(members::add);
+        processes.putAll(whole.processes);
+        processes.keySet().removeAll(without);
+    }
+
+    /** The same group without some of its processes; at least one must remain. */
+    public BrokerGroup without(Set<String> gone) {
+        return gone.isEmpty() ? this : new BrokerGroup(this, gone);
     }
 
     public TaskTable tasks() {
@@ -120,9 +139,10 @@ public final class BrokerGroup {
      *
      * @param acceptableLag offsets; who lags by no more is caught up
      * @param maxWarmups how many copies may be warmed up at a time
-     * @param isPresumed who was given a standby and says nothing of it is taken to have caught up; else it is not known
+     * @param presumed processes whose standbys are taken to have caught up where they say nothing of them; of others it
+     *     is not known
      */
-    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, boolean isPresumed) {
+    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed) {
         int count = tasks.size();
         String[] names = new String[count];
         int[] subtopologies = new int[count];
@@ -143,12 +163,12 @@ public final class BrokerGroup {
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(offsets, acceptableLag, isPresumed ? 0 : Lags.UNKNOWN),
+                toClients(offsets, acceptableLag, presumed),
                 toTraits(),
                 ends);
     }
 
-    private Snapshot.Clients toClients(long[][] offsets, long acceptable, long ofSilentStandbys) {
+    private Snapshot.Clients toClients(long[][] offsets, long acceptable, Set<String> presumed) {
         int count = processes.size();
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
@@ -159,6 +179,7 @@ public final class BrokerGroup {
             active[c] = new BitSet(tasks.size());
             held[c] = new BitSet(tasks.size());
             Map<Integer, Long> known = lags.of(process.getKey());
+            long silent = presumed.contains(process.getKey()) ? 0 : Lags.UNKNOWN;
             for (Map.Entry<Integer, Long> lag : known.entrySet()) {
                 held[c].set(lag.getKey());
                 setLag(offsets, lag.getKey(), c, lag.getValue());
@@ -166,7 +187,7 @@ public final class BrokerGroup {
             for (Member member : process.getValue()) {
                 for (int t : member.standby()) {
                     held[c].set(t);
-                    setLag(offsets, t, c, known.getOrDefault(t, ofSilentStandbys));
+                    setLag(offsets, t, c, known.getOrDefault(t, silent));
                 }
             }
             for (Member member : process.getValue()) {

@@ -1,0 +1,151 @@
+package io.github.optassign.broker;
+
+import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.Member;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.planner.RebalancePlanner;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+/**
+ * A process that goes is missed thread by thread, each in a call of its own, so that for a moment it is a smaller one.
+ * If the group were balanced for that moment, tasks would move between processes that have nothing to do with it, and
+ * some of them back at the next call.
+ *
+ * <p>So while processes only lose threads, what these had goes where it would be without the whole process, and all
+ * other copies stay. Where the process has lost a thread and lives on, the threads are about as even as before, and the
+ * next call plans for all of it.
+ */
+final class Departure {
+    private final Snapshot snapshot;
+    private final Snapshot ofOthers;
+    /** Per process the tasks of which the last answer gave its threads, those that are left, an active or a standby. */
+    private final List<BitSet> active = new ArrayList<>();
+
+    private final List<BitSet> standby = new ArrayList<>();
+
+    private Departure(
+            BrokerGroup group,
+            Snapshot snapshot,
+            Map<String, int[]> lastActive,
+            Map<String, int[]> lastStandby,
+            Snapshot ofOthers) {
+        this.snapshot = snapshot;
+        this.ofOthers = ofOthers;
+        for (List<Member> threads : group.processes().values()) {
+            active.add(unite(threads, lastActive));
+            standby.add(unite(threads, lastStandby));
+        }
+    }
+
+    /** What was given, not what Kafka lists: there what is on its way is missing. */
+    private static BitSet unite(List<Member> threads, Map<String, int[]> given) {
+        BitSet tasks = new BitSet();
+        for (Member member : threads) {
+            IntStream.of(given.getOrDefault(member.id(), new int[0])).forEach(tasks::set);
+        }
+        return tasks;
+    }
+
+    /**
+     * The processes that have lost threads since the last answer, if nobody has come since and others are there.
+     *
+     * @param last null: not known
+     */
+    static Set<String> findLeaving(Snapshot snapshot, AppliedAnswer last) {
+        if (last == null) {
+            return Set.of();
+        }
+        Set<String> leaving = new HashSet<>();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            Long before = last.sizes().get(snapshot.clientName(c));
+            if (before == null || Math.abs(before) < snapshot.size(c)) {
+                return Set.of();
+            }
+            if (Math.abs(before) > snapshot.size(c)) {
+                leaving.add(snapshot.clientName(c));
+            }
+        }
+        return leaving.size() == snapshot.clientCount() ? Set.of() : leaving;
+    }
+
+    /**
+     * The answer while processes leave.
+     *
+     * @param snapshot of the whole group
+     * @param last the last answer
+     * @param ofOthers the group without the processes that leave
+     * @param result what is planned for it
+     */
+    static RebalancePlanner.Result keepOthers(
+            BrokerGroup group,
+            Snapshot snapshot,
+            GroupMemory.Remembered last,
+            Snapshot ofOthers,
+            RebalancePlanner.Result result) {
+        Departure departure = new Departure(group, snapshot, last.active(), last.standby(), ofOthers);
+        Placement placement = departure.toWhole(result.placement());
+        Placement plan = result.plan() == null ? placement.copy() : departure.toWhole(result.plan());
+        Placement before = new Previous(snapshot, last.applied()).remembered();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            for (int t : departure.active.get(c).stream().toArray()) {
+                departure.keep(t, c, before, placement);
+            }
+        }
+        return new RebalancePlanner.Result(
+                placement, plan, result.followupMs(), result.progress(), result.stalled(), result.pace());
+    }
+
+    /** Leaves a task whose active is not lost as it is, with standbys in place of those that are. */
+    private void keep(int t, int owner, Placement before, Placement placement) {
+        int[] planned = IntStream.concat(
+                        IntStream.of(placement.standby()[t]),
+                        IntStream.of(placement.active()[t]))
+                .toArray();
+        placement.active()[t] = owner;
+        placement.standby()[t] = listPresent(t, owner, before.standby()[t]);
+        placement.warmup()[t] = listPresent(t, owner, before.warmup()[t]);
+        for (int c : planned) {
+            boolean isMissing = snapshot.isLogged(t) && placement.standby()[t].length < snapshot.standbysPerTask();
+            if (isMissing && !placement.hasCopy(t, c)) {
+                placement.warmup()[t] = IntStream.of(placement.warmup()[t])
+                        .filter(other -> other != c)
+                        .toArray();
+                placement.addStandby(t, c);
+            }
+        }
+    }
+
+    private int[] listPresent(int t, int owner, int[] clients) {
+        return IntStream.of(clients)
+                .filter(c -> c != owner && standby.get(c).get(t))
+                .toArray();
+    }
+
+    /** The same by the indices of the whole group. */
+    private Placement toWhole(Placement of) {
+        Placement whole = Placement.empty(snapshot.taskCount());
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            whole.active()[t] = toWhole(of.active()[t]);
+            for (int c : of.standby()[t]) {
+                whole.addStandby(t, toWhole(c));
+            }
+            for (int c : of.warmup()[t]) {
+                whole.addWarmup(t, toWhole(c));
+            }
+        }
+        return whole;
+    }
+
+    private int toWhole(int c) {
+        return snapshot.clientIndex(ofOthers.clientName(c));
+    }
+}

@@ -1,0 +1,176 @@
+package io.github.optassign.broker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A process that goes is missed thread by thread, and one may also lose a thread and live on. */
+class DepartureTest {
+    private static final long END = 1_000_000;
+    private static final int THREADS = 2;
+
+    private final OptassignGroupAssignor assignor =
+            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+
+    /** The history of a real application, on which an active task went from one process that stayed to the other. */
+    @ParameterizedTest(name = "offsets are sent: {0}")
+    @ValueSource(booleans = {true, false})
+    void nothingMovesBetweenProcessesThatStay(boolean hasOffsets) {
+        for (int seed = 0; seed < 100; seed++) {
+            Random random = new Random(seed);
+            OptassignGroupAssignor fresh = new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            TestGroup group =
+                    new TestGroup(1).logged("0", 12).stateless("1", 12).stateless("2", 12);
+            List<String> names = new ArrayList<>();
+            for (String letter : List.of("a", "b", "c")) {
+                names.add(Integer.toHexString(random.nextInt()) + letter);
+                join(group, names.get(names.size() - 1), random);
+                settle(group, fresh, hasOffsets);
+            }
+            for (String gone : List.of(names.get(2), names.get(1))) {
+                Map<String, String> before = group.owners();
+                Map<String, Set<String>> standbys = group.standbyProcesses();
+                for (String id : listThreads(group, gone, random)) {
+                    group.members().remove(id);
+                    group.assign(fresh);
+                }
+                Map<String, String> after = group.owners();
+                String history = "seed " + seed + ": " + gone + " leaves " + names;
+                before.forEach((task, owner) -> {
+                    if (!owner.equals(gone)) {
+                        assertEquals(owner, after.get(task), () -> history + ", " + task);
+                    } else if (standbys.containsKey(task)) {
+                        assertEquals(standbys.get(task), Set.of(after.get(task)), () -> history + ", " + task);
+                    }
+                });
+                join(group, gone, random);
+                settle(group, fresh, hasOffsets);
+            }
+        }
+    }
+
+    @Test
+    void whatALostThreadHadIsServedAtOnce() {
+        TestGroup group = newSettledGroup();
+        Map<String, Set<String>> standbys = group.standbyProcesses();
+        Set<String> lost = new HashSet<>();
+        group.member("b0").active.forEach((g, partitions) -> partitions.forEach(p -> lost.add(g + "_" + p)));
+
+        group.members().remove("b0");
+        assertEquals(0, group.assign(assignor), "what has an owner stays with it");
+        group.owners().forEach((task, owner) -> {
+            if (lost.contains(task) && standbys.containsKey(task)) {
+                assertEquals(standbys.get(task), Set.of(owner), () -> task + " goes to its standby");
+            }
+        });
+        group.standbyProcesses().forEach((task, processes) -> assertEquals(1, processes.size(), task));
+        assertEquals(standbys.keySet(), group.standbyProcesses().keySet(), "every task has its standby again");
+    }
+
+    @Test
+    void whatIsOnItsWayArrivesThoughNobodyListsIt() {
+        TestGroup group = newSettledGroup();
+        group.process("d", THREADS);
+        GroupAssignment given = assignor.assign(group.toSpec(), group);
+        Map<String, String> planned = listOwners(group, given);
+        assertTrue(planned.containsValue("d"), "what has no state moves at once");
+        // No member has taken it yet, so Kafka lists what they had.
+        group.members().remove("b0");
+        given.members()
+                .get("b0")
+                .activeTasks()
+                .forEach((g, partitions) -> partitions.forEach(p -> planned.remove(g + "_" + p)));
+        Map<String, String> next = listOwners(group, assignor.assign(group.toSpec(), group));
+        planned.forEach((task, owner) -> assertEquals(owner, next.get(task), task));
+    }
+
+    private static Map<String, String> listOwners(TestGroup group, GroupAssignment given) {
+        Map<String, String> owners = new TreeMap<>();
+        given.members()
+                .forEach((id, tasks) -> tasks.activeTasks()
+                        .forEach((g, partitions) ->
+                                partitions.forEach(p -> owners.put(g + "_" + p, group.member(id).process))));
+        return owners;
+    }
+
+    @Test
+    void whoLosesAThreadAndLivesOnIsCountedByItsThreadsAtTheNextCall() {
+        TestGroup group = newSettledGroup();
+        group.members().remove("b0");
+        group.assign(assignor);
+        for (int i = 0; i < 6; i++) {
+            group.tellOffsets(END, 0);
+            group.assign(assignor);
+        }
+        Map<String, Integer> counts = count(group);
+        assertEquals(Map.of("a", 10, "b", 5, "c", 10), counts, "25 tasks on five threads");
+        assertEquals(0, group.assign(assignor), "and rests");
+    }
+
+    @Test
+    void whoComesInTheSameCallIsGivenItsShare() {
+        TestGroup group = newSettledGroup();
+        group.members().remove("b0");
+        group.process("d", THREADS);
+        for (int i = 0; i < 6; i++) {
+            group.assign(assignor);
+            group.tellOffsets(END, 0);
+            if (i == 0) {
+                assertTrue(count(group).get("d") > 0, "what has no state moves at once");
+            }
+        }
+        assertTrue(count(group).get("d") >= 7, () -> "of 25 tasks on seven threads: " + count(group));
+    }
+
+    private TestGroup newSettledGroup() {
+        TestGroup group = new TestGroup(1).logged("0", 15).stateless("1", 10);
+        List.of("a", "b", "c").forEach(process -> group.process(process, THREADS));
+        settle(group, assignor, true);
+        return group;
+    }
+
+    private static void join(TestGroup group, String process, Random random) {
+        for (int i = 0; i < THREADS; i++) {
+            group.members().put(process + random.nextLong(), new TestGroup.TestMember(process));
+        }
+    }
+
+    private static List<String> listThreads(TestGroup group, String process, Random random) {
+        List<String> ids = new ArrayList<>();
+        new TreeMap<>(group.members()).forEach((id, member) -> {
+            if (member.process.equals(process)) {
+                ids.add(id);
+            }
+        });
+        Collections.shuffle(ids, random);
+        return ids;
+    }
+
+    private static void settle(TestGroup group, OptassignGroupAssignor assignor, boolean hasOffsets) {
+        for (int i = 0; i < 8; i++) {
+            group.assign(assignor);
+            if (hasOffsets) {
+                group.tellOffsets(END, 0);
+            }
+        }
+    }
+
+    private static Map<String, Integer> count(TestGroup group) {
+        Map<String, Integer> counts = new HashMap<>();
+        group.owners().values().forEach(owner -> counts.merge(owner, 1, Integer::sum));
+        return counts;
+    }
+}
