@@ -2,17 +2,18 @@ package io.github.optassign.broker;
 
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
-import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
@@ -25,6 +26,9 @@ import java.util.stream.IntStream;
  * next call plans for all of it.
  */
 final class Departure {
+    /** Threads that come within it are of one start of their process. */
+    static final long STARTING_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private final Snapshot snapshot;
     private final Snapshot ofOthers;
     /** Per process the tasks of which the last answer gave its threads, those that are left, an active or a standby. */
@@ -56,25 +60,34 @@ final class Departure {
     }
 
     /**
-     * The processes that have lost threads since the last answer, if nobody has come since and others are there.
+     * The processes that have lost threads since the last answer and will lose the others, if nobody has come since and
+     * others are there. Who has lost only threads that are older than one that it has is back already: killed, and
+     * started again before it was missed.
      *
-     * @param last null: not known
+     * @param last the members at the last answer
      */
-    static Set<String> findLeaving(Snapshot snapshot, AppliedAnswer last) {
-        if (last == null) {
-            return Set.of();
-        }
-        Set<String> leaving = new HashSet<>();
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            Long before = last.sizes().get(snapshot.clientName(c));
-            if (before == null || Math.abs(before) < snapshot.size(c)) {
+    static Set<String> findLeaving(BrokerGroup group, Map<String, GroupMemory.KnownThread> last) {
+        Map<String, Long> newest = new HashMap<>();
+        Set<String> present = new HashSet<>();
+        for (Member member : group.members()) {
+            if (!last.containsKey(member.id())) {
                 return Set.of();
             }
-            if (Math.abs(before) > snapshot.size(c)) {
-                leaving.add(snapshot.clientName(c));
-            }
+            present.add(member.id());
+            newest.merge(member.process(), last.get(member.id()).sinceNanos(), Departure::later);
         }
-        return leaving.size() == snapshot.clientCount() ? Set.of() : leaving;
+        Set<String> leaving = new HashSet<>();
+        last.forEach((id, thread) -> {
+            Long start = newest.get(thread.process());
+            if (!present.contains(id) && start != null && start - thread.sinceNanos() <= STARTING_NANOS) {
+                leaving.add(thread.process());
+            }
+        });
+        return leaving.size() == newest.size() ? Set.of() : leaving;
+    }
+
+    private static long later(long one, long other) {
+        return one - other > 0 ? one : other;
     }
 
     /**

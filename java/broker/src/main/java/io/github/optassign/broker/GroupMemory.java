@@ -27,6 +27,7 @@ final class GroupMemory {
      * @param applied the last answer; null: the last call ended in the last resort
      * @param active member to the indices of the tasks that it was given as active
      * @param standby the same of standbys
+     * @param threads all members, and when they were first seen
      * @param topology what the indices belong to
      * @param keepUntilNanos until when tasks without known lags stay where they are, as of System.nanoTime; see
      *     {@link Planning}
@@ -38,6 +39,7 @@ final class GroupMemory {
             AppliedAnswer applied,
             Map<String, int[]> active,
             Map<String, int[]> standby,
+            Map<String, KnownThread> threads,
             String topology,
             long keepUntilNanos,
             boolean saidNoOffsets,
@@ -48,6 +50,13 @@ final class GroupMemory {
                     + active.values().stream().mapToInt(tasks -> tasks.length).sum();
         }
     }
+
+    /**
+     * A member.
+     *
+     * @param sinceNanos when it was first seen, as of System.nanoTime
+     */
+    record KnownThread(String process, long sinceNanos) {}
 
     /** The memory of this JVM. */
     static final GroupMemory SHARED = new GroupMemory();

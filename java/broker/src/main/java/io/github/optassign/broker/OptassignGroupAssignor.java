@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import org.apache.kafka.common.Configurable;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
@@ -40,11 +41,12 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     private final Planning.Planner planner;
     private final GroupMemory memory;
     private final ServiceBehind service;
+    private final LongSupplier nanoTime;
     private volatile BrokerConfig config = BrokerConfig.DEFAULT;
 
     /** As Kafka makes it. */
     public OptassignGroupAssignor() {
-        this(Planning.Planner.OURS, GroupMemory.SHARED, ServiceBehind.SHARED);
+        this(Planning.Planner.OURS, GroupMemory.SHARED, ServiceBehind.SHARED, System::nanoTime);
     }
 
     OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory) {
@@ -52,9 +54,14 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     }
 
     OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, ServiceBehind service) {
+        this(planner, memory, service, System::nanoTime);
+    }
+
+    OptassignGroupAssignor(Planning.Planner planner, GroupMemory memory, ServiceBehind service, LongSupplier nanoTime) {
         this.planner = planner;
         this.memory = memory;
         this.service = service;
+        this.nanoTime = nanoTime;
     }
 
     @Override
@@ -96,7 +103,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         try {
             GroupMemory.Remembered remembered = memory.find(group);
             Planning.Decision decision =
-                    new Planning(group, config, planner, remembered, warmedUpByBroker, start).decide();
+                    new Planning(group, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong()).decide();
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
                 memory.remember(group, decision.toRemember());

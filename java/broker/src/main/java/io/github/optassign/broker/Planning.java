@@ -5,6 +5,7 @@ import io.github.optassign.broker.behind.SecondOpinion;
 import io.github.optassign.broker.dealing.MemberAnswer;
 import io.github.optassign.broker.dealing.Threads;
 import io.github.optassign.broker.group.BrokerGroup;
+import io.github.optassign.broker.group.Member;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
@@ -113,7 +114,7 @@ final class Planning {
         AppliedAnswer basis = before == null || remembered.opinion() == null
                 ? before
                 : remembered.opinion().putInto(before, group);
-        Set<String> leaving = Departure.findLeaving(snapshot, before);
+        Set<String> leaving = before == null ? Set.of() : Departure.findLeaving(group, remembered.threads());
         Snapshot ofOthers = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
         RebalancePlanner.Result planned = planner.plan(ofOthers, basis);
         RebalancePlanner.Result result =
@@ -225,9 +226,15 @@ final class Planning {
             active.put(id, toArray(answer.active(m)));
             standby.put(id, toArray(answer.standby(m)));
         }
+        Map<String, GroupMemory.KnownThread> threads = new HashMap<>();
+        for (Member member : group.members()) {
+            GroupMemory.KnownThread known =
+                    remembered == null ? null : remembered.threads().get(member.id());
+            threads.put(member.id(), known != null ? known : new GroupMemory.KnownThread(member.process(), nowNanos));
+        }
         boolean said = mode == Mode.NO_OFFSETS || (remembered != null && remembered.saidNoOffsets());
         return new GroupMemory.Remembered(
-                applied, active, standby, topology, keepUntilNanos(), said, application, opinion);
+                applied, active, standby, threads, topology, keepUntilNanos(), said, application, opinion);
     }
 
     private static int[] toArray(List<Integer> tasks) {

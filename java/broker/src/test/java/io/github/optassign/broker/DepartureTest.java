@@ -3,6 +3,8 @@ package io.github.optassign.broker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.broker.behind.ServiceBehind;
+import io.github.optassign.broker.group.BrokerGroup;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -22,8 +24,9 @@ class DepartureTest {
     private static final long END = 1_000_000;
     private static final int THREADS = 2;
 
+    private long nanos;
     private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory());
+            new OptassignGroupAssignor(Planning.Planner.OURS, new GroupMemory(), new ServiceBehind(), () -> nanos);
 
     /** The history of a real application, on which an active task went from one process that stayed to the other. */
     @ParameterizedTest(name = "offsets are sent: {0}")
@@ -118,6 +121,59 @@ class DepartureTest {
         Map<String, Integer> counts = count(group);
         assertEquals(Map.of("a", 10, "b", 5, "c", 10), counts, "25 tasks on five threads");
         assertEquals(0, group.assign(assignor), "and rests");
+    }
+
+    @Test
+    void whoIsBackBeforeItIsMissedDoesNotLeave() {
+        TestGroup group = new TestGroup(0).logged("0", 4).process("a", 2).process("b", 3);
+        long later = Departure.STARTING_NANOS + 1;
+        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", 0L)), "a thread of the same start");
+        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", later)), "the latest one");
+        assertEquals(Set.of(), findLeaving(group, Map.of("b3", -later)), "those that are left have come after it");
+        assertEquals(Set.of("b"), findLeaving(group, Map.of("b3", -later, "b4", 0L)), "one of them has not");
+        assertEquals(Set.of(), findLeaving(group, Map.of("c0", 0L)), "c has left already");
+        assertEquals(Set.of(), findLeaving(group, Map.of("a2", 0L, "b3", 0L)), "all of them leave");
+        Map<String, GroupMemory.KnownThread> withoutB0 = Map.of(
+                "a0", new GroupMemory.KnownThread("a", 0),
+                "a1", new GroupMemory.KnownThread("a", 0),
+                "b1", new GroupMemory.KnownThread("b", 0),
+                "b2", new GroupMemory.KnownThread("b", 0),
+                "b3", new GroupMemory.KnownThread("b", 0));
+        assertEquals(Set.of(), Departure.findLeaving(read(group), withoutB0), "b0 has come");
+    }
+
+    /** Of a group whose members came at 0, with others before that are gone now: since when they were there. */
+    private static Set<String> findLeaving(TestGroup group, Map<String, Long> gone) {
+        Map<String, GroupMemory.KnownThread> last = new HashMap<>();
+        group.members().forEach((id, member) -> last.put(id, new GroupMemory.KnownThread(member.process, 0)));
+        gone.forEach((id, since) -> last.put(id, new GroupMemory.KnownThread(id.substring(0, 1), since)));
+        return Departure.findLeaving(read(group), last);
+    }
+
+    private static BrokerGroup read(TestGroup group) {
+        return new BrokerGroup(group.toSpec(), group);
+    }
+
+    /** By the clock that the assignor is given. */
+    @Test
+    void whoIsBackIsBalancedAgainByTheCallThatMissesItsFormerThreads() {
+        Map<String, Integer> counts = comeBack(Departure.STARTING_NANOS + 1);
+        assertTrue(counts.get("b") > comeBack(0).get("b"), () -> "of 25: " + counts);
+    }
+
+    private Map<String, Integer> comeBack(long afterNanos) {
+        TestGroup group = newSettledGroup();
+        nanos += afterNanos;
+        for (int i = THREADS; i < 2 * THREADS; i++) {
+            group.members().put("b" + i, new TestGroup.TestMember("b"));
+            group.assign(assignor);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            group.members().remove("b" + i);
+            group.tellOffsets(END, 0);
+            group.assign(assignor);
+        }
+        return count(group);
     }
 
     @Test

@@ -124,12 +124,15 @@ class FaultsTest {
         group.members().keySet().forEach(id -> everything.put(id, new int[] {0, 0, 99, -1, 3}));
         String topology = read.tasks().toString();
         memory.remember(
-                read, new GroupMemory.Remembered(applied, everything, everything, topology, 0, false, "", null));
-        group.assign(assignor);
-        memory.remember(read, new GroupMemory.Remembered(null, Map.of(), Map.of(), topology, 0, false, "", null));
+                read,
+                new GroupMemory.Remembered(applied, everything, everything, Map.of(), topology, 0, false, "", null));
         group.assign(assignor);
         memory.remember(
-                read, new GroupMemory.Remembered(applied, everything, everything, "another", 0, false, "", null));
+                read, new GroupMemory.Remembered(null, Map.of(), Map.of(), Map.of(), topology, 0, false, "", null));
+        group.assign(assignor);
+        memory.remember(
+                read,
+                new GroupMemory.Remembered(applied, everything, everything, Map.of(), "another", 0, false, "", null));
         group.assign(assignor);
     }
 
