@@ -3,7 +3,6 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.NOTPARALLEL:  # test must end with pytest's own closing line
 
 PYTHON ?= python3
 EXTRAS ?= dev,service,plots,spark
@@ -19,11 +18,15 @@ RELEASE_READY := .venv/.release-ready
 PIP := -m pip --quiet --disable-pip-version-check
 WHEEL := build/wheel
 WHEEL_BIN := $(WHEEL)/venv/bin
+JAVA_BUILT := java/target/.built
+JAVA_SOURCES := $(shell find java -name target -prune -o -type f -print)
+# Tests of real things mostly wait, so more workers than cores pay.
+WORKERS ?= 4
 
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-wheel lint format docs java release audit bench attacks faults fuzz soak clean
+.PHONY: help setup demo test test-long test-wheel test-java lint format docs java release audit bench attacks fuzz soak clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -45,13 +48,21 @@ demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside 
 	$(BIN)/optassign explain $(DEMO) --task 0_8 --client b8668a8a --format table
 	$(BIN)/optassign converge $(DEMO) --format table
 
-# The whole test suite comes last, so that its closing line closes the output.
-test: lint test-wheel  ## lint, the core tests on the built wheel, then all tests
-	$(BIN)/pytest -n 2 -m 'not wheel and not faults'
+# pytest comes last, so that its closing line closes the output.
+test: $(READY)  ## before every commit: lint, the wheel, Java's own tests, all pure tests, enough of each real thing
+	@$(MAKE) --no-print-directory -j 2 lint test-wheel test-java
+	$(BIN)/pytest -n $(WORKERS) -m 'not long and not wheel'
+
+test-long: $(READY) test-wheel  ## before a release: faults, long histories, every real thing, all pure tests on the wheel
+	cd $(WHEEL)/run && ../venv/bin/pytest -n 2 -m 'not long' $(addprefix tests/,$(PURE))
+	$(BIN)/pytest -n $(WORKERS) -m long
 
 # In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
 # The wheel is built from the sdist, so this proves both complete.
-test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the core tests on the wheel
+ON_WHEEL := $(addsuffix .py,$(addprefix project/test_,wheel import) \
+  $(addprefix cli/answers/test_,assign compare_and_converge explain_and_validate generate_and_anonymise))
+PURE := assignors formats generate goals judging models recordings simulation solving
+test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, import every module of the wheel, run its commands
 	@rm -rf $(WHEEL)/dist $(WHEEL)/run
 	@echo "Building sdist and wheel into $(WHEEL)/dist"
 	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist . > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
@@ -60,8 +71,7 @@ test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, run the cor
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
 	@cp -R pyproject.toml tests $(WHEEL)/run
-	@rm -rf $(WHEEL)/run/tests/{kafka,broker,spark,java,service,pages,browser,monitoring}
-	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest -n 2 -m 'not (slow or source)'
+	cd $(WHEEL)/run && OPTASSIGN_DIST=../dist ../venv/bin/pytest $(addprefix tests/,$(ON_WHEEL))
 
 $(WHEEL)/venv/.ready: pyproject.toml constraints.txt
 	@echo "Setting up $(WHEEL)/venv (once)"
@@ -90,10 +100,17 @@ $(DOCS_READY): $(READY)
 	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[docs]'
 	@touch $@
 
-# The stamp tells optassign/assignors/baselines/jvm.py that it need not build again.
-java:  ## the Java modules; needs a JDK 17 or later and Maven
-	@mvn -q -B -f java/pom.xml package
-	@touch java/baselines/target/.built
+java: $(JAVA_BUILT)  ## the Java modules and their tests, if a source has changed; needs a JDK 17 or later and Maven
+
+# The stamp tells optassign/assignors/baselines/jvm.py and benchmarks/kafka/jars.py that they need not build again.
+$(JAVA_BUILT): $(JAVA_SOURCES)
+	@mkdir -p build $(@D)
+	@echo "Building the Java modules and running their tests"
+	@mvn -q -B -f java/pom.xml package > build/java.log 2>&1 || { grep -m 40 -E '^\[ERROR\]' build/java.log || tail -n 40 build/java.log; exit 1; }
+	@touch $@
+
+test-java:  # what it leaves out is said by the tests in tests/java
+	@if command -v mvn > /dev/null && command -v javac > /dev/null; then $(MAKE) --no-print-directory java; fi
 
 # Tests are no part of it: `make test` has run before.
 release: $(RELEASE_READY)  ## wheel, sdist, jars, SBOMs and checksums, in dist/release or RELEASE; needs a JDK 17 or later and Maven
@@ -112,9 +129,6 @@ bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
 
 attacks: $(READY)  ## what attackers do to the service, and what an innocent plug-in notices
 	$(BIN)/python tests/attacks/run.py
-
-faults: $(READY)  ## on a real broker: rogue answers, stopped services, stepped clocks, full disks; some minutes
-	$(BIN)/pytest -m faults tests/kafka tests/broker
 
 fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -13,8 +14,15 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-REAL_THINGS = frozenset({"kafka", "broker", "spark", "java", "browser", "monitoring"})
-"""Folders under tests/ whose tests need a real broker, cluster, JDK, browser or Prometheus; each is a marker too."""
+REAL_THINGS = {
+    "browser": "Chromium and its driver: apt-get install chromium",
+    "broker": "a JDK and Maven, for a real broker of Kafka 4.4: apt-get install openjdk-17-jdk-headless maven",
+    "java": "a JDK and Maven: apt-get install openjdk-17-jdk-headless maven",
+    "kafka": "a JDK and Maven, for a real broker: apt-get install openjdk-17-jdk-headless maven",
+    "monitoring": "promtool of Prometheus: apt-get install prometheus",
+    "spark": "a JDK, for a real Spark cluster: apt-get install openjdk-17-jdk-headless",
+}
+"""Folders under tests/ whose tests need a real thing, and how to get it; each name is a marker too."""
 
 # The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -28,7 +36,7 @@ def _real_things(path: Path) -> frozenset[str]:
         folders = path.relative_to(Path(__file__).parent).parts
     except ValueError:
         return frozenset()
-    return REAL_THINGS.intersection(folders)
+    return frozenset(REAL_THINGS.keys() & set(folders))
 
 
 def _skips_are_failures() -> bool:
@@ -61,7 +69,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    marks = sorted({mark.name for mark in item.iter_markers()} & REAL_THINGS)
+    marks = sorted({mark.name for mark in item.iter_markers()} & REAL_THINGS.keys())
     if marks and report.skipped and not hasattr(report, "wasxfail") and _skips_are_failures():
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} ({', '.join(marks)}) must not be skipped when CI is set: {_reason(report)}"
@@ -78,6 +86,17 @@ def pytest_make_collect_report(
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid} must not be skipped when CI is set: {_reason(report)}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one table which real things are missing, how many tests that leaves out, and how to get each."""
+    root = terminalreporter.config.rootpath
+    files = [root / report.nodeid.split("::")[0] for report in terminalreporter.getreports("skipped")]
+    left_out = Counter(name for file in files for name in _real_things(file))
+    if left_out:
+        terminalreporter.section("left out, since something is missing")
+        for name, count in sorted(left_out.items()):
+            terminalreporter.write_line(f"{f'tests/{name}':<16}{count:>4}  needs {REAL_THINGS[name]}")
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

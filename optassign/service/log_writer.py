@@ -26,11 +26,17 @@ class LogWriter(logging.Handler):
     """Writes lines from a thread of its own. What is too much, or what nobody takes, is dropped, counted and told.
 
     format_dropped: a line that tells how many lines of which events were dropped.
+    read_seconds: a clock that only goes forward.
     """
 
-    def __init__(self, descriptor: int, format_dropped: Callable[[dict[str, int]], str]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        format_dropped: Callable[[dict[str, int]], str],
+        read_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__()
-        self._descriptor, self._format_dropped = descriptor, format_dropped
+        self._descriptor, self._format_dropped, self._read_seconds = descriptor, format_dropped, read_seconds
         self._queue: queue.Queue[str | None] = queue.Queue(_MOST_WAITING)
         self._allowances: dict[str, tuple[float, float]] = {}
         """Kind -> (lines that may be written, at which time)."""
@@ -66,7 +72,7 @@ class LogWriter(logging.Handler):
 
     def _may_write(self, kind: str) -> bool:
         """Whether the kind's allowance has room for one more line."""
-        now = time.monotonic()
+        now = self._read_seconds()
         with self._counting:
             if kind not in self._allowances and len(self._allowances) >= _MOST_KINDS:
                 kind = ""

@@ -14,10 +14,8 @@ from optassign.benchmarks.answers import DIGESTS, list_cases
 from optassign.benchmarks.tables import DOCUMENT, describe_machine, replace_table, to_markdown
 
 ROOT = Path(__file__).parents[2]
-SOURCE = pytest.mark.source
 
 
-@SOURCE
 def test_every_study_is_a_module_and_has_its_place_in_the_document() -> None:
     files = [path for path in (ROOT / "benchmarks" / "studies").glob("*/*.py") if path.stem != "__init__"]
     assert sorted(STUDIES.values()) == sorted(f"{path.parent.name}.{path.stem}" for path in files)
@@ -80,7 +78,6 @@ def test_only_studies_with_a_smaller_run_are_run_smaller(
     assert capsys.readouterr().out == f"`python -m optassign.benchmarks {printed}\n"
 
 
-@SOURCE
 def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     on_file = [line.split("\t")[:-1] for line in DIGESTS.read_text(encoding="utf-8").splitlines()]
@@ -91,7 +88,6 @@ def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPa
     assert on_file == expected
 
 
-@SOURCE
 def test_the_digests_cannot_be_renewed_in_part() -> None:
     command = [sys.executable, "-m", "optassign.benchmarks.answers", "--every", "10", "--write"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -31,8 +31,8 @@ def restored_as_active(events: list[CopyEvent]) -> set[str]:
         (JOIN, 0),
         (JOIN, 1),
         (KILL, 1),
-        pytest.param(LEAVE, 1, marks=pytest.mark.faults),
-        pytest.param(RETURN, 1, marks=pytest.mark.faults),
+        pytest.param(LEAVE, 1, marks=pytest.mark.long),
+        pytest.param(RETURN, 1, marks=pytest.mark.long),
     ],
     ids=lambda value: getattr(value, "name", value),
 )

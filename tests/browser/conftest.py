@@ -1,16 +1,13 @@
-"""Chromium of the Debian package, driven by Playwright; axe-core as npm has it."""
+"""Chromium of the Debian package, driven by Playwright."""
 
 import shutil
-import subprocess
-import tarfile
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from pages import record_more_than_a_page
 from playwright.sync_api import Browser, sync_playwright
-
-AXE = "axe-core@4.14.1"
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +24,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+def axe() -> str:
     """The script of axe-core."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is missing: apt-get install npm")
-    folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{AXE} cannot be had: {done.stderr.strip()[-200:]}")
-    with tarfile.open(folder / done.stdout.strip().splitlines()[-1]) as archive:
-        member = archive.extractfile("package/axe.min.js")
-        assert member is not None
-        return member.read().decode()
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ def test_a_seed_is_a_case_whatever_came_before(name: str) -> None:
     assert len(set(first)) > len(SEEDS) // 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_a_few_cases_of_each_kind(name: str) -> None:
     cases = {seed: KINDS[name].make(Random(f"{name} {seed}")) for seed in SEEDS}

@@ -115,7 +115,7 @@ def test_the_plan_has_the_least_of_all_balanced_plans() -> None:
     assert looked >= 4, "snapshots in which the goal makes a difference"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
 def test_a_group_comes_to_rest_by_it(shape: str) -> None:
     state = ask_for_disk(generate(shape, 24, 4, 1, warmups=8, seed=2))  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ def may_be_second_pass(state: ApplicationState, answer: TaskAssignment, violatio
     return best is None or ranks.lag(violation.task, violation.process_id) <= best + state.configs.acceptable_recovery_lag
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_jvm_refuses_what_the_validator_refuses() -> None:
     judged: Counter[str] = Counter()
     with gzip.open(write_cases("AnswerCasesTest", "answer-cases.jsonl.gz"), "rt", encoding="utf-8") as lines:

@@ -79,7 +79,7 @@ def to_solution(arrays: Arrays, answer: TaskAssignment) -> Solution:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
@@ -94,7 +94,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
     assert compared["sooner"] > 1_000, compared
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
@@ -115,7 +115,7 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
     assert min(compared[name] for name in ("a wave", "all of them", "the first")) > 20, compared
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_fallback_relieves_as_the_service_would(cases: list[Case]) -> None:
     """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
     compared: Counter[str] = Counter()

@@ -23,7 +23,7 @@ def maven(*arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_plug_in_and_planner_pass_their_own_tests() -> None:
     if shutil.which("mvn") is None:
         pytest.skip("the plug-in's tests need Maven: found no mvn on PATH")

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from serving import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.source]
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "installing.md"

@@ -14,7 +14,7 @@ from optassign.benchmarks.kafka.group import PRELOAD, Group
 from optassign.benchmarks.kafka.service import Service
 from optassign.benchmarks.kafka.waiting import await_condition
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.long
 _PROBES = 3
 _LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 

@@ -11,7 +11,7 @@ from optassign.benchmarks.kafka.faults import Fault, FaultyFront
 from optassign.benchmarks.kafka.group import Group
 from optassign.benchmarks.kafka.service import Service
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.long
 _PROBES = 3
 
 

@@ -74,7 +74,7 @@ def test_actives_of_one_subtopology_trade_for_the_least(seed: int) -> None:
     assert count_traffic(problem, lessen_traffic(problem, placed)) == min(every)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_racks_are_served_beyond_the_joint_model() -> None:
     """22,000 pairs: much less is read across racks than without the goal, in balance, and the group comes to rest so."""
     made = generate("scale-out", tasks=220, clients=100, standbys=1, racks=3, warmups=40, seed=3)

@@ -15,7 +15,6 @@ from optassign.recordings.recording import read_recording
 from optassign.service.metrics import Metrics
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
-pytestmark = pytest.mark.source
 
 
 def list_metrics(tmp_path: Path) -> set[str]:

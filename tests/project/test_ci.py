@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.source
-
 CI = Path(__file__).resolve().parents[2] / ".ci"
 
 

@@ -43,7 +43,7 @@ def test_by(number):
 
 def write_tests(pytester: pytest.Pytester, files: dict[str, str]) -> None:
     pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n slow\n")
+    pytester.makeini("[pytest]\nmarkers = kafka\n spark\n java\n long\n")
     for name, text in files.items():
         path = pytester.path / name
         path.parent.mkdir(exist_ok=True)
@@ -56,30 +56,36 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | No
         monkeypatch.delenv("CI", raising=False)
     else:
         monkeypatch.setenv("CI", ci)
-    result = pytester.runpytest_subprocess("--strict-markers", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess("--continue-on-collection-errors", "--strict-markers", "-p", "no:cacheprovider")
     outcomes = result.parseoutcomes()
     return {name: outcomes[name] for name in outcomes if name in {"passed", "skipped", "failed", "errors", "xfailed"}}
 
 
-@pytest.mark.parametrize(
-    ("files", "in_ci"),
-    [
-        ({"test_a.py": BY_MARKER.format(marker="kafka")}, {"errors": 1}),
-        ({"spark/test_a.py": IN_BODY}, {"failed": 1}),
-        ({"java/test_a.py": AT_IMPORT}, {"errors": 1}),
-        ({"test_a.py": BY_MARKER.format(marker="slow")}, {"skipped": 1}),
-        ({"test_a.py": AT_IMPORT}, {"skipped": 1}),
-        ({"kafka/test_a.py": EXPECTED_FAILURE}, {"xfailed": 1}),
-    ],
-    ids=["marker", "folder", "import", "another-marker", "import-elsewhere", "xfail"],
-)
-def test_what_a_skip_means(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], in_ci: dict[str, int]
-) -> None:
-    at_a_desk = {"skipped": 1} if "xfailed" not in in_ci else in_ci
-    assert run(pytester, monkeypatch, None, files) == at_a_desk
-    assert run(pytester, monkeypatch, "false", files) == at_a_desk
-    assert run(pytester, monkeypatch, "true", files) == in_ci
+def test_what_a_skip_means(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "test_a.py": BY_MARKER.format(marker="kafka"),
+        "spark/test_b.py": IN_BODY,
+        "java/test_c.py": AT_IMPORT,
+        "test_d.py": BY_MARKER.format(marker="long"),
+        "test_e.py": AT_IMPORT,
+        "kafka/test_f.py": EXPECTED_FAILURE,
+    }
+    assert run(pytester, monkeypatch, None, files) == {"skipped": 5, "xfailed": 1}
+    assert run(pytester, monkeypatch, "false", files) == {"skipped": 5, "xfailed": 1}
+    assert run(pytester, monkeypatch, "true", files) == {"errors": 2, "failed": 1, "skipped": 2, "xfailed": 1}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_what_is_missing_is_told_in_one_table(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    write_tests(
+        pytester, {"spark/test_a.py": IN_BODY, "java/test_b.py": AT_IMPORT, "java/test_c.py": IN_BODY, "test_d.py": IN_BODY}
+    )
+    told = pytester.runpytest_subprocess("-n", workers, "-p", "no:cacheprovider").outlines
+    rows = [line.split() for line in told if line.startswith("tests/")]
+    assert [row[:4] for row in rows] == [["tests/java", "2", "needs", "a"], ["tests/spark", "1", "needs", "a"]]
+    assert all("apt-get install" in " ".join(row) for row in rows)
+    assert "4 skipped" in told[-1], "pytest's own line closes the output"
 
 
 def test_one_worker_runs_all_tests_of_a_real_thing(

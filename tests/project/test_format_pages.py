@@ -11,9 +11,8 @@ from command_line import run_here
 from optassign.formats.configs import Options
 from optassign.formats.parsing.options_file import read_options
 from optassign.formats.parsing.reading import read_state
-from optassign.schema import add_tables, json_schema, tables
-
-pytestmark = pytest.mark.source
+from optassign.schema import Which, add_tables, json_schema, tables, write
+from optassign.schema import text as write_schema
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
@@ -24,6 +23,14 @@ def read_page(name: str) -> str:
 
 def find_blocks(name: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", read_page(name), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("which", ["state", "assignment", "recording"])
+def test_the_committed_copies_are_current(which: Which, tmp_path: Path) -> None:
+    committed = FOLDER / f"{which}.json"
+    assert committed.read_text(encoding="utf-8") == write_schema(which), "python -m optassign.schema docs/schema"
+    write(tmp_path)
+    assert (tmp_path / f"{which}.json").read_text(encoding="utf-8") == write_schema(which)
 
 
 @pytest.mark.parametrize("name", tables())

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.source
-
 ROOT = Path(__file__).resolve().parents[2]
 TREES = {
     "optassign": ROOT / "optassign",

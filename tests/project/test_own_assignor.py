@@ -8,10 +8,6 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.source
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 
 

@@ -20,8 +20,6 @@ from optassign.cli.parser import make_parser
 from optassign.service.http.app import PAGES
 from optassign.service.settings import Limits, Settings
 
-pytestmark = pytest.mark.source
-
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
 PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
@@ -58,7 +56,7 @@ def test_what_the_image_copies_is_there_and_not_ignored() -> None:
     assert [path for path in copied if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_steps_of_the_image_make_a_service_that_runs(tmp_path: Path) -> None:
     """Each step with the folders of the image put below another."""
     build = tmp_path / "build"

@@ -1,8 +1,6 @@
 """What an attacker does to the service, in small (`make attacks` does it in large): an innocent plug-in gets its answers."""
 
 import signal
-import socket
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,7 +13,6 @@ from attacking import (
     is_running,
     kill_with_stuck_workers,
     open_connections,
-    read_address,
     start_unread_service,
 )
 from hostile_bodies import BODIES, hide_application, write_wrong_consumers
@@ -112,22 +109,6 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
         process.kill()
 
 
-def test_a_flood_of_one_kind_of_line_is_cut_short_and_counted(service: Service) -> None:
-    def send_nonsense(_: int) -> None:
-        with socket.create_connection(read_address(service)) as connection:
-            connection.sendall(b"no HTTP at all\r\n\r\n")
-            connection.recv(100)
-
-    def count_dropped() -> int:
-        return sum(event["dropped"].get("uvicorn.error", 0) for event in service.events("log_limited"))
-
-    with ThreadPoolExecutor(4) as threads:  # a slow machine needs longer until it is a flood
-        wait_until(lambda: list(threads.map(send_nonsense, range(700))) and count_dropped() >= 50)
-    assert service.wait_for("log_limited")["level"] == "warning"
-    assert_answered(service.assign(make_state("after-the-flood")))
-    service.wait_for("rebalance", application="after-the-flood")
-
-
 @pytest.mark.skipif(not Path("/proc").exists(), reason="as Linux does it")
 def test_workers_do_not_outlive_the_service() -> None:
     """Not even those that are stuck, here stopped, and so cannot see that it has gone."""
@@ -153,7 +134,7 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
     assert response.json()["where"] == 'clients[0].consumers["0"][0]'
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc").exists(), reason="memory as Linux tells it")
 def test_no_body_takes_the_service_far_beyond_its_size() -> None:
     """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""

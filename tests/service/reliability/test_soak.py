@@ -76,7 +76,7 @@ def test_samples_are_written_and_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_after_many_bad_guests_everything_is_closed() -> None:
     with run_service("--workers", "1") as service:
         before = read_usage(service.process.pid)

@@ -14,7 +14,7 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign.simulation.timed.summary import digest, summarise
 
 PASS_S = 1.0
-SLOW = {"thousand": [pytest.mark.slow]}
+SLOW = {"thousand": [pytest.mark.long]}
 LIBRARY = [pytest.param(name, marks=SLOW.get(name, [])) for name in list_library() if name != "day"]
 
 
