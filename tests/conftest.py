@@ -24,6 +24,9 @@ REAL_THINGS = {
 }
 """Folders under tests/ whose tests need a real thing, and how to get it; each name is a marker too."""
 
+ROOMS_OF_ONE_WORKER = {*REAL_THINGS, "pages", "service"}
+"""Folders whose tests share a broker, a cluster, a browser, a build or a service."""
+
 # The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
@@ -52,18 +55,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """One worker of xdist runs all tests of a real thing: they share one cluster, started once.
+    """One worker of xdist runs all tests of a room that shares what takes seconds to start, so it is started once.
 
     By folder, since marks of groups (--dist loadgroup) get lost: xdist 3.8 writes them where pytest 9.2 does not read them.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByRealThing(LoadScopeScheduling):  # type: ignore[misc]
+    class ByRoom(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             folders = nodeid.split("::", 1)[0].split("/")[:-1]
-            return next((folder for folder in folders if folder in REAL_THINGS), nodeid)
+            return next((folder for folder in folders if folder in ROOMS_OF_ONE_WORKER), nodeid)
 
-    return ByRealThing(config, log)
+    return ByRoom(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
