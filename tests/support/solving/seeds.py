@@ -1,0 +1,17 @@
+"""Seeds of random tests: a few in every run, the others before a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+from _pytest.mark import ParameterSet
+
+_Value = TypeVar("_Value")
+
+
+def few_of(values: Iterable[_Value], first: int) -> list[_Value | ParameterSet]:
+    """The `first` values as they are, and all others as parameters of the second ring (`make test-long`)."""
+    listed = list(values)
+    return [*listed[:first], *(pytest.param(value, marks=pytest.mark.long) for value in listed[first:])]
