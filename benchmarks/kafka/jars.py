@@ -48,6 +48,14 @@ def watch_jar() -> Path:
     return Path(_copy([_build_if_old("watch", "optassign-watch")])[0])
 
 
+@cache
+def planner_classpath() -> str:
+    """The class path of the program that has the planner answer. Raises what `classpath` does."""
+    _check_tools()
+    built = [_build_if_old("server", "optassign-server"), *sorted((JAVA / "server" / "target" / "lib").glob("*.jar"))]
+    return os.pathsep.join(_copy(built))
+
+
 def test_classpath() -> str:
     """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
     everything = classpath()

@@ -1,4 +1,4 @@
-package io.github.optassign.planner;
+package io.github.optassign.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,6 +11,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Traits;
+import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerWriter;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
