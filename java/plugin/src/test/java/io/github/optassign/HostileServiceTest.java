@@ -15,7 +15,7 @@ import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.SixTasks;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -148,7 +148,7 @@ class HostileServiceTest extends AgainstAService {
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         service.close();
-        TestGroup group = SixTasks.group();
+        StreamsTestGroup group = SixTasks.group();
         group.client(2).lags.clear();
         TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
         Map<String, Integer> owners = Assignments.owners(assignment);

@@ -11,6 +11,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.LogLines;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -138,8 +139,8 @@ class ServiceBehindTest {
     void aBetterPlanIsUsedAtTheNextCall() throws InterruptedException {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
-        service.behaviour = exchange -> answer(group, FIRST_FOUR);
-        try (LogLines log = new LogLines()) {
+        service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(FIRST_FOUR, warmUps(group, assignor));
             assertEquals(1, log.count("plan_by=service"));
         }
@@ -164,7 +165,7 @@ class ServiceBehindTest {
     }
 
     private static Arguments says(String what, Function<TestGroup, String> text) {
-        return Arguments.of(new Hostile(what, group -> exchange -> text.apply(group)));
+        return Arguments.of(new Hostile(what, group -> (exchange, body) -> text.apply(group)));
     }
 
     private static Arguments does(String what, FakeService.Behaviour behaviour) {
@@ -211,12 +212,12 @@ class ServiceBehindTest {
                         group -> answer(group, group.owners().keySet())),
                 says("a plan that restores more", group -> answer(group, Set.of("0_11", "0_10", "0_9", "0_7"))),
                 says("the same plan", group -> answer(group, LAST_FOUR)),
-                does("another protocol", exchange -> {
+                does("another protocol", (exchange, body) -> {
                     exchange.getResponseHeaders().set("Optassign-Protocol", "9");
                     return "{}";
                 }),
-                does("no such page", exchange -> FakeService.reply(exchange, 404, "{}")),
-                does("no right", exchange -> FakeService.reply(exchange, 401, "{}")));
+                does("no such page", (exchange, body) -> FakeService.reply(exchange, 404, "{}")),
+                does("no right", (exchange, body) -> FakeService.reply(exchange, 401, "{}")));
     }
 
     @ParameterizedTest(name = "{0}")
@@ -226,7 +227,7 @@ class ServiceBehindTest {
         TestGroup group = newGroup(assignor);
         service.behaviour = hostile.behaviour.apply(group);
         Map<String, String> before = group.owners();
-        try (LogLines log = new LogLines()) {
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan, by which nothing warms up here");
             assertEquals(2, log.count("plan_by=planner"));
             assertEquals(0, log.count("keeps what he has"));
@@ -241,7 +242,7 @@ class ServiceBehindTest {
         var assignor = newAssignor(service.url(), 500);
         TestGroup group = newGroup(assignor);
         AtomicInteger asked = new AtomicInteger();
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             if (asked.incrementAndGet() > 2) {
                 return answer(group, FIRST_FOUR);
             }
@@ -262,7 +263,7 @@ class ServiceBehindTest {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             nobody = socket.getLocalPort();
         }
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;
         };
@@ -295,11 +296,11 @@ class ServiceBehindTest {
             var assignor = newAssignor(service.url(), 60_000);
             TestGroup group = newGroup(assignor);
             at[0] = group;
-            service.behaviour = exchange -> answer(group, FIRST_FOUR);
+            service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
             group.assign(assignor);
             awaitAnswer();
             change.run();
-            try (LogLines log = new LogLines()) {
+            try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
                 assignor.assign(group.toSpec(), group);
                 assertEquals(0, log.count("plan_by=service"), "change " + changes.indexOf(change));
             }
@@ -327,7 +328,7 @@ class ServiceBehindTest {
     /** What waits is bounded: of one group the last, and of all no more than the broker has memory for. */
     @Test
     void whatWaitsIsBounded() {
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;
         };

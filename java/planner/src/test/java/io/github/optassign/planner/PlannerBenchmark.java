@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import org.apache.kafka.streams.processor.TaskId;
 
 /**
  * Measures the fallback where it is slowest: many clients and many subtopologies. Arguments: tasks, clients,
@@ -85,12 +84,12 @@ final class PlannerBenchmark {
         for (int g = 0; g < subtopologies; g++) {
             group.tasks(g, tasks / subtopologies, TestGroup.Kind.LOGGED, 1_000_000 + random.nextInt(1_000));
         }
-        for (TaskId task : group.tasks.keySet()) {
+        for (String task : group.tasks.keySet()) {
             if (old > 0) {
                 int owner = random.nextInt(old);
-                group.runs(owner, task.toString());
+                group.runs(owner, task);
                 if (old > 1) {
-                    group.holds((owner + 1) % old, task.toString(), random.nextInt(10_000));
+                    group.holds((owner + 1) % old, task, random.nextInt(10_000));
                 }
             }
         }

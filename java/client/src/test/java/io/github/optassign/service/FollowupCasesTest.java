@@ -1,20 +1,15 @@
-package io.github.optassign.planner;
+package io.github.optassign.service;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
-import io.github.optassign.service.AnswerReader;
-import io.github.optassign.service.AnswerWriter;
-import io.github.optassign.service.SnapshotWriter;
-import io.github.optassign.streams.StreamsDetails;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.GroupDetails;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -23,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.List;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
@@ -37,7 +31,6 @@ class FollowupCasesTest {
     private static final int GROUPS = 2_000;
     private static final int LONGEST = 12;
     private static final Path CASES = Path.of("target", "followup-cases.jsonl.gz");
-    private static final JsonFactory FACTORY = new JsonFactory();
 
     @Test
     void writeCases() throws Exception {
@@ -52,19 +45,27 @@ class FollowupCasesTest {
                 String remembered = null;
                 Instant now = Instant.parse("2026-01-01T00:00:00Z");
                 for (int step = 0; step < LONGEST; step++) {
-                    StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
+                    Snapshot snapshot = group.snapshot();
                     Timing timing = new Timing(now.toEpochMilli(), false);
                     RebalancePlanner.Result result =
-                            RebalancePlanner.answer(read.snapshot(), applied, RackTraffic.NONE, timing);
-                    Answer answer = RebalancePlanner.toAnswer(read.snapshot(), result);
+                            RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, timing);
+                    Answer answer = RebalancePlanner.toAnswer(snapshot, result);
                     String json = AnswerWriter.write(answer, result.stalled(), result.toBalanceMs());
-                    write(out, seed, step, read, now, remembered, json, answerWithoutRelief(read, applied, timing));
+                    write(
+                            out,
+                            seed,
+                            step,
+                            group,
+                            now,
+                            remembered,
+                            json,
+                            answerWithoutRelief(snapshot, applied, timing));
                     early += result.followupMs() >= 0 && result.followupMs() < 600_000 ? 1 : 0;
                     if (result.followupMs() < 0) {
                         break;
                     }
                     remembered = json;
-                    applied = group.remembered(AnswerReader.read(json, read.snapshot()));
+                    applied = group.remembered(AnswerReader.read(json, snapshot));
                     long passedMs = findTime(result.followupMs(), random);
                     group.restore(answer, Math.max(0, passedMs) * perSecond / 1_000);
                     if (random.nextInt(4) == 0) {
@@ -77,12 +78,11 @@ class FollowupCasesTest {
         assertTrue(early > 1_000, "hardly any follow-up by an estimate: " + early);
     }
 
-    private static String answerWithoutRelief(StreamsGroup group, AppliedAnswer applied, Timing timing)
+    private static String answerWithoutRelief(Snapshot snapshot, AppliedAnswer applied, Timing timing)
             throws IOException {
         Timing dear = new Timing(timing.takenAtMs(), timing.isByInterval(), Timing.Prices.NO_RELIEF);
-        RebalancePlanner.Result result = RebalancePlanner.answer(group.snapshot(), applied, RackTraffic.NONE, dear);
-        return AnswerWriter.write(
-                RebalancePlanner.toAnswer(group.snapshot(), result), result.stalled(), result.toBalanceMs());
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, dear);
+        return AnswerWriter.write(RebalancePlanner.toAnswer(snapshot, result), result.stalled(), result.toBalanceMs());
     }
 
     /** Until the next rebalance: as was asked, or sooner, at once, late, or before, by a clock that was put back. */
@@ -100,24 +100,19 @@ class FollowupCasesTest {
             OutputStream out,
             int seed,
             int step,
-            StreamsGroup group,
+            TestGroup group,
             Instant now,
             String remembered,
             String answer,
             String withoutRelief)
             throws Exception {
-        byte[] snapshot = SnapshotWriter.write(
-                group.snapshot(),
-                new StreamsDetails(group, ServiceOptions.NONE, List.of(), null),
-                "cases",
-                now,
-                remembered);
-        try (JsonGenerator json = FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
+        byte[] state = GroupDetails.toJson(group, now, remembered);
+        try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);
             json.writeNumberField("step", step);
             json.writeFieldName("snapshot");
-            json.writeRawValue(new String(snapshot, StandardCharsets.UTF_8));
+            json.writeRawValue(new String(state, StandardCharsets.UTF_8));
             json.writeFieldName("answer");
             json.writeRawValue(answer);
             json.writeFieldName("without_relief");

@@ -11,7 +11,6 @@ import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.kafka.streams.processor.TaskId;
 import org.junit.jupiter.api.Test;
 
 /** The fallback on groups made by hand. */
@@ -93,7 +92,7 @@ class RebalancePlannerTest {
         RebalancePlanner.Result result = answer(group, null);
         for (int c = 0; c < 2; c++) {
             for (String id : client(group, result, c).standby()) {
-                assertTrue(group.client(c).lists(TestGroup.task(id)), id + " on " + c);
+                assertTrue(group.client(c).lists(id), id + " on " + c);
             }
         }
         assertEquals(
@@ -129,7 +128,7 @@ class RebalancePlannerTest {
     void unknownLagsPreferDirectoriesAndAskAgain() {
         TestGroup group = TestGroup.of(3).tasks(0, 1, TestGroup.Kind.LOGGED, 100_000);
         for (int c = 0; c < 3; c++) {
-            group.client(c).lags.put(TestGroup.task("0_0"), -3L);
+            group.client(c).lags.put("0_0", -3L);
         }
         group.holds(1, "0_0", -3);
         RebalancePlanner.Result result = answer(group, null);
@@ -146,8 +145,8 @@ class RebalancePlannerTest {
         assertEquals(List.of(1, 1), activeCounts(group, result));
         assertEquals(-1, result.followupMs());
         for (String id : List.of("0_0", "0_1")) {
-            group.client(0).lags.put(TestGroup.task(id), -3L);
-            group.client(1).lags.put(TestGroup.task(id), -3L);
+            group.client(0).lags.put(id, -3L);
+            group.client(1).lags.put(id, -3L);
         }
         assertEquals(List.of(1, 1), activeCounts(group, answer(group, null)), "not even unknown lags matter");
     }
@@ -302,8 +301,7 @@ class RebalancePlannerTest {
         List<Answer.Client> now = new ArrayList<>();
         List<Answer.Client> plan = new ArrayList<>();
         for (int c = 0; c < group.clients.size(); c++) {
-            List<String> owned =
-                    group.client(c).active.stream().map(TaskId::toString).toList();
+            List<String> owned = List.copyOf(group.client(c).active);
             List<String> kept = owned.stream()
                     .filter(id -> !id.equals(one) && !id.equals(other))
                     .toList();

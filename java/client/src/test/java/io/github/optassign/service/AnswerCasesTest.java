@@ -3,14 +3,11 @@ package io.github.optassign.service;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.streams.StreamsDetails;
-import io.github.optassign.streams.StreamsGroup;
+import io.github.optassign.testing.GroupDetails;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -52,16 +49,15 @@ class AnswerCasesTest {
                     applied = group.remembered(RebalancePlanner.answer(group.snapshot(), null));
                     group.firstPass(applied.answer());
                 }
-                StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
-                Answer answer =
-                        RebalancePlanner.toAnswer(read.snapshot(), RebalancePlanner.answer(read.snapshot(), applied));
+                Snapshot snapshot = group.snapshot();
+                Answer answer = RebalancePlanner.toAnswer(snapshot, RebalancePlanner.answer(snapshot, applied));
                 String remembered = applied == null ? null : AnswerWriter.write(applied.answer(), false);
                 for (int spoils = 0; spoils < 3; spoils++) {
-                    String why = judge(read.snapshot(), answer);
+                    String why = judge(snapshot, answer);
                     right += why == null ? 1 : 0;
                     wrong += why == null ? 0 : 1;
-                    write(out, seed, read, remembered, answer, why);
-                    answer = spoil(read.snapshot(), answer, random);
+                    write(out, seed, group, remembered, answer, why);
+                    answer = spoil(snapshot, answer, random);
                 }
             }
         }
@@ -79,20 +75,14 @@ class AnswerCasesTest {
         }
     }
 
-    private static void write(
-            OutputStream out, int seed, StreamsGroup group, String remembered, Answer answer, String why)
+    private static void write(OutputStream out, int seed, TestGroup group, String remembered, Answer answer, String why)
             throws IOException {
-        byte[] snapshot = SnapshotWriter.write(
-                group.snapshot(),
-                new StreamsDetails(group, ServiceOptions.NONE, List.of(), null),
-                "cases",
-                Instant.EPOCH,
-                remembered);
+        byte[] state = GroupDetails.toJson(group, Instant.EPOCH, remembered);
         try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeNumberField("seed", seed);
             json.writeFieldName("snapshot");
-            json.writeRawValue(new String(snapshot, StandardCharsets.UTF_8));
+            json.writeRawValue(new String(state, StandardCharsets.UTF_8));
             json.writeFieldName("answer");
             json.writeRawValue(AnswerWriter.write(answer, false));
             json.writeStringField("why", why);

@@ -1,4 +1,4 @@
-"""Has the plug-in's own tests write what it did, for tests that hold it against ours."""
+"""Has tests of the client module write what it did, for tests that hold it against ours."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-MODULE = Path(__file__).parents[3] / "java" / "plugin"
-_MAVEN = ("mvn", "--batch-mode", "--quiet", "--file", str(MODULE.parent / "pom.xml"), "--projects", "plugin", "--also-make")
+MODULE = Path(__file__).parents[3] / "java" / "client"
+_MAVEN = ("mvn", "--batch-mode", "--quiet", "--file", str(MODULE.parent / "pom.xml"), "--projects", "client", "--also-make")
 
 
 def write_cases(test: str, name: str) -> Path:
-    """Run a test of the plug-in's that writes cases; the file in its folder `target`. Offline, if everything is there."""
+    """Run a test that writes cases; the file in its folder `target`. Offline, if everything is there."""
     if shutil.which("mvn") is None:
-        pytest.skip("the plug-in's tests need Maven: found no mvn on PATH")
+        pytest.skip("tests in Java need Maven: found no mvn on PATH")
     # The planner, which is built first, has no such test.
     command = [*_MAVEN, "-Dstyle.skip", f"-Dtest={test}", "-Dsurefire.failIfNoSpecifiedTests=false"]
     cases = MODULE / "target" / name
-    with (MODULE / "pom.xml").open("rb") as alone:  # other tests build the same module
+    with (MODULE.parent / "pom.xml").open("rb") as alone:  # other tests build the same modules
         fcntl.flock(alone, fcntl.LOCK_EX)
         cases.unlink(missing_ok=True)
         done = subprocess.run([*command, "test", "--offline"], capture_output=True, text=True, check=False)

@@ -101,7 +101,7 @@ class PlannerFuzzTest {
             case GROW -> group.grow(answer, random.nextDouble(), random);
             case JOIN -> {
                 TestGroup.Client joins = new TestGroup.Client(100 + random.nextInt(1_000_000));
-                if (group.clients.stream().noneMatch(client -> client.id.equals(joins.id))) {
+                if (group.clients.stream().noneMatch(client -> client.name().equals(joins.name()))) {
                     group.clients.add(joins);
                 }
             }

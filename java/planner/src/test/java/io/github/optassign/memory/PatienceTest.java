@@ -44,7 +44,7 @@ class PatienceTest {
 
     @Test
     void changelogsThatGrowHideNoProgress() {
-        group.ends.put(TestGroup.task("0_1"), 9_000_000L);
+        group.ends.put("0_1", 9_000_000L);
         group.holds(1, "0_0", 499_000);
         assertEquals(0, passed(60), "one copy restores, and another one has not begun");
     }
@@ -61,15 +61,14 @@ class PatienceTest {
 
     @Test
     void taskThatComesToItsPlannedClientIsProgressOnce() {
-        group.client(0).active.remove(TestGroup.task("0_0"));
-        group.holds(0, "0_0", 0);
+        group.stops(0, "0_0");
         assertEquals(60, passed(60), "on its way");
         group.runs(1, "0_0");
         assertEquals(0, passed(60), "there");
-        group.client(1).active.remove(TestGroup.task("0_0"));
+        group.stops(1, "0_0");
         group.runs(0, "0_0");
         assertEquals(60, passed(60), "back");
-        group.client(0).active.remove(TestGroup.task("0_0"));
+        group.stops(0, "0_0");
         group.runs(1, "0_0");
         assertEquals(120, passed(60), "there again");
     }

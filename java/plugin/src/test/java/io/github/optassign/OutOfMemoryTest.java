@@ -1,29 +1,19 @@
-package io.github.optassign.service;
+package io.github.optassign;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.OptassignTaskAssignor;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.RandomAccessFile;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Out of memory, or of threads, because of the service: one answer is lost, not the thread that leads the group. */
 class OutOfMemoryTest {
@@ -37,32 +27,12 @@ class OutOfMemoryTest {
     }
 
     /**
-     * A body that does not fit into one array: it comes from a file without contents that is longer than an array of
-     * bytes can be.
-     */
-    @Test
-    void bodyThatDoesNotFitIntoTheHeap(@TempDir Path folder) throws Exception {
-        Path sparse = folder.resolve("sparse");
-        try (RandomAccessFile file = new RandomAccessFile(sparse.toFile(), "rw")) {
-            file.setLength(1L << 40);
-        }
-        FutureTask<byte[]> reading = new FutureTask<>(() -> {
-            try (InputStream in = Files.newInputStream(sparse)) {
-                return HttpCall.readAll(in, Integer.MAX_VALUE, System.nanoTime() + TimeUnit.HOURS.toNanos(1));
-            }
-        });
-        reading.run();
-        ExecutionException e = assertThrows(ExecutionException.class, reading::get);
-        assertTrue(e.getCause() instanceof OutOfMemoryError || e.getCause() instanceof HttpCall.TooLong, e.toString());
-    }
-
-    /**
      * The service may take the last thread or megabyte. The fallback needs neither, and the leader's thread goes on,
      * also where there is not enough for the report.
      */
     @Test
     void whileTheServiceIsAsked() throws IOException {
-        TestGroup group = TestGroup.ofThreeTasks();
+        StreamsTestGroup group = StreamsTestGroup.ofThreeTasks();
         group.client(0).consumers = new TreeMap<>() {
             private static final long serialVersionUID = 1L;
 
@@ -72,7 +42,7 @@ class OutOfMemoryTest {
             }
         };
         try (FakeService service = new FakeService();
-                LogLines log = new LogLines()) {
+                LogLines log = new LogLines(OptassignTaskAssignor.class)) {
             service.behaviour = (exchange, body) -> FakeService.VALID;
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
             assignor.configure(Map.of("application.id", "memory", "optassign.url", service.url()));

@@ -4,20 +4,19 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.github.optassign.OptassignTaskAssignor;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
-/** Collects what the plug-in logs while this is open. */
+/** Collects what a class logs while this is open. */
 public final class LogLines implements AutoCloseable {
     private final Logger logger;
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
 
     private final String part;
 
-    public LogLines() {
-        this(OptassignTaskAssignor.class, "");
+    public LogLines(Class<?> logging) {
+        this(logging, "");
     }
 
     /** Those of a class that logs by itself, also for other tests: only lines with this in them are wanted. */
@@ -50,6 +49,11 @@ public final class LogLines implements AutoCloseable {
                 .map(ILoggingEvent::getFormattedMessage)
                 .filter(line -> line.contains(part))
                 .toList();
+    }
+
+    /** How many lines have this in them. */
+    public long count(String text) {
+        return all().stream().filter(line -> line.contains(text)).count();
     }
 
     @Override

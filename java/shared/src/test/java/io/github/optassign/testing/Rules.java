@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import org.apache.kafka.streams.processor.TaskId;
 
 /** Checks rules R1 to R6 against the group that a test made: stated a second time, without the plug-in's own ranks. */
 public final class Rules {
@@ -29,10 +28,10 @@ public final class Rules {
     }
 
     private void check() {
-        Map<TaskId, List<Integer>> active = new TreeMap<>();
-        Map<TaskId, Set<Integer>> standby = new HashMap<>();
+        Map<String, List<Integer>> active = new TreeMap<>();
+        Map<String, Set<Integer>> standby = new HashMap<>();
         int warmups = 0;
-        for (TaskId task : group.tasks.keySet()) {
+        for (String task : group.tasks.keySet()) {
             active.put(task, new ArrayList<>());
             standby.put(task, new HashSet<>());
         }
@@ -51,14 +50,14 @@ public final class Rules {
                 }
             }
             for (String id : given.active()) {
-                active.get(TestGroup.task(id)).add(c);
+                active.get(id).add(c);
             }
             for (String id : given.standby()) {
-                standby.get(TestGroup.task(id)).add(c);
+                standby.get(id).add(c);
             }
             for (String id : given.warmup()) {
                 warmups++;
-                if (group.tasks.get(TestGroup.task(id)) != TestGroup.Kind.LOGGED) {
+                if (group.tasks.get(id) != TestGroup.Kind.LOGGED) {
                     broken.add("R6 warm-up of " + id);
                 }
             }
@@ -69,7 +68,7 @@ public final class Rules {
         active.forEach((task, owners) -> check(task, owners, standby.get(task)));
     }
 
-    private void check(TaskId task, List<Integer> active, Set<Integer> standby) {
+    private void check(String task, List<Integer> active, Set<Integer> standby) {
         if (active.size() != 1) {
             broken.add("R1 " + task + " active on " + active);
             return;
@@ -94,7 +93,7 @@ public final class Rules {
         }
     }
 
-    private long rank(TaskId task, int c) {
+    private long rank(String task, int c) {
         TestGroup.Client client = group.client(c);
         long lag = group.kafkaLags(client).get(task);
         if (group.acceptableLag == Long.MAX_VALUE || lag == -2) {

@@ -1,40 +1,26 @@
 package io.github.optassign.testing;
 
 import io.github.optassign.memory.AppliedAnswer;
-import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.model.Traits;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.streams.StreamsGroup;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
-import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Predicate;
-import org.apache.kafka.streams.processor.TaskId;
-import org.apache.kafka.streams.processor.assignment.ApplicationState;
-import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
-import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
-import org.apache.kafka.streams.processor.assignment.ProcessId;
-import org.apache.kafka.streams.processor.assignment.TaskInfo;
-import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
-import org.apache.kafka.streams.processor.internals.assignment.DefaultKafkaStreamsState;
-import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskInfo;
-import org.apache.kafka.streams.state.HostInfo;
 
-/** A group of clients that a test sets up, changes and asks for its state in Kafka's own classes. */
-public final class TestGroup {
+/** A group of clients that a test sets up and changes. Tasks go by their ids. */
+public class TestGroup {
     /** The three kinds of tasks: without a store, with stores but no changelog, with a changelog. */
     public enum Kind {
         STATELESS,
@@ -43,62 +29,61 @@ public final class TestGroup {
     }
 
     /** One client: what it lists, and the lags of tasks it has state of (others show the whole changelog). */
-    public static final class Client {
-        public final ProcessId id;
+    public static class Client {
+        private final String name;
         public int threads = 1;
-        public final Set<TaskId> active = new TreeSet<>();
-        public final Set<TaskId> standby = new TreeSet<>();
-        public final Map<TaskId, Long> lags = new TreeMap<>();
+        public final Set<String> active = new TreeSet<>();
+        public final Set<String> standby = new TreeSet<>();
+        public final Map<String, Long> lags = new TreeMap<>();
         public Map<String, String> tags = Map.of();
-        public Optional<String> rack = Optional.empty();
-        public Optional<HostInfo> host = Optional.empty();
-        public SortedMap<String, Set<TaskId>> consumers = new TreeMap<>();
 
+        /** Of a number from 1; its name is a UUID, as Kafka Streams names processes. */
         public Client(int number) {
-            id = new ProcessId(new UUID(0, number));
+            name = new UUID(0, number).toString();
         }
 
-        public boolean lists(TaskId task) {
+        public boolean lists(String task) {
             return active.contains(task) || standby.contains(task);
         }
 
         public String name() {
-            return id.toString();
+            return name;
         }
     }
 
     public long acceptableLag = 10_000;
     public int warmups = 2;
     public int standbys;
-    private long probingMs = 600_000;
-    public String rackStrategy = "none";
+    public long probingMs = 600_000;
     public List<String> rackTags = List.of();
     /** Whether the application has options by which plans may be uneven. */
     public boolean looseBalance;
 
-    public final Map<TaskId, Kind> tasks = new TreeMap<>();
-    public final Map<TaskId, Long> ends = new TreeMap<>();
-    public final Map<TaskId, Set<TaskTopicPartition>> partitions = new HashMap<>();
+    public final Map<String, Kind> tasks = new TreeMap<>();
+    public final Map<String, Long> ends = new TreeMap<>();
     public final List<Client> clients = new ArrayList<>();
 
     public static TestGroup of(int clients) {
         TestGroup group = new TestGroup();
-        for (int i = 1; i <= clients; i++) {
-            group.clients.add(new Client(i));
-        }
+        group.join(clients);
         return group;
     }
 
-    /** A group of two clients at rest: two logged tasks, and a third one that is stateful and has no changelog. */
-    public static TestGroup ofThreeTasks() {
-        TestGroup group = of(2).tasks(0, 2, Kind.LOGGED, 100).tasks(1, 1, Kind.UNLOGGED, 0);
-        return group.runs(0, "0_0").runs(1, "0_1", "1_0");
+    /** So many clients join, numbered from 1. */
+    protected final void join(int count) {
+        for (int i = 1; i <= count; i++) {
+            clients.add(newClient(i));
+        }
+    }
+
+    protected Client newClient(int number) {
+        return new Client(number);
     }
 
     /** Adds a subtopology. */
     public TestGroup tasks(int subtopology, int partitionCount, Kind kind, long end) {
         for (int partition = 0; partition < partitionCount; partition++) {
-            TaskId task = new TaskId(subtopology, partition);
+            String task = subtopology + "_" + partition;
             tasks.put(task, kind);
             if (kind == Kind.LOGGED) {
                 ends.put(task, end);
@@ -111,111 +96,85 @@ public final class TestGroup {
         return clients.get(index);
     }
 
-    public static TaskId task(String id) {
-        return TaskId.parse(id);
-    }
-
     /** Makes a client run tasks. */
     public TestGroup runs(int index, String... ids) {
         for (String id : ids) {
-            client(index).active.add(task(id));
-            if (tasks.get(task(id)) == Kind.LOGGED) {
-                client(index).lags.put(task(id), -2L);
+            client(index).active.add(id);
+            if (tasks.get(id) == Kind.LOGGED) {
+                client(index).lags.put(id, -2L);
             }
         }
         return this;
+    }
+
+    /** Makes a client stop running a task: all of its state stays on the disk. */
+    public TestGroup stops(int index, String id) {
+        client(index).active.remove(id);
+        return tasks.get(id) == Kind.LOGGED ? holds(index, id, 0) : this;
     }
 
     /** Gives a client a directory of a task, with this lag. */
     public TestGroup holds(int index, String id, long lag) {
-        client(index).standby.add(task(id));
-        client(index).lags.put(task(id), lag);
+        client(index).standby.add(id);
+        client(index).lags.put(id, lag);
         return this;
     }
 
     /** What Kafka computes: for every logged task a lag, the whole changelog where there is no state. */
-    public Map<TaskId, Long> kafkaLags(Client client) {
-        Map<TaskId, Long> lags = new TreeMap<>();
+    public Map<String, Long> kafkaLags(Client client) {
+        Map<String, Long> lags = new TreeMap<>();
         ends.forEach((task, end) -> lags.put(task, client.lags.getOrDefault(task, end)));
         return lags;
     }
 
-    public ApplicationState state() {
-        return state(new Random(0));
-    }
-
-    /** The group as Kafka hands it over, its maps in an order that depends on the random numbers. */
-    public ApplicationState state(Random order) {
-        AssignmentConfigs configs = new AssignmentConfigs(
-                acceptableLag,
-                warmups,
-                standbys,
-                probingMs,
-                rackTags,
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                rackStrategy);
-        Map<TaskId, TaskInfo> infos = new LinkedHashMap<>();
-        for (TaskId task : shuffled(tasks.keySet(), order)) {
-            infos.put(
-                    task,
-                    new DefaultTaskInfo(
-                            task,
-                            tasks.get(task) != Kind.STATELESS,
-                            tasks.get(task) == Kind.STATELESS ? Set.of() : Set.of("store"),
-                            partitions.getOrDefault(task, Set.of())));
-        }
-        Map<Boolean, Map<ProcessId, KafkaStreamsState>> states = new HashMap<>();
-        for (boolean withLags : new boolean[] {false, true}) {
-            Map<ProcessId, KafkaStreamsState> byId = new LinkedHashMap<>();
-            for (Client client : shuffled(clients, order)) {
-                byId.put(
-                        client.id,
-                        new DefaultKafkaStreamsState(
-                                client.id,
-                                client.threads,
-                                client.tags,
-                                new TreeSet<>(client.active),
-                                new TreeSet<>(client.standby),
-                                client.consumers,
-                                client.host,
-                                withLags ? Optional.of(kafkaLags(client)) : Optional.empty(),
-                                client.rack));
-            }
-            states.put(withLags, byId);
-        }
-        return new ApplicationState() {
-            @Override
-            public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
-                return states.get(computeTaskLags);
-            }
-
-            @Override
-            public AssignmentConfigs assignmentConfigs() {
-                return configs;
-            }
-
-            @Override
-            public Map<TaskId, TaskInfo> allTasks() {
-                return infos;
-            }
-        };
-    }
-
-    private static <T> List<T> shuffled(Iterable<T> items, Random order) {
-        List<T> list = new ArrayList<>();
-        items.forEach(list::add);
-        Collections.shuffle(list, order);
-        return list;
-    }
-
-    /** What the plug-in makes of the group. */
-    public StreamsGroup read() {
-        return StreamsGroup.read(state(), new ChangelogEnds(), looseBalance);
-    }
-
+    /** The group as planners are told of it. */
     public Snapshot snapshot() {
-        return read().snapshot();
+        GroupConfigs configs = new GroupConfigs(acceptableLag, warmups, standbys, probingMs, looseBalance);
+        SnapshotBuilder builder = new SnapshotBuilder(configs, rackTags);
+        tasks.forEach((task, kind) -> {
+            int cut = task.indexOf('_');
+            builder.addTask(
+                    task.substring(0, cut),
+                    Integer.parseInt(task.substring(cut + 1)),
+                    kind != Kind.STATELESS,
+                    ends.containsKey(task),
+                    knownEnd(task));
+        });
+        for (Client client : clients) {
+            tell(client, builder.addClient(client.name(), client.threads));
+        }
+        return builder.build();
+    }
+
+    /** The end offset as lags show it: the greatest lag of a client that has no state of the task; -1: all have some. */
+    private long knownEnd(String task) {
+        long greatest = clients.stream()
+                .filter(client -> !client.lists(task))
+                .mapToLong(client -> client.lags.getOrDefault(task, ends.getOrDefault(task, -1L)))
+                .max()
+                .orElse(-1);
+        return Math.max(-1, greatest);
+    }
+
+    private void tell(Client client, SnapshotBuilder.Client told) {
+        client.active.forEach(told::owns);
+        client.standby.forEach(told::holds);
+        ends.forEach((task, end) -> {
+            long lag = client.lags.getOrDefault(task, end);
+            if (lag != Snapshot.RUNNING && (client.lists(task) || client.lags.containsKey(task))) {
+                told.lags(task, lag);
+            } else if (lag == Snapshot.RUNNING && client.active.contains(task)) {
+                told.runs(task);
+            } else if (lag == Snapshot.RUNNING) {
+                throw new IllegalStateException(client.name() + " has all of " + task + ", and does not run it");
+            }
+        });
+        client.tags.forEach(told::tag);
+        double capacity = Double.parseDouble(client.tags.getOrDefault("optassign.capacity", "1"));
+        told.capacity(Math.round(capacity * Traits.UNITS));
+        if (Traits.drains(client.tags)) {
+            told.drains();
+        }
     }
 
     /** What is remembered of an answer of the fallback once it is applied. */
@@ -235,7 +194,7 @@ public final class TestGroup {
                     .filter(c -> c.name().equals(given.processId()))
                     .findFirst()
                     .orElseThrow();
-            Set<TaskId> dropped = new HashSet<>(client.lags.keySet());
+            Set<String> dropped = new HashSet<>(client.lags.keySet());
             client.active.clear();
             client.standby.clear();
             if (!keepState) {
@@ -249,7 +208,7 @@ public final class TestGroup {
             if (keepState) {
                 dropped.forEach(task -> {
                     long old = Math.max(0, client.lags.get(task));
-                    holds(clients.indexOf(client), task.toString(), Math.min(ends.get(task), old + 100));
+                    holds(clients.indexOf(client), task, Math.min(ends.get(task), old + 100));
                 });
             }
         }
@@ -267,15 +226,14 @@ public final class TestGroup {
                     .orElseThrow();
             // What was not known turns out to be the whole changelog.
             client.lags.values().removeIf(lag -> lag == -3);
-            Map<TaskId, Long> before = kafkaLags(client);
+            Map<String, Long> before = kafkaLags(client);
             client.standby.addAll(client.active);
             client.active.clear();
             client.standby.removeIf(task -> tasks.get(task) != Kind.LOGGED);
             // A task that is given away stops running, with all of its state on the disk.
             client.lags.replaceAll((task, lag) -> lag == -2 ? 0 : lag);
             for (List<String> copies : List.of(given.active(), given.standby(), given.warmup())) {
-                for (String id : copies) {
-                    TaskId task = task(id);
+                for (String task : copies) {
                     boolean isActive = copies == given.active();
                     (isActive ? client.standby : client.active).remove(task);
                     (isActive ? client.active : client.standby).add(task);
@@ -294,13 +252,13 @@ public final class TestGroup {
      * by that much; copies that have caught up keep up.
      */
     public void grow(Answer answer, double share, Random random) {
-        for (Map.Entry<TaskId, Long> end : ends.entrySet()) {
-            TaskId task = end.getKey();
+        for (Map.Entry<String, Long> end : ends.entrySet()) {
+            String task = end.getKey();
             long more = (long) (end.getValue() * share * random.nextDouble());
             end.setValue(end.getValue() + more);
             for (Client client : clients) {
                 Long lag = client.lags.get(task);
-                boolean keepsUp = lag != null && lag == 0 && hasCopy(answer, client, task.toString());
+                boolean keepsUp = lag != null && lag == 0 && hasCopy(answer, client, task);
                 if (lag != null && lag >= 0 && !keepsUp) {
                     client.lags.put(task, lag + more);
                 }
@@ -329,13 +287,13 @@ public final class TestGroup {
             if (!reached.test(client)) {
                 continue;
             }
-            for (TaskId task : new ArrayList<>(client.active)) {
-                if (!client.name().equals(owners.get(task.toString()))) {
+            for (String task : new ArrayList<>(client.active)) {
+                if (!client.name().equals(owners.get(task))) {
                     client.active.remove(task);
                     if (tasks.get(task) == Kind.LOGGED) {
                         // Who ran it has all of its state; who was still restoring it lags as before.
                         long lag = client.lags.getOrDefault(task, ends.get(task));
-                        holds(clients.indexOf(client), task.toString(), lag == -2 ? 0 : lag);
+                        holds(clients.indexOf(client), task, lag == -2 ? 0 : lag);
                     }
                 }
             }
@@ -344,40 +302,46 @@ public final class TestGroup {
 
     /** Makes a group of random size, topology, limits and history. */
     public static TestGroup random(Random random) {
-        TestGroup group = of(1 + random.nextInt(7));
-        group.standbys = random.nextInt(3);
-        group.warmups = 1 + random.nextInt(4);
-        group.acceptableLag = new long[] {0, 10, 10_000, Long.MAX_VALUE}[random.nextInt(4)];
+        TestGroup group = new TestGroup();
+        group.fill(random);
+        return group;
+    }
+
+    /** Makes this group, which is empty yet, a random one. */
+    protected final void fill(Random random) {
+        join(1 + random.nextInt(7));
+        standbys = random.nextInt(3);
+        warmups = 1 + random.nextInt(4);
+        acceptableLag = new long[] {0, 10, 10_000, Long.MAX_VALUE}[random.nextInt(4)];
         boolean sameSize = random.nextBoolean();
-        for (Client client : group.clients) {
+        for (Client client : clients) {
             client.threads = sameSize ? 2 : 1 + random.nextInt(4);
         }
         int subtopologies = 1 + random.nextInt(4);
         for (int g = 0; g < subtopologies; g++) {
             Kind kind = Kind.values()[Math.min(2, random.nextInt(5))];
-            group.tasks(g, 1 + random.nextInt(9), kind, new long[] {0, 8, 500, 1_000_000}[random.nextInt(4)]);
+            tasks(g, 1 + random.nextInt(9), kind, new long[] {0, 8, 500, 1_000_000}[random.nextInt(4)]);
         }
         boolean empty = random.nextInt(6) == 0;
         boolean unknown = random.nextInt(6) == 0;
-        for (TaskId task : group.tasks.keySet()) {
-            int owner = empty || random.nextInt(8) == 0 ? -1 : random.nextInt(1 + random.nextInt(group.clients.size()));
-            for (int c = 0; c < group.clients.size() && !empty; c++) {
-                boolean logged = group.tasks.get(task) == Kind.LOGGED;
+        for (String task : tasks.keySet()) {
+            int owner = empty || random.nextInt(8) == 0 ? -1 : random.nextInt(1 + random.nextInt(clients.size()));
+            for (int c = 0; c < clients.size() && !empty; c++) {
+                boolean logged = tasks.get(task) == Kind.LOGGED;
                 if (c == owner) {
-                    group.runs(c, task.toString());
+                    runs(c, task);
                     if (logged && random.nextInt(6) == 0) {
-                        group.client(c).lags.put(task, (long) random.nextInt(20_000)); // restoring, as after a restart
+                        client(c).lags.put(task, (long) random.nextInt(20_000)); // restoring, as after a restart
                     }
                 } else if (logged && random.nextInt(3) == 0) {
-                    long lag = random.nextInt(3) == 0 ? 0 : (long) (random.nextDouble() * group.ends.get(task));
-                    group.holds(c, task.toString(), lag);
+                    long lag = random.nextInt(3) == 0 ? 0 : (long) (random.nextDouble() * ends.get(task));
+                    holds(c, task, lag);
                 }
-                if (logged && unknown && group.client(c).lags.getOrDefault(task, 0L) != -2) {
-                    group.client(c).lags.put(task, -3L);
+                if (logged && unknown && client(c).lags.getOrDefault(task, 0L) != -2) {
+                    client(c).lags.put(task, -3L);
                 }
             }
         }
-        return group;
     }
 
     @Override

@@ -173,7 +173,7 @@ class AnswerFuzzTest {
     }
 
     private static boolean isOwnerless(TestGroup group, String task) {
-        return group.clients.stream().noneMatch(client -> client.active.contains(TestGroup.task(task)));
+        return group.clients.stream().noneMatch(client -> client.active.contains(task));
     }
 
     private static void apply(ObjectNode document, Change change) {
