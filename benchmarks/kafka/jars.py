@@ -61,7 +61,7 @@ def test_classpath() -> str:
     everything = classpath()
     folder = JAVA / "plugin"
     command = [*_maven(folder), "-DskipTests", "-Dstyle.skip", "package"]
-    with (folder / "pom.xml").open("rb") as alone:
+    with (JAVA / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         _run([*command, f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath"])
     # The benchmark uses the libraries under their own names, which the shaded jar does not have.
@@ -95,8 +95,8 @@ def _build_if_old(module: str, artifact: str) -> Path:
     folders = [JAVA / name / "src" / "main" for name in (module, "planner", "client", "shared")]
     files = [path for each in folders for path in each.rglob("*") if path.is_file()]
     sources = [JAVA / "pom.xml", JAVA / "planner" / "pom.xml", JAVA / "client" / "pom.xml", folder / "pom.xml", *files]
-    # Two processes may want to build the same module: the second waits for the first, and then finds the jar new.
-    with (folder / "pom.xml").open("rb") as alone:
+    # Two processes may want to build the same module, or two that both contain the planner: the second waits for the first.
+    with (JAVA / "pom.xml").open("rb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         if not jar.exists() or jar.stat().st_mtime < max(path.stat().st_mtime for path in sources):
             _build(folder)
