@@ -37,7 +37,7 @@ def test_java_modules_pass_their_own_tests() -> None:
         fcntl.flock(alone, fcntl.LOCK_EX)
         for module in MODULES:
             shutil.rmtree(JAVA / module / "target" / "surefire-reports", ignore_errors=True)
-        done = maven("package")
+        done = maven("package", "-Dcases.times=5")
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         for module in MODULES:
             found = count(module)

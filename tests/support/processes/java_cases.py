@@ -18,7 +18,7 @@ def write_cases(test: str, name: str) -> Path:
     if shutil.which("mvn") is None:
         pytest.skip("tests in Java need Maven: found no mvn on PATH")
     # The planner, which is built first, has no such test.
-    command = [*_MAVEN, "-Dstyle.skip", f"-Dtest={test}", "-Dsurefire.failIfNoSpecifiedTests=false"]
+    command = [*_MAVEN, "-Dstyle.skip", "-Dcases.times=5", f"-Dtest={test}", "-Dsurefire.failIfNoSpecifiedTests=false"]
     cases = MODULE / "target" / name
     with (MODULE.parent / "pom.xml").open("rb") as alone:  # other tests build the same modules
         fcntl.flock(alone, fcntl.LOCK_EX)

@@ -7,6 +7,7 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.GroupDetails;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
  * (tests/java/test_answer_check.py).
  */
 class AnswerCasesTest {
-    private static final int GROUPS = 3_000;
+    private static final int GROUPS = Cases.count(600);
     private static final Path CASES = Path.of("target", "answer-cases.jsonl.gz");
 
     @Test

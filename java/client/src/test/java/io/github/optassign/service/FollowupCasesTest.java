@@ -9,6 +9,7 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.GroupDetails;
 import io.github.optassign.testing.TestGroup;
 import java.io.BufferedOutputStream;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
  * the delays, slots and relief against those of the service (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
-    private static final int GROUPS = 2_000;
+    private static final int GROUPS = Cases.count(400);
     private static final int LONGEST = 12;
     private static final Path CASES = Path.of("target", "followup-cases.jsonl.gz");
 
@@ -75,7 +76,7 @@ class FollowupCasesTest {
                 }
             }
         }
-        assertTrue(early > 1_000, "hardly any follow-up by an estimate: " + early);
+        assertTrue(early > GROUPS / 2, "hardly any follow-up by an estimate: " + early);
     }
 
     private static String answerWithoutRelief(Snapshot snapshot, AppliedAnswer applied, Timing timing)

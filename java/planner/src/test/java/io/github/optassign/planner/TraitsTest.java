@@ -11,6 +11,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.util.Arrays;
@@ -122,7 +123,8 @@ class TraitsTest {
     @Test
     void randomGroupsSettle() {
         int drained = 0;
-        for (int seed = 0; seed < 1_000; seed++) {
+        int groups = Cases.count(200);
+        for (int seed = 0; seed < groups; seed++) {
             Random random = new Random(seed);
             TestGroup group = TestGroup.random(random);
             group.rackTags = random.nextBoolean() ? List.of("zone") : List.of("cluster", "zone");
@@ -163,6 +165,6 @@ class TraitsTest {
                 }
             }
         }
-        assertTrue(drained > 300, "hardly a client drains: " + drained);
+        assertTrue(drained > groups * 0.3, "hardly a client drains: " + drained);
     }
 }
