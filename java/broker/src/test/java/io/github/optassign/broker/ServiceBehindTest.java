@@ -11,6 +11,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.LogLines;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -22,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -47,7 +47,7 @@ class ServiceBehindTest {
     private static final Set<String> FIRST_FOUR = Set.of("0_0", "0_1", "0_2", "0_3");
     private static final Set<String> LAST_FOUR = Set.of("0_8", "0_9", "0_10", "0_11");
 
-    private final ServiceBehind behind = new ServiceBehind();
+    private final ServiceBehind behind = new ServiceBehind(10, 10_000, 1);
     private FakeService service;
 
     @BeforeEach
@@ -121,14 +121,12 @@ class ServiceBehindTest {
                 .collect(Collectors.joining(", ", "[", "]"));
     }
 
-    private void awaitAnswer() throws InterruptedException {
-        while (!behind.isIdle()) {
-            Thread.sleep(5);
-        }
+    private void awaitAnswer() {
+        Awaiting.until(behind::isIdle, () -> "a service that is still asked");
     }
 
     /** Has the service asked, and answer; returns what c warms up at the next call. */
-    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) throws InterruptedException {
+    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) {
         group.assign(assignor);
         awaitAnswer();
         group.assign(assignor);
@@ -136,7 +134,7 @@ class ServiceBehindTest {
     }
 
     @Test
-    void aBetterPlanIsUsedAtTheNextCall() throws InterruptedException {
+    void aBetterPlanIsUsedAtTheNextCall() {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
         service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
@@ -222,7 +220,7 @@ class ServiceBehindTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hostileAnswers")
-    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) throws InterruptedException {
+    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
         service.behaviour = hostile.behaviour.apply(group);
@@ -238,8 +236,8 @@ class ServiceBehindTest {
     /** While the service fails, assignments go on as if there were none; then it is asked again. */
     @ParameterizedTest
     @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
-    void aServiceThatFailsIsAskedAgain(String how) throws InterruptedException {
-        var assignor = newAssignor(service.url(), 500);
+    void aServiceThatFailsIsAskedAgain(String how) {
+        var assignor = newAssignor(service.url(), how.equals("answers too late") ? 200 : 60_000);
         TestGroup group = newGroup(assignor);
         AtomicInteger asked = new AtomicInteger();
         service.behaviour = (exchange, body) -> {
@@ -249,7 +247,7 @@ class ServiceBehindTest {
             switch (how) {
                 case "answers 503" -> FakeService.reply(exchange, 503, "{}");
                 case "answers 500" -> FakeService.reply(exchange, 500, "{}");
-                case "answers too late" -> service.closing.await(700, TimeUnit.MILLISECONDS);
+                case "answers too late" -> service.closing.await();
                 default -> exchange.close();
             }
             return null;
@@ -278,7 +276,7 @@ class ServiceBehindTest {
     }
 
     @Test
-    void aPlanIsDroppedWhereSomethingElseHasHappened() throws InterruptedException {
+    void aPlanIsDroppedWhereSomethingElseHasHappened() {
         List<Runnable> changes = new ArrayList<>();
         TestGroup[] at = new TestGroup[1];
         changes.add(() -> at[0].process("c", 2));
@@ -309,7 +307,7 @@ class ServiceBehindTest {
 
     /** Who answers wrongly is left alone, and other groups are not. */
     @Test
-    void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() throws InterruptedException {
+    void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
         for (int call = 0; call < 5; call++) {
@@ -332,7 +330,7 @@ class ServiceBehindTest {
             service.closing.await();
             return null;
         };
-        ServiceBehind small = new ServiceBehind(4, 100);
+        ServiceBehind small = new ServiceBehind(4, 100, 1);
         List<SecondOpinion> opinions = new ArrayList<>();
         for (String application : List.of("0", "1", "2", "3", "4", "5", "4")) {
             opinions.add(newOpinion(application, 3));
