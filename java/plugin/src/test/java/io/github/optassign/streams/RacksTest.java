@@ -46,10 +46,10 @@ class RacksTest {
         return group;
     }
 
-    /** Hangs for 20 s at most, so that a plug-in that waits for it fails the test instead of hanging it. */
+    /** Hangs for two minutes at most, so that a plug-in that waits for it fails the test instead of hanging it. */
     private void hang() {
         try {
-            over.await(20, TimeUnit.SECONDS);
+            over.await(2, TimeUnit.MINUTES);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -69,7 +69,7 @@ class RacksTest {
             long start = System.nanoTime();
             TaskAssignment assignment = assignor.assign(group(this::hang).state());
             long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-            assertTrue(tookMs >= 300 && tookMs < 10_000, tookMs + " ms");
+            assertTrue(tookMs >= 300 && tookMs < 60_000, tookMs + " ms");
             assertEquals(Map.of("0_0", 1, "0_1", 2), Assignments.owners(assignment));
             assertEquals(1, log.warnings().size());
             assertTrue(

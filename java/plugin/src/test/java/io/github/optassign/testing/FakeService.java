@@ -31,8 +31,12 @@ public final class FakeService extends HttpService {
 
     /** What an assignor needs that asks here, and as much time as a busy machine may take. */
     public Map<String, Object> configs() {
-        return new HashMap<>(
-                Map.of("application.id", "orders", "optassign.url", url(), "optassign.timeout.ms", 10_000));
+        return new HashMap<>(Map.of(
+                "application.id", "orders",
+                "optassign.url", url(),
+                "optassign.timeout.ms", 60_000,
+                "request.timeout.ms", 120_000,
+                "session.timeout.ms", 120_000));
     }
 
     /** Plays one rebalance of an application that asks here, with a new assignor, as Kafka does. */
