@@ -8,13 +8,13 @@ import subprocess
 from functools import cache
 
 from optassign.assignor import AssignorError, TaskAssignor, create
-from optassign.benchmarks.kafka.jars import test_classpath
+from optassign.benchmarks.kafka.jars import planner_classpath
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.utilities import AssignmentError
 
-_MAIN = "io.github.optassign.planner.PlannerServer"
+_MAIN = "io.github.optassign.server.PlannerServer"
 
 
 class JvmPlanner(TaskAssignor):
@@ -61,7 +61,7 @@ def create_also_planner(name: str) -> TaskAssignor:
 @cache
 def _start() -> subprocess.Popen[str]:
     """One JVM for the whole process."""
-    command = ["java", "-XX:+UseSerialGC", "-cp", test_classpath(), _MAIN]
+    command = ["java", "-XX:+UseSerialGC", "-cp", planner_classpath(), _MAIN]
     jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     atexit.register(jvm.kill)
     return jvm

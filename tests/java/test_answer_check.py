@@ -7,7 +7,7 @@ import json
 from collections import Counter
 
 import pytest
-from plugin_cases import write_cases
+from java_cases import write_cases
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from plugin_cases import write_cases
+from java_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState

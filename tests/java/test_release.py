@@ -82,8 +82,8 @@ def documented(beginning: str) -> list[str]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Other tests build the same module."""
-    with (ROOT / "java" / "plugin" / "pom.xml").open("rb") as file:
+    """Other tests build the same modules."""
+    with (ROOT / "java" / "pom.xml").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

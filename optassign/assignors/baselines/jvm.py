@@ -13,13 +13,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
 from optassign.assignor import AssignorError
+from optassign.assignors.baselines import maven
 
 __all__ = ["JavaNotFoundError", "available", "close", "command", "request"]
 
@@ -41,7 +41,7 @@ def available() -> str | None:
     try:
         _find_java()
         module = _find_module()
-        if not _is_built(module):
+        if not maven.is_built(module):
             _find_maven()
     except JavaNotFoundError as error:
         return str(error)
@@ -148,7 +148,11 @@ def command(*arguments: str) -> list[str]:
     JavaNotFoundError if something it takes is missing; AssignorError if the build fails.
     """
     java, module = _find_java(), _find_module()
-    _build(module)
+    if not maven.is_built(module):
+        try:
+            maven.build(module, _find_maven(), with_libraries=False)
+        except maven.BuildError as error:
+            raise AssignorError(str(error)) from None
     target = module / "target"
     return [java, *_OPTIONS, "-cp", f"{target / 'classes'}{os.pathsep}{target / 'lib'}{os.sep}*", _MAIN, *arguments]
 
@@ -173,13 +177,13 @@ def _find_java() -> str:
 
 def _find_maven() -> str:
     """Path of mvn. JavaNotFoundError without one."""
-    maven = shutil.which("mvn")
-    if maven is None:
+    found = shutil.which("mvn")
+    if found is None:
         raise JavaNotFoundError(
             "Kafka's own assignors have to be built once: found no mvn on PATH; install Maven 3.8 or later, and a "
             "JDK, not only a Java runtime"
         )
-    return maven
+    return found
 
 
 def _find_program(name: str) -> str | None:
@@ -200,55 +204,3 @@ def _find_module() -> Path:
             f"found no sources ({place}); set {SOURCES} to the folder `java` of a checkout"
         )
     return module
-
-
-def _stamp(module: Path) -> Path:
-    """The file that is touched after each build, here and by `make java`.
-
-    The age of what Maven builds would not do: it leaves what did not change as old as it was.
-    """
-    return module / "target" / ".built"
-
-
-def _is_built(module: Path) -> bool:
-    """Whether the module was built after the last change of its sources."""
-    stamp = _stamp(module)
-    if not stamp.is_file():
-        return False
-    built = stamp.stat().st_mtime_ns
-    folders = [module, module.parent / "shared"]
-    java = [source for folder in folders for source in (folder / "src").rglob("*.java")]
-    sources = [module.parent / "pom.xml", module / "pom.xml", *java]
-    return all(source.stat().st_mtime_ns <= built for source in sources)
-
-
-def _build(module: Path) -> None:
-    """Builds the module if it is not built, offline if Maven has all it needs. AssignorError if it cannot be built."""
-    if _is_built(module):
-        return
-    maven = _find_maven()
-    with _lock_file(module / "pom.xml"):
-        if _is_built(module):  # by the process we waited for
-            return
-        command = [maven, "-q", "-B", "-f", str(module / "pom.xml"), "-Dstyle.skip", "package"]
-        for offline in (["-o"], []):
-            done = subprocess.run(
-                [*command, *offline], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False
-            )
-            if done.returncode == 0:
-                _stamp(module).touch()
-                return
-        raise AssignorError(f"Maven could not build {module}:\n{done.stdout.strip()}")
-
-
-@contextmanager
-def _lock_file(file: Path) -> Iterator[None]:
-    """Lets one process at a time go on with a file, while the others wait; none waits where the platform has no such locks."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with file.open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield

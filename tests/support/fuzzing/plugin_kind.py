@@ -1,4 +1,4 @@
-"""Cases of the plug-in's own properties: they are jqwik's, which shrinks them and prints its own seeds; they need Maven."""
+"""Cases of the properties of planner and client: jqwik makes and shrinks them and prints its seeds; they need Maven."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 _JAVA = Path(__file__).parents[3] / "java" / "pom.xml"
 _COMMAND = (
-    *("mvn", "--batch-mode", "--quiet", "--file", str(_JAVA), "--projects", "plugin", "--also-make"),
+    *("mvn", "--batch-mode", "--quiet", "--file", str(_JAVA), "--projects", "client", "--also-make"),
     *("-Dstyle.skip", "-Dtest=*FuzzTest", "-Dsurefire.failIfNoSpecifiedTests=false"),
     *("-Djqwik.tries.default=5000", "-Djqwik.reporting.onlyfailures=false", "test"),
 )

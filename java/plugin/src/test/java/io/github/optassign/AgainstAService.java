@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.util.Map;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
@@ -22,7 +22,7 @@ abstract class AgainstAService {
     static final String VALID = FakeService.VALID;
 
     FakeService service;
-    final LogLines log = new LogLines();
+    final LogLines log = new LogLines(OptassignTaskAssignor.class);
 
     @BeforeEach
     void open() throws IOException {
@@ -37,11 +37,11 @@ abstract class AgainstAService {
         log.close();
     }
 
-    static TestGroup group() {
-        return TestGroup.ofThreeTasks();
+    static StreamsTestGroup group() {
+        return StreamsTestGroup.ofThreeTasks();
     }
 
-    TaskAssignment rebalance(TestGroup group, Map<String, ?> more, AssignmentError outcome) {
+    TaskAssignment rebalance(StreamsTestGroup group, Map<String, ?> more, AssignmentError outcome) {
         return service.rebalance(group, more, outcome);
     }
 

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.SixTasks;
+import io.github.optassign.testing.StreamsTestGroup;
 import io.github.optassign.testing.TestGroup;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,7 +40,7 @@ class FollowupsTest extends AgainstAService {
     /**
      * Rebalances as soon as it is asked to, so many times; returns after how many seconds each answer wants the next.
      */
-    private List<Long> followTheAnswers(TestGroup group, int times, IntFunction<String> answer) {
+    private List<Long> followTheAnswers(StreamsTestGroup group, int times, IntFunction<String> answer) {
         List<Long> seconds = new ArrayList<>();
         for (int i = 0; i < times; i++) {
             String given = answer.apply(i);
@@ -72,8 +73,8 @@ class FollowupsTest extends AgainstAService {
             assertEquals(LATER.get(i), seconds.get(i), 2 + LATER.get(i) / 40.0, seconds.toString());
         }
         assertEquals(6 * 3_600, seconds.get(29), 2, seconds.toString());
-        TestGroup more = SixTasks.group();
-        more.clients.add(new TestGroup.Client(4));
+        StreamsTestGroup more = SixTasks.group();
+        more.clients.add(new StreamsTestGroup.Client(4));
         service.behaviour = (exchange, body) -> answer(
                 client(1, EVEN, ODD, "", 60_000L),
                 client(2, ODD, EVEN, "", NEVER),
@@ -124,8 +125,8 @@ class FollowupsTest extends AgainstAService {
     }
 
     /** Two clients have all of the state; a third one has joined that has none. */
-    private static TestGroup withOneThatJoins() {
-        TestGroup group = SixTasks.group();
+    private static StreamsTestGroup withOneThatJoins() {
+        StreamsTestGroup group = SixTasks.group();
         group.standbys = 0;
         group.client(2).lags.clear();
         return group;

@@ -7,26 +7,17 @@ import static io.github.optassign.testing.SixTasks.RIGHT;
 import static io.github.optassign.testing.SixTasks.answer;
 import static io.github.optassign.testing.SixTasks.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
-import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.SixTasks;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -148,7 +139,7 @@ class HostileServiceTest extends AgainstAService {
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
         assertEquals(List.of(), log.warnings());
         service.close();
-        TestGroup group = SixTasks.group();
+        StreamsTestGroup group = SixTasks.group();
         group.client(2).lags.clear();
         TaskAssignment assignment = rebalance(group, Map.of(), AssignmentError.NONE);
         Map<String, Integer> owners = Assignments.owners(assignment);
@@ -207,7 +198,7 @@ class HostileServiceTest extends AgainstAService {
 
     @Test
     void serviceThatIsBusyForLongerThanThereIsTimeIsNotWaitedFor() {
-        for (String said : List.of("11", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
+        for (String said : List.of("61", "999999", "9999999999", "-1", "soon", "Wed, 21 Oct 2026 07:28:00 GMT")) {
             int calls = service.bodies.size();
             service.behaviour = (exchange, body) -> {
                 exchange.getResponseHeaders().set("Retry-After", said);
@@ -215,79 +206,8 @@ class HostileServiceTest extends AgainstAService {
             };
             long start = System.nanoTime();
             rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
-            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 10_000, said);
+            assertTrue(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < 60_000, said);
             assertEquals(calls + 1, service.bodies.size(), said);
-        }
-    }
-
-    /** The threads of calls that are not over, and where each of them stands. */
-    private static List<String> listCalls() {
-        return Thread.getAllStackTraces().entrySet().stream()
-                .filter(thread -> thread.getKey().getName().startsWith("optassign-http"))
-                .map(thread -> thread.getKey().getName() + " " + Arrays.toString(thread.getValue()))
-                .toList();
-    }
-
-    /** Sixty rebalances at a service that hangs: their connections and threads end, and none was kept by a client. */
-    @Test
-    void abandonedCallsEnd() {
-        service.behaviour = (exchange, body) -> {
-            try {
-                service.closing.await(1, TimeUnit.MINUTES);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            return null;
-        };
-        for (int i = 0; i < 60; i++) {
-            rebalance(SixTasks.group(), Map.of("optassign.timeout.ms", 200), AssignmentError.NONE);
-        }
-        assertEquals(60, log.warnings().size());
-        Awaiting.until(() -> listCalls().isEmpty(), () -> listCalls().toString());
-        assertFalse(service.closing.getCount() == 0, "the service still hangs");
-    }
-
-    /** A head of a response that never ends, byte by byte: no time-out of a single read ends that. */
-    @Test
-    void callsAtATricklingServiceEnd() throws IOException {
-        try (ServerSocket server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
-            Thread accepting = new Thread(() -> {
-                while (!server.isClosed()) {
-                    try {
-                        Socket socket = server.accept();
-                        Thread trickling = new Thread(() -> trickle(socket));
-                        trickling.setDaemon(true);
-                        trickling.start();
-                    } catch (IOException e) {
-                        return;
-                    }
-                }
-            });
-            accepting.setDaemon(true);
-            accepting.start();
-            String url = "http://127.0.0.1:" + server.getLocalPort();
-            for (int i = 0; i < 3; i++) {
-                Map<String, Object> configs = Map.of("optassign.url", url, "optassign.timeout.ms", 300);
-                rebalance(SixTasks.group(), configs, AssignmentError.NONE);
-                String line = log.warnings().get(i);
-                assertTrue(line.contains("no answer within 300 ms"), line);
-            }
-            // One may be there: the report of what was applied instead is tried for longer, and nobody waits for it.
-            Awaiting.until(() -> listCalls().size() <= 1, () -> listCalls().toString());
-        }
-    }
-
-    private static void trickle(Socket socket) {
-        try (socket) {
-            OutputStream out = socket.getOutputStream();
-            out.write("HTTP/1.1 200 OK\r\nX-Endless: ".getBytes(StandardCharsets.US_ASCII));
-            while (true) {
-                out.write('x');
-                out.flush();
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-            }
-        } catch (IOException e) {
-            // The other side has gone: that is what the test waits for.
         }
     }
 }

@@ -10,7 +10,7 @@ import ch.qos.logback.classic.Level;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,7 +57,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         TaskAssignment assignment = rebalance(group(), Map.of(), AssignmentError.NONE);
         for (KafkaStreamsAssignment client : assignment.assignment()) {
             Optional<Instant> deadline = client.followupRebalanceDeadline();
-            if (client.processId().equals(group().client(0).id)) {
+            if (client.processId().equals(group().client(0).id())) {
                 Duration delay = Duration.between(before, deadline.orElseThrow());
                 assertFalse(delay.compareTo(Duration.ofMillis(90_000)) < 0, delay.toString());
             } else {
@@ -122,8 +122,8 @@ class OptassignTaskAssignorTest extends AgainstAService {
     /** Kafka may fail to compute lags; then everything stays where it is. */
     @Test
     void stateThatCannotBeReadLeavesTasksWhereTheyAre() {
-        TestGroup group = group();
-        group.tasks(2, 1, TestGroup.Kind.LOGGED, 100).holds(1, "2_0", 7);
+        StreamsTestGroup group = group();
+        group.tasks(2, 1, StreamsTestGroup.Kind.LOGGED, 100).holds(1, "2_0", 7);
         ApplicationState state = group.state();
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         TaskAssignment assignment = assignor.assign(new ApplicationState() {
@@ -156,10 +156,10 @@ class OptassignTaskAssignorTest extends AgainstAService {
      */
     @Test
     void answerOfTheFallbackThatKafkaRefusesLeavesTasksWhereTheyAre() {
-        TestGroup group = group();
+        StreamsTestGroup group = group();
         group.standbys = 1;
-        group.tasks(2, 1, TestGroup.Kind.STATELESS, 0).runs(1, "2_0");
-        group.ends.put(TestGroup.task("2_0"), 100L);
+        group.tasks(2, 1, StreamsTestGroup.Kind.STATELESS, 0).runs(1, "2_0");
+        group.ends.put("2_0", 100L);
         TaskAssignment assignment = new OptassignTaskAssignor().assign(group.state());
         assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -137,8 +137,9 @@ class RememberedTest extends AgainstAService {
     /** This process led, lost the lead and leads again; meanwhile another leader has moved a task. */
     @Test
     void memoryThatAnotherLeaderHasOvertakenIsNotSent() throws IOException {
-        TestGroup group =
-                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.UNLOGGED, 0);
+        StreamsTestGroup group = StreamsTestGroup.of(2)
+                .tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100)
+                .tasks(1, 1, StreamsTestGroup.Kind.UNLOGGED, 0);
         group.runs(0, "0_1", "1_0").runs(1, "0_0");
         rebalance(group, Map.of(), AssignmentError.NONE);
         rebalance(group, Map.of(), AssignmentError.NONE);

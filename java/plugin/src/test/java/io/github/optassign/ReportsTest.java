@@ -13,7 +13,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -88,31 +87,6 @@ class ReportsTest extends AgainstAService {
         assertTrue(
                 later.infos().get(0).contains("report: taken, of rebalance "),
                 later.infos().get(0));
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {401, 500, 503})
-    void aServiceThatCannotTakeItNowIsToldAgain(int status) {
-        AtomicInteger calls = new AtomicInteger();
-        service.behaviour = FakeService::refuse;
-        service.reporting = (exchange, body) -> {
-            if (calls.incrementAndGet() < 3) {
-                FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}");
-                return null;
-            }
-            return "{}";
-        };
-        rebalance(group(), Map.of(NAME, own), AssignmentError.NONE);
-        service.awaitReports(3);
-        Awaiting.until(() -> !later.infos().isEmpty(), () -> "no line");
-        assertTrue(
-                later.warnings()
-                        .get(0)
-                        .contains("/v1/applied status " + status
-                                + (status == 401
-                                        ? " the token is missing or wrong"
-                                        : " {\"error\": \"the service is starting")),
-                later.warnings().get(0));
     }
 
     @ParameterizedTest

@@ -15,7 +15,7 @@ import io.github.optassign.service.SnapshotWriter;
 import io.github.optassign.streams.AnswerConverter;
 import io.github.optassign.streams.StreamsDetails;
 import io.github.optassign.streams.StreamsGroup;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -27,7 +27,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 
 /**
@@ -47,7 +46,7 @@ final class RoundTripBenchmark {
         int clients = number(args, 2, 100);
         int warmups = number(args, 3, 100);
         int calls = number(args, 4, 200);
-        TestGroup group = group(tasks, clients);
+        StreamsTestGroup group = group(tasks, clients);
         ApplicationState state = group.state();
         HttpServer stub = null;
         String url = args[0];
@@ -118,20 +117,20 @@ final class RoundTripBenchmark {
     /**
      * Makes a group at rest: a fifth of the tasks stateless, each of the others with an active and a standby in place.
      */
-    private static TestGroup group(int tasks, int clients) {
+    private static StreamsTestGroup group(int tasks, int clients) {
         Random random = new Random(1);
-        TestGroup group = TestGroup.of(clients);
+        StreamsTestGroup group = StreamsTestGroup.of(clients);
         group.standbys = 1;
         for (int g = 0; g < 10; g++) {
-            TestGroup.Kind kind = g < 2 ? TestGroup.Kind.STATELESS : TestGroup.Kind.LOGGED;
+            StreamsTestGroup.Kind kind = g < 2 ? StreamsTestGroup.Kind.STATELESS : StreamsTestGroup.Kind.LOGGED;
             group.tasks(g, tasks / 10, kind, 1_000_000 + random.nextInt(1_000));
         }
         int next = 0;
-        for (TaskId task : group.tasks.keySet()) {
+        for (String task : group.tasks.keySet()) {
             int owner = next++ % clients;
-            group.runs(owner, task.toString());
-            if (group.tasks.get(task) == TestGroup.Kind.LOGGED) {
-                group.holds((owner + 1) % clients, task.toString(), random.nextInt(10_000));
+            group.runs(owner, task);
+            if (group.tasks.get(task) == StreamsTestGroup.Kind.LOGGED) {
+                group.holds((owner + 1) % clients, task, random.nextInt(10_000));
             }
         }
         return group;

@@ -8,7 +8,7 @@ import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.TestFactory;
 class ServiceFailuresTest {
     private static final String VALID = FakeService.VALID;
     private FakeService service;
-    private final LogLines log = new LogLines();
+    private final LogLines log = new LogLines(OptassignTaskAssignor.class);
 
     @BeforeEach
     void open() throws IOException {
@@ -47,8 +47,8 @@ class ServiceFailuresTest {
         log.close();
     }
 
-    private static TestGroup group() {
-        return TestGroup.ofThreeTasks();
+    private static StreamsTestGroup group() {
+        return StreamsTestGroup.ofThreeTasks();
     }
 
     private OptassignTaskAssignor assignor(Map<String, ?> more) {
@@ -61,7 +61,7 @@ class ServiceFailuresTest {
 
     /** Asserts what must hold of every answer, and that it is the fallback's: nothing moves here. */
     private void assertFallsBack(Map<String, ?> configs, String why) {
-        TestGroup group = group();
+        StreamsTestGroup group = group();
         TaskAssignment assignment = assignor(configs).assign(group.state());
         assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
@@ -177,7 +177,7 @@ class ServiceFailuresTest {
                     assertFalse(spoilt.equals(VALID), "the case spoils nothing");
                     service.behaviour = (exchange, body) -> spoilt;
                     Memories.clearAll(); // after a wrong answer the service is not asked for a while
-                    try (LogLines own = new LogLines()) {
+                    try (LogLines own = new LogLines(OptassignTaskAssignor.class)) {
                         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
                         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
                         assertEquals(1, own.warnings().size(), own.all().toString());
@@ -202,7 +202,7 @@ class ServiceFailuresTest {
                         return null;
                     };
                     int calls = service.bodies.size();
-                    try (LogLines own = new LogLines()) {
+                    try (LogLines own = new LogLines(OptassignTaskAssignor.class)) {
                         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
                         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
                         String told = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
@@ -367,7 +367,7 @@ class ServiceFailuresTest {
             }
             service.behaviour = (exchange, body) -> text.toString();
             Memories.clearAll();
-            TestGroup group = group();
+            StreamsTestGroup group = group();
             int before = log.warnings().size();
             TaskAssignment assignment = assignor(Map.of()).assign(group.state());
             assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));

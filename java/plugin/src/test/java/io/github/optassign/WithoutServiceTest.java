@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Level;
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** The plug-in where no service is configured: the planner answers, and that is no failure. */
 class WithoutServiceTest {
-    private final LogLines log = new LogLines();
+    private final LogLines log = new LogLines(OptassignTaskAssignor.class);
 
     @BeforeEach
     void forget() {
@@ -36,7 +36,7 @@ class WithoutServiceTest {
         log.close();
     }
 
-    private static TaskAssignment rebalance(String application, TestGroup group, Map<String, ?> more) {
+    private static TaskAssignment rebalance(String application, StreamsTestGroup group, Map<String, ?> more) {
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         Map<String, Object> configs = new HashMap<>(Map.of("application.id", application));
         configs.putAll(more);
@@ -56,17 +56,17 @@ class WithoutServiceTest {
     }
 
     /** Six tasks on two clients, and a third one without anything. */
-    private static TestGroup growing() {
-        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 1_000_000);
+    private static StreamsTestGroup growing() {
+        StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 1_000_000);
         group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3", "0_4", "0_5");
         return group;
     }
 
     /** Brings what the assignment says about: actives run, all other copies are restored. */
-    private static void settle(TestGroup group, TaskAssignment assignment) {
+    private static void settle(StreamsTestGroup group, TaskAssignment assignment) {
         for (KafkaStreamsAssignment given : assignment.assignment()) {
-            TestGroup.Client client = group.clients.stream()
-                    .filter(each -> each.id.equals(given.processId()))
+            StreamsTestGroup.Client client = group.processes().stream()
+                    .filter(each -> each.id().equals(given.processId()))
                     .findFirst()
                     .orElseThrow();
             int index = group.clients.indexOf(client);
@@ -74,7 +74,7 @@ class WithoutServiceTest {
             client.lags.clear();
             given.tasks().forEach((task, assigned) -> {
                 if (assigned.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE) {
-                    client.standby.remove(task);
+                    client.standby.remove(task.toString());
                     group.runs(index, task.toString());
                 } else {
                     group.holds(index, task.toString(), 0);
@@ -85,7 +85,7 @@ class WithoutServiceTest {
 
     @Test
     void aGroupGrowsFollowUpByFollowUp() {
-        TestGroup group = growing();
+        StreamsTestGroup group = growing();
         TaskAssignment assignment = rebalance("grows", group, Map.of());
         assertTrue(
                 followup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0, "it looks soon how disks do");
@@ -111,8 +111,8 @@ class WithoutServiceTest {
 
     @Test
     void whoAnswersIsSaidOnce() {
-        rebalance("said", TestGroup.ofThreeTasks(), Map.of());
-        rebalance("said", TestGroup.ofThreeTasks(), Map.of());
+        rebalance("said", StreamsTestGroup.ofThreeTasks(), Map.of());
+        rebalance("said", StreamsTestGroup.ofThreeTasks(), Map.of());
         List<String> said = log.infos().stream()
                 .filter(line -> line.contains("no optassign.url"))
                 .toList();
@@ -137,7 +137,8 @@ class WithoutServiceTest {
     /** The service cannot compare: neither can the group be run by Kafka's default as if it did. */
     @Test
     void shadowModeIsAConfigurationThatIsBad() {
-        TaskAssignment assignment = rebalance("shadowed", TestGroup.ofThreeTasks(), Map.of("optassign.mode", "shadow"));
+        TaskAssignment assignment =
+                rebalance("shadowed", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.mode", "shadow"));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
         assertTrue(
                 log.of(Level.ERROR).get(0).contains("Found optassign.mode=shadow without optassign.url"),
@@ -146,7 +147,7 @@ class WithoutServiceTest {
 
     @Test
     void whatOnlyAServiceUsesIsLeftOutWithAWarning() {
-        rebalance("heavy", TestGroup.ofThreeTasks(), Map.of("optassign.weights", "0:2"));
+        rebalance("heavy", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.weights", "0:2"));
         assertEquals(1, log.warnings().size());
         assertTrue(
                 log.warnings().get(0).contains("Found optassign.weights without optassign.url"),

@@ -1,7 +1,7 @@
 package io.github.optassign;
 
 import io.github.optassign.memory.Memories;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -15,7 +15,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 
 /**
@@ -113,15 +112,15 @@ final class WorstTimeBenchmark {
                 Math.max(0, worst - timeoutMs));
     }
 
-    private static TestGroup group() {
-        TestGroup group = TestGroup.of(100);
+    private static StreamsTestGroup group() {
+        StreamsTestGroup group = StreamsTestGroup.of(100);
         group.standbys = 1;
         for (int g = 0; g < 10; g++) {
-            group.tasks(g, 100, TestGroup.Kind.LOGGED, 1_000_000);
+            group.tasks(g, 100, StreamsTestGroup.Kind.LOGGED, 1_000_000);
         }
         int number = 0;
-        for (TaskId task : group.tasks.keySet()) {
-            group.runs(number % 75, task.toString()).holds((number + 1) % 75, task.toString(), 0);
+        for (String task : group.tasks.keySet()) {
+            group.runs(number % 75, task).holds((number + 1) % 75, task, 0);
             number++;
         }
         return group;

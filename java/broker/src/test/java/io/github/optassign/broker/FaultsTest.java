@@ -9,6 +9,7 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.LogLines;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
@@ -98,7 +99,7 @@ class FaultsTest {
         TestGroup group = newGroup();
         var assignor = new OptassignGroupAssignor(planner, new GroupMemory());
         Map<String, String> before = group.owners();
-        try (LogLines log = new LogLines()) {
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(0, group.assign(assignor), what);
             assertEquals(1, log.count("everybody keeps what he has"), what);
         }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.testing.LogLines;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -257,7 +258,7 @@ class OptassignGroupAssignorTest {
     @Test
     void whoeverHearsNoOffsetsAtAllMovesTasksAtOnceAndSaysSoOnce() {
         TestGroup group = new TestGroup(0).logged("0", 12).process("a", 2);
-        try (LogLines log = new LogLines()) {
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             group.assign(assignor);
             group.process("b", 2);
             assertEquals(6, group.assign(assignor));
@@ -302,7 +303,7 @@ class OptassignGroupAssignorTest {
         TestGroup group = settled(0, "a", "b");
         group.process("c", 2);
         group.member("a0").warmup = Map.of("0", Set.of(3));
-        try (LogLines log = new LogLines()) {
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             group.assign(assignor);
             assertEquals(1, log.count("warms up by itself"));
         }

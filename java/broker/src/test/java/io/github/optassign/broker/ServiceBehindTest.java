@@ -11,6 +11,8 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.Awaiting;
+import io.github.optassign.testing.LogLines;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -21,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -46,7 +47,7 @@ class ServiceBehindTest {
     private static final Set<String> FIRST_FOUR = Set.of("0_0", "0_1", "0_2", "0_3");
     private static final Set<String> LAST_FOUR = Set.of("0_8", "0_9", "0_10", "0_11");
 
-    private final ServiceBehind behind = new ServiceBehind();
+    private final ServiceBehind behind = new ServiceBehind(10, 10_000, 1);
     private FakeService service;
 
     @BeforeEach
@@ -120,14 +121,12 @@ class ServiceBehindTest {
                 .collect(Collectors.joining(", ", "[", "]"));
     }
 
-    private void awaitAnswer() throws InterruptedException {
-        while (!behind.isIdle()) {
-            Thread.sleep(5);
-        }
+    private void awaitAnswer() {
+        Awaiting.until(behind::isIdle, () -> "a service that is still asked");
     }
 
     /** Has the service asked, and answer; returns what c warms up at the next call. */
-    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) throws InterruptedException {
+    private Set<String> warmUps(TestGroup group, OptassignGroupAssignor assignor) {
         group.assign(assignor);
         awaitAnswer();
         group.assign(assignor);
@@ -135,11 +134,11 @@ class ServiceBehindTest {
     }
 
     @Test
-    void aBetterPlanIsUsedAtTheNextCall() throws InterruptedException {
+    void aBetterPlanIsUsedAtTheNextCall() {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
-        service.behaviour = exchange -> answer(group, FIRST_FOUR);
-        try (LogLines log = new LogLines()) {
+        service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(FIRST_FOUR, warmUps(group, assignor));
             assertEquals(1, log.count("plan_by=service"));
         }
@@ -164,7 +163,7 @@ class ServiceBehindTest {
     }
 
     private static Arguments says(String what, Function<TestGroup, String> text) {
-        return Arguments.of(new Hostile(what, group -> exchange -> text.apply(group)));
+        return Arguments.of(new Hostile(what, group -> (exchange, body) -> text.apply(group)));
     }
 
     private static Arguments does(String what, FakeService.Behaviour behaviour) {
@@ -211,22 +210,22 @@ class ServiceBehindTest {
                         group -> answer(group, group.owners().keySet())),
                 says("a plan that restores more", group -> answer(group, Set.of("0_11", "0_10", "0_9", "0_7"))),
                 says("the same plan", group -> answer(group, LAST_FOUR)),
-                does("another protocol", exchange -> {
+                does("another protocol", (exchange, body) -> {
                     exchange.getResponseHeaders().set("Optassign-Protocol", "9");
                     return "{}";
                 }),
-                does("no such page", exchange -> FakeService.reply(exchange, 404, "{}")),
-                does("no right", exchange -> FakeService.reply(exchange, 401, "{}")));
+                does("no such page", (exchange, body) -> FakeService.reply(exchange, 404, "{}")),
+                does("no right", (exchange, body) -> FakeService.reply(exchange, 401, "{}")));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("hostileAnswers")
-    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) throws InterruptedException {
+    void whateverTheServiceSaysThePlannersPlanStands(Hostile hostile) {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
         service.behaviour = hostile.behaviour.apply(group);
         Map<String, String> before = group.owners();
-        try (LogLines log = new LogLines()) {
+        try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan, by which nothing warms up here");
             assertEquals(2, log.count("plan_by=planner"));
             assertEquals(0, log.count("keeps what he has"));
@@ -237,18 +236,18 @@ class ServiceBehindTest {
     /** While the service fails, assignments go on as if there were none; then it is asked again. */
     @ParameterizedTest
     @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
-    void aServiceThatFailsIsAskedAgain(String how) throws InterruptedException {
-        var assignor = newAssignor(service.url(), 500);
+    void aServiceThatFailsIsAskedAgain(String how) {
+        var assignor = newAssignor(service.url(), how.equals("answers too late") ? 200 : 60_000);
         TestGroup group = newGroup(assignor);
         AtomicInteger asked = new AtomicInteger();
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             if (asked.incrementAndGet() > 2) {
                 return answer(group, FIRST_FOUR);
             }
             switch (how) {
                 case "answers 503" -> FakeService.reply(exchange, 503, "{}");
                 case "answers 500" -> FakeService.reply(exchange, 500, "{}");
-                case "answers too late" -> service.closing.await(700, TimeUnit.MILLISECONDS);
+                case "answers too late" -> service.closing.await();
                 default -> exchange.close();
             }
             return null;
@@ -262,7 +261,7 @@ class ServiceBehindTest {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             nobody = socket.getLocalPort();
         }
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;
         };
@@ -277,7 +276,7 @@ class ServiceBehindTest {
     }
 
     @Test
-    void aPlanIsDroppedWhereSomethingElseHasHappened() throws InterruptedException {
+    void aPlanIsDroppedWhereSomethingElseHasHappened() {
         List<Runnable> changes = new ArrayList<>();
         TestGroup[] at = new TestGroup[1];
         changes.add(() -> at[0].process("c", 2));
@@ -295,11 +294,11 @@ class ServiceBehindTest {
             var assignor = newAssignor(service.url(), 60_000);
             TestGroup group = newGroup(assignor);
             at[0] = group;
-            service.behaviour = exchange -> answer(group, FIRST_FOUR);
+            service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
             group.assign(assignor);
             awaitAnswer();
             change.run();
-            try (LogLines log = new LogLines()) {
+            try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
                 assignor.assign(group.toSpec(), group);
                 assertEquals(0, log.count("plan_by=service"), "change " + changes.indexOf(change));
             }
@@ -308,7 +307,7 @@ class ServiceBehindTest {
 
     /** Who answers wrongly is left alone, and other groups are not. */
     @Test
-    void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() throws InterruptedException {
+    void afterAWrongAnswerTheGroupIsNotAskedAboutForAWhile() {
         var assignor = newAssignor(service.url(), 60_000);
         TestGroup group = newGroup(assignor);
         for (int call = 0; call < 5; call++) {
@@ -327,11 +326,11 @@ class ServiceBehindTest {
     /** What waits is bounded: of one group the last, and of all no more than the broker has memory for. */
     @Test
     void whatWaitsIsBounded() {
-        service.behaviour = exchange -> {
+        service.behaviour = (exchange, body) -> {
             service.closing.await();
             return null;
         };
-        ServiceBehind small = new ServiceBehind(4, 100);
+        ServiceBehind small = new ServiceBehind(4, 100, 1);
         List<SecondOpinion> opinions = new ArrayList<>();
         for (String application : List.of("0", "1", "2", "3", "4", "5", "4")) {
             opinions.add(newOpinion(application, 3));

@@ -35,6 +35,7 @@ public final class Reporter {
     private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
     private static final ConcurrentMap<URI, Reporter> BY_PAGE = new ConcurrentHashMap<>();
 
+    private final long firstPauseMs;
     private final Deque<AppliedReport> waiting = new ArrayDeque<>();
     private long bytes;
     /** The latest one: its token counts. */
@@ -44,11 +45,15 @@ public final class Reporter {
     /** Whether the last attempt failed, which has been logged. */
     private boolean failing;
 
-    Reporter() {}
+    /** One that pauses for so long once an attempt has failed, and then for ever longer. */
+    Reporter(long firstPauseMs) {
+        this.firstPauseMs = firstPauseMs;
+    }
 
     /** Sends a report some time soon, to the service of this configuration. Never waits, never throws. */
     public static void send(AppliedReport report, PluginConfig config) {
-        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter()).submit(report, config);
+        BY_PAGE.computeIfAbsent(config.appliedUri(), page -> new Reporter(FIRST_PAUSE_MS))
+                .submit(report, config);
     }
 
     synchronized void submit(AppliedReport report, PluginConfig latest) {
@@ -88,7 +93,7 @@ public final class Reporter {
     }
 
     private void work() {
-        long pauseMs = FIRST_PAUSE_MS;
+        long pauseMs = firstPauseMs;
         while (true) {
             AppliedReport report;
             PluginConfig current;
@@ -102,7 +107,7 @@ public final class Reporter {
             }
             String problem = attempt(report, current);
             if (problem == null) {
-                pauseMs = FIRST_PAUSE_MS;
+                pauseMs = firstPauseMs;
             } else {
                 pause(pauseMs, report, problem);
                 pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

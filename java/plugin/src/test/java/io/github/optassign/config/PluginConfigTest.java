@@ -206,7 +206,7 @@ class PluginConfigTest {
         assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
         for (Path path : new Path[] {pipe, folder}) {
             ConfigException e = assertTimeoutPreemptively(
-                    Duration.ofSeconds(10),
+                    Duration.ofMinutes(1),
                     () -> assertThrows(
                             ConfigException.class,
                             () -> PluginConfig.of(with("optassign.token.file", path.toString()))));

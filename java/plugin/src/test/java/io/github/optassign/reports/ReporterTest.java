@@ -16,6 +16,8 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What waits is bounded, the oldest goes first, and the newest token counts. */
 class ReporterTest {
@@ -75,7 +77,7 @@ class ReporterTest {
 
     @Test
     void noMoreThanSoManyWait() throws InterruptedException {
-        Reporter reporter = new Reporter();
+        Reporter reporter = new Reporter(1);
         reporter.submit(report(0, 0), config("old"));
         asked.await();
         for (int i = 1; i <= Reporter.MOST_REPORTS + 2; i++) {
@@ -98,7 +100,7 @@ class ReporterTest {
 
     @Test
     void noMoreThanSoManyBytesWait() throws InterruptedException {
-        Reporter reporter = new Reporter();
+        Reporter reporter = new Reporter(1);
         reporter.submit(report(0, 0), config("t"));
         asked.await();
         int half = (int) (Reporter.MOST_BYTES / 2);
@@ -112,5 +114,19 @@ class ReporterTest {
         service.awaitReports(2);
         assertEquals("r-5", rebalance(1));
         Awaiting.until(() -> service.reports.size() == 2, () -> service.reports.size() + " reports");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {401, 500, 503})
+    void aServiceThatCannotTakeItNowIsToldAgain(int status) {
+        service.reporting = (exchange, body) -> service.reports.size() < 3
+                ? FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}")
+                : "{}";
+        new Reporter(1).submit(report(0, 0), config("t"));
+        service.awaitReports(3);
+        Awaiting.until(() -> !log.infos().isEmpty(), () -> "no line");
+        String said = status == 401 ? "the token is missing or wrong" : "{\"error\": \"the service is starting";
+        String line = log.warnings().get(0);
+        assertTrue(line.contains("/v1/applied status " + status + " " + said), line);
     }
 }

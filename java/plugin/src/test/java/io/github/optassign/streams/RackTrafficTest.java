@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -36,13 +36,14 @@ class RackTrafficTest {
     private final Map<TopicPartition, Set<String>> racks = new HashMap<>();
 
     /** Tasks of one to three source partitions, one of which may be a changelog too, and one or two changelogs. */
-    private TestGroup group(Random random) {
-        TestGroup group = TestGroup.of(2 + random.nextInt(4)).tasks(0, 6, TestGroup.Kind.LOGGED, 100);
+    private StreamsTestGroup group(Random random) {
+        StreamsTestGroup group =
+                StreamsTestGroup.of(2 + random.nextInt(4)).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 100);
         group.standbys = 1;
         group.rackStrategy = "min_traffic";
-        group.clients.forEach(client -> client.rack = Optional.of(RACKS[random.nextInt(RACKS.length)]));
+        group.processes().forEach(client -> client.rack = Optional.of(RACKS[random.nextInt(RACKS.length)]));
         for (int number = 0; number < 6; number++) {
-            TaskId task = TestGroup.task("0_" + number);
+            TaskId task = TaskId.parse("0_" + number);
             Set<TaskTopicPartition> partitions = new HashSet<>();
             int count = 1 + random.nextInt(3);
             for (int i = 0; i < count; i++) {
@@ -52,7 +53,7 @@ class RackTrafficTest {
             for (int i = random.nextInt(2); i < 2; i++) {
                 partitions.add(newPartition(task, new TopicPartition("log" + i, number), false, true, random));
             }
-            group.partitions.put(task, partitions);
+            group.partitions.put(task.toString(), partitions);
         }
         return group;
     }
@@ -80,14 +81,14 @@ class RackTrafficTest {
             sources.clear();
             changelogs.clear();
             racks.clear();
-            TestGroup group = group(new Random(seed));
+            StreamsTestGroup group = group(new Random(seed));
             StreamsGroup read = group.read();
             RackTraffic traffic = Racks.toTraffic(read, Racks.find(read, System.nanoTime() + 60_000_000_000L));
             assertTrue(traffic.matters(), "seed " + seed);
             RackAwareTaskAssignor kafka = newKafkas(group);
             Snapshot snapshot = read.snapshot();
             for (int t = 0; t < snapshot.taskCount(); t++) {
-                TaskId task = TestGroup.task(snapshot.taskName(t));
+                TaskId task = TaskId.parse(snapshot.taskName(t));
                 for (int c = 0; c < snapshot.clientCount(); c++) {
                     ProcessId client = read.state(c).processId();
                     String where = "seed " + seed + " task " + task + " client " + c;
@@ -102,9 +103,9 @@ class RackTrafficTest {
     }
 
     /** Kafka's class with the racks that it would have asked the brokers for. */
-    private RackAwareTaskAssignor newKafkas(TestGroup group) throws Exception {
+    private RackAwareTaskAssignor newKafkas(StreamsTestGroup group) throws Exception {
         Map<ProcessId, Map<String, Optional<String>>> ofClients = new HashMap<>();
-        group.clients.forEach(client -> ofClients.put(client.id, Map.of("consumer", client.rack)));
+        group.processes().forEach(client -> ofClients.put(client.id(), Map.of("consumer", client.rack)));
         RackAwareTaskAssignor kafka = new RackAwareTaskAssignor(
                 new Cluster("c", List.of(), List.of(), Set.of(), Set.of()),
                 sources,
@@ -134,7 +135,7 @@ class RackTrafficTest {
     /** As in Kafka: nothing is known where one client has no rack, or one task's input has no known replica. */
     @Test
     void allRacksOrNone() throws Exception {
-        TestGroup group = group(new Random(1));
+        StreamsTestGroup group = group(new Random(1));
         group.client(0).rack = Optional.empty();
         StreamsGroup read = group.read();
         assertFalse(Racks.toTraffic(read, Racks.find(read, System.nanoTime() + 60_000_000_000L))

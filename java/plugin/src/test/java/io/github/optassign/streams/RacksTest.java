@@ -9,7 +9,7 @@ import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.apache.kafka.streams.processor.internals.assignment.DefaultTaskTopicPartition;
 import org.junit.jupiter.api.AfterEach;
@@ -33,23 +34,22 @@ class RacksTest {
     }
 
     /** Makes a group whose broker runs this when Kafka asks it for racks. */
-    private static TestGroup group(Runnable broker) {
-        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100);
+    private static StreamsTestGroup group(Runnable broker) {
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0").runs(1, "0_1");
         group.rackStrategy = "min_traffic";
         for (String id : List.of("0_0", "0_1")) {
-            int number = TestGroup.task(id).partition();
+            int number = TaskId.parse(id).partition();
             group.partitions.put(
-                    TestGroup.task(id),
-                    Set.of(new DefaultTaskTopicPartition(new TopicPartition("in", number), true, false, broker)));
+                    id, Set.of(new DefaultTaskTopicPartition(new TopicPartition("in", number), true, false, broker)));
         }
         return group;
     }
 
-    /** Hangs for 20 s at most, so that a plug-in that waits for it fails the test instead of hanging it. */
+    /** Hangs for two minutes at most, so that a plug-in that waits for it fails the test instead of hanging it. */
     private void hang() {
         try {
-            over.await(20, TimeUnit.SECONDS);
+            over.await(2, TimeUnit.MINUTES);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -62,14 +62,14 @@ class RacksTest {
     @Test
     void brokerThatHangsIsNotWaitedForLongerThanTheService() throws IOException {
         try (FakeService service = new FakeService();
-                LogLines log = new LogLines()) {
+                LogLines log = new LogLines(OptassignTaskAssignor.class)) {
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
             assignor.configure(
                     Map.of("application.id", "racks", "optassign.url", service.url(), "optassign.timeout.ms", 300));
             long start = System.nanoTime();
             TaskAssignment assignment = assignor.assign(group(this::hang).state());
             long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-            assertTrue(tookMs >= 300 && tookMs < 10_000, tookMs + " ms");
+            assertTrue(tookMs >= 300 && tookMs < 60_000, tookMs + " ms");
             assertEquals(Map.of("0_0", 1, "0_1", 2), Assignments.owners(assignment));
             assertEquals(1, log.warnings().size());
             assertTrue(

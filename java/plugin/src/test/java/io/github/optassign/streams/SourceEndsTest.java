@@ -6,9 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.github.optassign.OptassignTaskAssignor;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.util.HashMap;
@@ -44,10 +45,10 @@ class SourceEndsTest {
     }
 
     /** Two tasks that read each their partition of one topic, and the second that of another, too. */
-    private static TestGroup group() {
-        TestGroup group = TestGroup.ofThreeTasks();
-        group.partitions.put(TestGroup.task("0_0"), Set.of(partition("in", 0, true), partition("changelog", 0, false)));
-        group.partitions.put(TestGroup.task("0_1"), Set.of(partition("in", 1, true), partition("more", 1, true)));
+    private static StreamsTestGroup group() {
+        StreamsTestGroup group = StreamsTestGroup.ofThreeTasks();
+        group.partitions.put("0_0", Set.of(partition("in", 0, true), partition("changelog", 0, false)));
+        group.partitions.put("0_1", Set.of(partition("in", 1, true), partition("more", 1, true)));
         return group;
     }
 
@@ -99,7 +100,7 @@ class SourceEndsTest {
     /** Plays a rebalance that the service answers though the broker failed; the warning. */
     private static String warningOf(Map<String, Object> configs) throws IOException {
         try (FakeService service = startService();
-                LogLines log = new LogLines()) {
+                LogLines log = new LogLines(OptassignTaskAssignor.class)) {
             service.rebalance(group(), configs, AssignmentError.NONE);
             assertFalse(tasks(service).get(0).has("source_end_offset"));
             assertEquals(1, log.warnings().size(), log.warnings().toString());
@@ -136,7 +137,7 @@ class SourceEndsTest {
     void brokerThatHangs() throws IOException {
         Map<String, Object> configs = configs(name -> {
             try {
-                over.await(20, TimeUnit.SECONDS);
+                over.await(2, TimeUnit.MINUTES);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

@@ -12,7 +12,7 @@ import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.memory.ChangelogEnds;
 import io.github.optassign.service.ServiceFailure;
 import io.github.optassign.service.SnapshotWriter;
-import io.github.optassign.testing.TestGroup;
+import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class StreamsDetailsTest {
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456Z");
 
-    private static JsonNode write(TestGroup group, ChangelogEnds ends) throws IOException {
+    private static JsonNode write(StreamsTestGroup group, ChangelogEnds ends) throws IOException {
         return new ObjectMapper().readTree(bytes(StreamsGroup.read(group.state(), ends, false)));
     }
 
@@ -55,10 +55,10 @@ class StreamsDetailsTest {
 
     @Test
     void lagsOfClientsWithoutStateAreLeftOut() throws IOException {
-        TestGroup group = TestGroup.of(3)
-                .tasks(0, 2, TestGroup.Kind.LOGGED, 126_000)
-                .tasks(1, 1, TestGroup.Kind.UNLOGGED, 0)
-                .tasks(2, 1, TestGroup.Kind.STATELESS, 0);
+        StreamsTestGroup group = StreamsTestGroup.of(3)
+                .tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 126_000)
+                .tasks(1, 1, StreamsTestGroup.Kind.UNLOGGED, 0)
+                .tasks(2, 1, StreamsTestGroup.Kind.STATELESS, 0);
         group.runs(0, "0_0", "1_0")
                 .runs(1, "0_1", "2_0")
                 .holds(2, "0_0", 512)
@@ -82,7 +82,7 @@ class StreamsDetailsTest {
 
     @Test
     void firstRebalanceShowsThatThereIsNothingToRestore() throws IOException {
-        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 0);
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 0);
         JsonNode snapshot = write(group, new ChangelogEnds());
         assertEquals(0, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(-1));
         assertEquals(json("{}"), snapshot.get("clients").get(0).get("lags"));
@@ -91,10 +91,10 @@ class StreamsDetailsTest {
     @Test
     void unknownLagsAreSaidToBeUnknown() throws IOException {
         ChangelogEnds ends = new ChangelogEnds();
-        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 900);
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 900);
         group.runs(0, "0_0");
         write(group, ends);
-        group.client(1).lags.put(TestGroup.task("0_0"), -3L);
+        group.client(1).lags.put("0_0", -3L);
         JsonNode snapshot = write(group, ends);
         assertEquals(json("{'0_0': -2}"), snapshot.get("clients").get(0).get("lags"));
         assertEquals(json("{'0_0': -3}"), snapshot.get("clients").get(1).get("lags"));
@@ -105,7 +105,7 @@ class StreamsDetailsTest {
     @Test
     void endOffsetIsNotInventedAndFollowsWhatIsShown() throws IOException {
         ChangelogEnds ends = new ChangelogEnds();
-        TestGroup group = TestGroup.of(2).tasks(0, 1, TestGroup.Kind.LOGGED, 900);
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 900);
         group.runs(0, "0_0").holds(1, "0_0", 300);
         assertFalse(write(group, ends).get("tasks").get(0).has("changelog_end_offset"));
         group.client(1).standby.clear();
@@ -117,7 +117,7 @@ class StreamsDetailsTest {
                         .get(0)
                         .get("changelog_end_offset")
                         .asLong());
-        group.ends.put(TestGroup.task("0_0"), Long.MAX_VALUE);
+        group.ends.put("0_0", Long.MAX_VALUE);
         assertEquals(
                 Long.MAX_VALUE,
                 write(group, ends)
@@ -129,7 +129,7 @@ class StreamsDetailsTest {
 
     @Test
     void clientsAndConfigsAreComplete() throws IOException {
-        TestGroup group = TestGroup.of(1);
+        StreamsTestGroup group = StreamsTestGroup.of(1);
         group.rackTags = List.of("zone", "cluster");
         group.client(0).threads = 3;
         group.client(0).tags = Map.of("zone", "a", "cluster", "\"k\"");
@@ -169,12 +169,12 @@ class StreamsDetailsTest {
     /** Asking for racks costs a call to the broker, so it is done only where racks matter. */
     @Test
     void partitionsOnlyWhereRacksMatter() throws IOException {
-        TestGroup group = TestGroup.of(1).tasks(0, 1, TestGroup.Kind.STATELESS, 0);
+        StreamsTestGroup group = StreamsTestGroup.of(1).tasks(0, 1, StreamsTestGroup.Kind.STATELESS, 0);
         int[] asked = {0};
         DefaultTaskTopicPartition partition =
                 new DefaultTaskTopicPartition(new TopicPartition("in", 0), true, false, () -> asked[0]++);
         partition.annotateWithRackIds(Set.of("r2", "r1"));
-        group.partitions.put(TestGroup.task("0_0"), Set.of(partition));
+        group.partitions.put("0_0", Set.of(partition));
         assertFalse(write(group, new ChangelogEnds()).get("tasks").get(0).has("partitions"));
         assertEquals(0, asked[0]);
         group.rackStrategy = "min_traffic";
@@ -187,7 +187,7 @@ class StreamsDetailsTest {
     @Test
     void doesNotDependOnTheOrderOfMaps() throws IOException {
         for (int seed = 0; seed < 50; seed++) {
-            TestGroup group = TestGroup.random(new Random(seed));
+            StreamsTestGroup group = StreamsTestGroup.random(new Random(seed));
             byte[] one = bytes(StreamsGroup.read(group.state(new Random(1)), new ChangelogEnds(), false));
             byte[] two = bytes(StreamsGroup.read(group.state(new Random(2)), new ChangelogEnds(), false));
             assertEquals(new String(one), new String(two), "seed " + seed);
@@ -202,7 +202,7 @@ class StreamsDetailsTest {
                         "optassign.url", "http://localhost:8924",
                         "optassign.weights", "rates,1:2.5"))
                 .options();
-        StreamsGroup group = TestGroup.ofThreeTasks().read();
+        StreamsGroup group = StreamsTestGroup.ofThreeTasks().read();
         byte[] bytes = SnapshotWriter.write(
                 group.snapshot(),
                 new StreamsDetails(group, options, List.of(), new long[] {7, 0, 9}),
@@ -221,7 +221,7 @@ class StreamsDetailsTest {
     void reliefIsTurnedOffByItsPrice() throws IOException {
         ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.relief", "off"))
                 .options();
-        TestGroup group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100);
+        StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
         byte[] bytes = SnapshotWriter.write(
                 read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
@@ -233,8 +233,9 @@ class StreamsDetailsTest {
     /** What only configuration knows: weights and options by keys, capacity and draining by client tags. */
     @Test
     void whatIsConfiguredIsSent() throws IOException {
-        TestGroup group =
-                TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 100).tasks(1, 1, TestGroup.Kind.LOGGED, 5);
+        StreamsTestGroup group = StreamsTestGroup.of(2)
+                .tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100)
+                .tasks(1, 1, StreamsTestGroup.Kind.LOGGED, 5);
         group.client(0).tags = Map.of("optassign.capacity", "2.5", "optassign.draining", "true");
         ServiceOptions options = PluginConfig.of(Map.ofEntries(
                         Map.entry("optassign.url", "http://host:1"),

@@ -9,7 +9,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 public final class Assignments {
     private Assignments() {}
 
-    /** Task to the number of the client (as {@link TestGroup} counts them, from 1) that has its active. */
+    /** Task to the number of the client (as {@link StreamsTestGroup} counts them, from 1) that has its active. */
     public static Map<String, Integer> owners(TaskAssignment assignment) {
         Map<String, Integer> owners = new TreeMap<>();
         for (KafkaStreamsAssignment client : assignment.assignment()) {

@@ -7,8 +7,8 @@ public final class SixTasks {
     private static final long MANY = 1_000_000;
 
     /** Three clients, of which the third is empty; six logged tasks with a standby each. */
-    public static TestGroup group() {
-        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, MANY);
+    public static StreamsTestGroup group() {
+        StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, MANY);
         group.standbys = 1;
         for (int i = 0; i < 6; i++) {
             group.runs(i % 2, "0_" + i).holds(1 - i % 2, "0_" + i, 0);

@@ -42,6 +42,7 @@ public final class ServiceBehind {
 
     private final int mostWaiting;
     private final long mostCells;
+    private final long firstPauseMs;
     /** By application; guarded by this, as all that is below. */
     private final Map<String, SecondOpinion> waiting = new LinkedHashMap<>();
 
@@ -53,12 +54,14 @@ public final class ServiceBehind {
     private boolean failing;
 
     public ServiceBehind() {
-        this(MOST_WAITING, MOST_CELLS);
+        this(MOST_WAITING, MOST_CELLS, FIRST_PAUSE_MS);
     }
 
-    public ServiceBehind(int mostWaiting, long mostCells) {
+    /** For tests: with other bounds, and another pause before a service that fails is asked again. */
+    public ServiceBehind(int mostWaiting, long mostCells, long firstPauseMs) {
         this.mostWaiting = mostWaiting;
         this.mostCells = mostCells;
+        this.firstPauseMs = firstPauseMs;
     }
 
     /** Has the service asked some time soon, instead of what the same group wanted to know before. */
@@ -104,7 +107,7 @@ public final class ServiceBehind {
     }
 
     private void work() {
-        long pauseMs = FIRST_PAUSE_MS;
+        long pauseMs = firstPauseMs;
         while (true) {
             SecondOpinion opinion;
             Endpoint where;
@@ -119,7 +122,7 @@ public final class ServiceBehind {
                 breaker = findBreaker(opinion.application());
             }
             if (attempt(opinion, where, breaker)) {
-                pauseMs = FIRST_PAUSE_MS;
+                pauseMs = firstPauseMs;
                 finish(opinion);
             } else {
                 pause(pauseMs);

@@ -13,7 +13,9 @@ import org.junit.jupiter.api.Test;
 class DeciderPropertiesTest {
     private static final Limits LIMITS =
             new Limits(TestGroup.ACCEPTABLE, 2_000, 10_000, 60_000, 30_000, 60_000, 300_000, 20, 3);
-    private static final int SEEDS = 100;
+    /** Few before every commit, as in tests of other modules. */
+    private static final int SEEDS = 20 * Integer.getInteger("cases.times", 1);
+
     private static final long HOUR_MS = 3_600_000;
 
     private final Decider decider = new Decider(LIMITS);

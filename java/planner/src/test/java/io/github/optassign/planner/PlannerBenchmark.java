@@ -1,0 +1,98 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.testing.TestGroup;
+import java.lang.management.ManagementFactory;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * Measures the fallback where it is slowest: many clients and many subtopologies. Arguments: tasks, clients,
+ * subtopologies, calls (default 10000 1000 100 5). Prints milliseconds of processor time, of the first and of the
+ * slowest other call.
+ */
+final class PlannerBenchmark {
+    private static final long NOON = 1_767_268_800_000L;
+
+    private PlannerBenchmark() {}
+
+    /** Runs the benchmark. */
+    public static void main(String[] args) {
+        int tasks = number(args, 0, 10_000);
+        int clients = number(args, 1, 1_000);
+        int subtopologies = number(args, 2, 100);
+        int calls = number(args, 3, 5);
+        Map<String, TestGroup> groups = new LinkedHashMap<>();
+        groups.put("first start", group(tasks, clients, subtopologies, 0));
+        groups.put("a quarter joins", group(tasks, clients, subtopologies, clients * 3 / 4));
+        groups.put("all but one join", group(tasks, clients, subtopologies, 1));
+        TestGroup zones = group(tasks, clients, subtopologies, 0);
+        zones.rackTags = List.of("zone");
+        for (int c = 0; c < clients; c++) {
+            zones.client(c).tags = Map.of("zone", "z" + c % 3);
+        }
+        groups.put("first start, three zones", zones);
+        groups.forEach((name, group) -> measure(name, group, calls));
+    }
+
+    private static void measure(String name, TestGroup group, int calls) {
+        double first = 0;
+        double slowest = 0;
+        double slowestRemembered = 0;
+        Snapshot snapshot = group.snapshot(); // takes longer than all calls
+        for (int call = 0; call < calls; call++) {
+            long start = cpuTime();
+            RebalancePlanner.Result result =
+                    RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, false));
+            double ms = (cpuTime() - start) / 1e6;
+            first = call == 0 ? ms : first;
+            slowest = call == 0 ? 0 : Math.max(slowest, ms);
+            AppliedAnswer applied = AppliedAnswer.of("{}", 1, RebalancePlanner.toAnswer(snapshot, result), snapshot);
+            start = cpuTime();
+            RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, new Timing(NOON + 60_000, false));
+            slowestRemembered = Math.max(slowestRemembered, (cpuTime() - start) / 1e6);
+        }
+        System.out.printf(
+                Locale.ROOT,
+                "%s: first %.0f ms, others up to %.0f ms, with a remembered plan up to %.0f ms%n",
+                name,
+                first,
+                slowest,
+                slowestRemembered);
+    }
+
+    /** Of this thread, so that what else the machine does counts little. */
+    private static long cpuTime() {
+        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    }
+
+    private static int number(String[] args, int at, int otherwise) {
+        return args.length > at ? Integer.parseInt(args[at]) : otherwise;
+    }
+
+    /** A group in which the first clients run everything, with a standby each; the others are new. */
+    private static TestGroup group(int tasks, int clients, int subtopologies, int old) {
+        Random random = new Random(1);
+        TestGroup group = TestGroup.of(clients);
+        group.standbys = 1;
+        for (int g = 0; g < subtopologies; g++) {
+            group.tasks(g, tasks / subtopologies, TestGroup.Kind.LOGGED, 1_000_000 + random.nextInt(1_000));
+        }
+        for (String task : group.tasks.keySet()) {
+            if (old > 0) {
+                int owner = random.nextInt(old);
+                group.runs(owner, task);
+                if (old > 1) {
+                    group.holds((owner + 1) % old, task, random.nextInt(10_000));
+                }
+            }
+        }
+        return group;
+    }
+}

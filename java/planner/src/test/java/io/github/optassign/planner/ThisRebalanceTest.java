@@ -1,0 +1,140 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.measuring.Balance;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.testing.Cases;
+import io.github.optassign.testing.TestGroup;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * One answer on the way to a plan against all answers that R3 to R5 allow, task by task: most copies on planned
+ * clients, least to restore on others, the planned active, else an owner.
+ */
+class ThisRebalanceTest {
+    @Test
+    void isBestOfAllAnswers() {
+        int waiting = 0;
+        int groups = Cases.count(400);
+        for (int seed = 0; seed < groups; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = TestGroup.random(random);
+            group.looseBalance = true;
+            Snapshot snapshot = group.snapshot();
+            Placement plan = makePlan(snapshot, random);
+            if (Balance.isLopsided(snapshot, plan)) {
+                continue; // no service makes such a plan, so it is not followed
+            }
+            RebalancePlanner.Result result =
+                    RebalancePlanner.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
+            Ranks ranks = new Ranks(snapshot);
+            for (int t = 0; t < snapshot.taskCount(); t++) {
+                long[] best = findBest(snapshot, ranks, plan, t);
+                int[] standby = result.placement().standby()[t];
+                long[] found =
+                        evaluate(snapshot, ranks, plan, t, result.placement().active()[t], standby);
+                assertEquals(
+                        Arrays.toString(best),
+                        Arrays.toString(found),
+                        "seed " + seed + " task " + snapshot.taskName(t) + "\n" + group + "\nplan " + plan);
+                waiting += result.placement().active()[t] == plan.active()[t] ? 0 : 1;
+            }
+        }
+        assertTrue(waiting > groups, "hardly a task waits for its planned active: " + waiting);
+    }
+
+    private static Placement makePlan(Snapshot snapshot, Random random) {
+        Placement plan = Placement.empty(snapshot.taskCount());
+        List<Integer> clients = new ArrayList<>();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            clients.add(c);
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            Collections.shuffle(clients, random);
+            plan.active()[t] = clients.get(0);
+            for (int i = 1; i <= snapshot.standbysPerTask() && snapshot.isLogged(t); i++) {
+                plan.addStandby(t, clients.get(i));
+            }
+        }
+        return plan;
+    }
+
+    /** An answer of the service's that has this plan and says of no task who is to have it now. */
+    private static Answer toServiceAnswer(Snapshot snapshot, Placement plan) {
+        List<Answer.Client> now = snapshot.clientNames().stream()
+                .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
+                .toList();
+        Answer planned = RebalancePlanner.toAnswer(
+                snapshot, new RebalancePlanner.Result(plan, null, -1, List.of(), false, null));
+        return new Answer("cp-sat", now, planned.clients(), List.of());
+    }
+
+    /** The goals of the best of all answers for one task. */
+    private static long[] findBest(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
+        long[] best = null;
+        int clients = snapshot.clientCount();
+        int wanted = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
+        for (int active = 0; active < clients; active++) {
+            for (int set = 0; set < 1 << clients; set++) {
+                int[] standby = toClients(set, clients);
+                if (standby.length != wanted
+                        || (set >> active & 1) != 0
+                        || !isAllowed(snapshot, ranks, t, active, standby)) {
+                    continue;
+                }
+                long[] goals = evaluate(snapshot, ranks, plan, t, active, standby);
+                best = best == null || Arrays.compare(goals, best) < 0 ? goals : best;
+            }
+        }
+        return best;
+    }
+
+    private static int[] toClients(int set, int clients) {
+        return IntStream.range(0, clients).filter(c -> (set >> c & 1) != 0).toArray();
+    }
+
+    /** R3 and R5. */
+    private static boolean isAllowed(Snapshot snapshot, Ranks ranks, int t, int active, int[] standby) {
+        if (ranks.rank(t, active) != ranks.leastRank(t)) {
+            return false;
+        }
+        long worst =
+                Arrays.stream(standby).mapToLong(c -> ranks.rank(t, c)).max().orElse(0);
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            if (c != active && Arrays.binarySearch(standby, c) < 0 && ranks.rank(t, c) < worst) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The goals, all to be made small. */
+    private static long[] evaluate(Snapshot snapshot, Ranks ranks, Placement plan, int t, int active, int[] standby) {
+        int elsewhere = 0;
+        long offPlan = 0;
+        int[] copies = Arrays.copyOf(standby, standby.length + 1);
+        copies[standby.length] = active;
+        for (int c : copies) {
+            elsewhere += plan.hasCopy(t, c) ? 0 : 1;
+            offPlan += plan.hasCopy(t, c) ? 0 : ranks.cost(t, c);
+        }
+        boolean owned = false;
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            owned |= snapshot.wasActive(t, c);
+        }
+        int waits = plan.active()[t] == active ? 0 : 1;
+        int moves = owned && !snapshot.wasActive(t, active) ? 1 : 0;
+        return new long[] {elsewhere, offPlan, waits, moves};
+    }
+}

@@ -1,0 +1,170 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.measuring.Balance;
+import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.testing.Cases;
+import io.github.optassign.testing.Rules;
+import io.github.optassign.testing.TestGroup;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The fallback serves tags, racks, capacity and draining: a missed deadline must not cost what they are for. */
+class TraitsTest {
+    private static Placement planOf(RebalancePlanner.Result result) {
+        return result.plan() == null ? result.placement() : result.plan();
+    }
+
+    private static TestGroup inZones(int clients, int zones, int tasks, int standbys) {
+        TestGroup group = TestGroup.of(clients).tasks(0, tasks, TestGroup.Kind.LOGGED, 1_000_000);
+        group.standbys = standbys;
+        group.rackTags = List.of("zone");
+        for (int c = 0; c < clients; c++) {
+            group.client(c).tags = Map.of("zone", "zone-" + c * zones / clients);
+        }
+        return group;
+    }
+
+    @Test
+    void firstStartPutsEveryCopyOfATaskIntoAnotherZone() {
+        for (int clients : new int[] {3, 6, 9, 30}) {
+            for (int standbys = 1; standbys <= 2; standbys++) {
+                Snapshot snapshot = inZones(clients, 3, 360, standbys).snapshot();
+                RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+                long reached = new TagSpread(snapshot).reached(result.placement());
+                assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
+                assertEquals(0, Balance.excess(snapshot, result.placement()), clients + " clients");
+                assertEquals(-1, result.followupMs());
+            }
+        }
+    }
+
+    @Test
+    void standbyInTheZoneOfItsActiveMoves() {
+        TestGroup group = inZones(4, 2, 4, 1);
+        for (int i = 0; i < 4; i++) {
+            group.runs(i, "0_" + i).holds(i ^ 1, "0_" + i, 0);
+        }
+        Snapshot snapshot = group.snapshot();
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+        assertEquals(8, new TagSpread(snapshot).reached(planOf(result)));
+        assertTrue(result.followupMs() > 0, "it is on its way");
+        group.rackTags = List.of();
+        result = RebalancePlanner.answer(group.snapshot(), null);
+        assertEquals(-1, result.followupMs(), "without tags it stays");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"optassign.drain", "optassign.draining"})
+    void whoDrainsGivesItsWorkAway(String tag) {
+        TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 1_000_000);
+        group.standbys = 1;
+        for (int i = 0; i < 6; i++) {
+            group.runs(i % 3, "0_" + i).holds((i + 1) % 3, "0_" + i, 0);
+        }
+        group.client(0).tags = Map.of(tag, "true");
+        Snapshot snapshot = group.snapshot();
+        RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
+        assertEquals(
+                0, Arrays.stream(planOf(result).active()).filter(c -> c == 0).count());
+        Answer answer = RebalancePlanner.toAnswer(snapshot, result);
+        assertEquals(null, answer.clients().get(0).followupMs());
+        assertTrue(answer.clients().get(1).followupMs() > 0, "R8: who does not drain asks");
+        group.clients.forEach(client -> client.tags = Map.of(tag, "true"));
+        snapshot = group.snapshot();
+        assertEquals(0, Balance.excess(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
+    }
+
+    @Test
+    void capacityDecidesOnShares() {
+        TestGroup group = TestGroup.of(2).tasks(0, 12, TestGroup.Kind.STATELESS, 0);
+        group.client(0).tags = Map.of("optassign.capacity", "2");
+        Placement placement = RebalancePlanner.answer(group.snapshot(), null).placement();
+        assertEquals(8, Arrays.stream(placement.active()).filter(c -> c == 0).count());
+    }
+
+    @Test
+    void tasksStartWhereTheirPartitionsAre() {
+        Snapshot snapshot = inZones(6, 3, 60, 1).snapshot();
+        int[][] partitions = new int[60][3];
+        int[] total = new int[60];
+        for (int t = 0; t < 60; t++) {
+            partitions[t][(t / 2) % 3] = 1;
+            total[t] = 1;
+        }
+        int[] racks = {0, 0, 1, 1, 2, 2};
+        RackTraffic.Reads sources = new RackTraffic.Reads(partitions, total);
+        RackTraffic traffic = new RackTraffic(sources, new RackTraffic.Reads(new int[60][3], new int[60]), racks);
+        Placement placement =
+                RebalancePlanner.answer(snapshot, null, traffic, Timing.NONE).placement();
+        int crossings = 0;
+        for (int t = 0; t < 60; t++) {
+            crossings += traffic.crossingsOfActive(t, placement.active()[t]);
+        }
+        assertEquals(0, crossings);
+        assertEquals(0, Balance.excess(snapshot, placement));
+    }
+
+    /** Groups of any kind with tags, capacities and draining clients: they settle, and rest in the plan's zones. */
+    @Test
+    void randomGroupsSettle() {
+        int drained = 0;
+        int groups = Cases.count(200);
+        for (int seed = 0; seed < groups; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = TestGroup.random(random);
+            group.rackTags = random.nextBoolean() ? List.of("zone") : List.of("cluster", "zone");
+            for (TestGroup.Client client : group.clients) {
+                Map<String, String> tags = new HashMap<>();
+                tags.put("optassign.capacity", String.valueOf(0.5 + random.nextInt(4)));
+                tags.put("optassign.draining", String.valueOf(random.nextInt(6) == 0));
+                if (random.nextInt(8) > 0) {
+                    tags.put("zone", "z" + random.nextInt(3));
+                }
+                tags.put("cluster", "c" + random.nextInt(2));
+                client.tags = tags;
+            }
+            StringBuilder history = new StringBuilder("seed " + seed);
+            AppliedAnswer applied = null;
+            RebalancePlanner.Result result = null;
+            for (int step = 0; step < 80 && (result == null || result.followupMs() >= 0); step++) {
+                result = RebalancePlanner.answer(group.snapshot(), applied);
+                Answer answer = RebalancePlanner.toAnswer(group.snapshot(), result);
+                history.append("\n").append(group).append("\n-> ").append(answer);
+                assertEquals(List.of(), Rules.broken(group, answer), history::toString);
+                applied = group.remembered(answer);
+                group.settle(answer, false);
+                group.clients.forEach(client -> client.lags.values().removeIf(lag -> lag == -3));
+            }
+            assertEquals(-1, result.followupMs(), history::toString);
+            Snapshot snapshot = group.snapshot();
+            RebalancePlanner.Result again = RebalancePlanner.answer(snapshot, applied);
+            assertTrue(again.placement().hasSameCopies(result.placement()), history::toString);
+            for (int c = 0; c < snapshot.clientCount(); c++) {
+                int client = c;
+                if (snapshot.isDraining(c)) {
+                    drained++;
+                    long left = Arrays.stream(result.placement().active())
+                            .filter(active -> active == client)
+                            .count();
+                    assertEquals(0, left, history::toString);
+                }
+            }
+        }
+        assertTrue(drained > groups * 0.3, "hardly a client drains: " + drained);
+    }
+}

@@ -1,0 +1,63 @@
+package io.github.optassign.testing;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.slf4j.LoggerFactory;
+
+/** Collects what a class logs while this is open. */
+public final class LogLines implements AutoCloseable {
+    private final Logger logger;
+    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+
+    private final String part;
+
+    public LogLines(Class<?> logging) {
+        this(logging, "");
+    }
+
+    /** Those of a class that logs by itself, also for other tests: only lines with this in them are wanted. */
+    public LogLines(Class<?> logging, String part) {
+        this.part = part;
+        logger = (Logger) LoggerFactory.getLogger(logging);
+        lines.list = new CopyOnWriteArrayList<>(); // other threads log too
+        lines.start();
+        logger.addAppender(lines);
+    }
+
+    public List<String> of(Level level) {
+        return lines.list.stream()
+                .filter(line -> line.getLevel() == level)
+                .map(ILoggingEvent::getFormattedMessage)
+                .filter(line -> line.contains(part))
+                .toList();
+    }
+
+    public List<String> warnings() {
+        return of(Level.WARN);
+    }
+
+    public List<String> infos() {
+        return of(Level.INFO);
+    }
+
+    public List<String> all() {
+        return lines.list.stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .filter(line -> line.contains(part))
+                .toList();
+    }
+
+    /** How many lines have this in them. */
+    public long count(String text) {
+        return all().stream().filter(line -> line.contains(text)).count();
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(lines);
+    }
+}
