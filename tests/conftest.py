@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """One worker of xdist runs all tests of a room that shares what takes seconds to start, so it is started once.
+    """One worker of xdist runs all tests of a file, and of a room that shares what takes seconds to start.
 
     By folder, since marks of groups (--dist loadgroup) get lost: xdist 3.8 writes them where pytest 9.2 does not read them.
     """
@@ -63,8 +63,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     class ByRoom(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            folders = nodeid.split("::", 1)[0].split("/")[:-1]
-            return next((folder for folder in folders if folder in ROOMS_OF_ONE_WORKER), nodeid)
+            file = nodeid.split("::", 1)[0]
+            return next((folder for folder in file.split("/")[:-1] if folder in ROOMS_OF_ONE_WORKER), file)
 
     return ByRoom(config, log)
 

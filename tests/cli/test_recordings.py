@@ -1,11 +1,12 @@
 """Every command that takes a snapshot takes a recording too: its file, unpacked or not, standard input, or its id."""
 
 import gzip
+import io
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command_line import run_here
@@ -64,10 +65,8 @@ def test_file_gzip_id_and_standard_input_are_the_same(
         said[way] = without_seconds(out)
     monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(folder))
     said["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
-    process = [sys.executable, "-m", "optassign.cli", command, "-", *COMMANDS[command]]
-    said["standard input"] = without_seconds(
-        subprocess.run(process, input=RECORDED.read_bytes(), capture_output=True, check=True).stdout.decode()
-    )
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(RECORDED.read_bytes())))
+    said["standard input"] = without_seconds(run_here(capsys, command, "-", *COMMANDS[command])[1])
     assert all(found == said["gzip"] for found in said.values()), [way for way in said if said[way] != said["gzip"]]
 
 

@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_line import leave_out_progress
+from command_line import leave_out_progress, run_here
 
 from optassign.generate import generate
 
@@ -98,6 +99,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+RunHere = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run_in_folder(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[RunHere]:
+    """Runs a command in that folder, in this process: exit code, standard output, standard error."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield lambda command, *arguments: run_here(capsys, command, "snapshot.json", *arguments)
+    sys.modules.pop("mine", None)  # each test has a module of its own by that name
+
+
 def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
     """Exit code, standard output, standard error of the installed command in that folder."""
     code = "import sys; sys.path.pop(0); from optassign.cli import main; sys.exit(main())"  # as a script has it: no folder
@@ -112,8 +125,8 @@ def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_asks_a_registered_assignor(command: str, folder: Path) -> None:
-    code, out, err = run(folder, command, "--register", "mine:Piles", *COMMANDS[command])
+def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder(command, "--register", "mine:Piles", *COMMANDS[command])
     assert code == (1 if command == "converge" else 0), err  # one that piles up breaks rules as long as it plays
     found = json.loads(out)
     if command == "assign":
@@ -127,8 +140,8 @@ def test_every_command_asks_a_registered_assignor(command: str, folder: Path) ->
     ("place", "name"),
     [("mine:Piles", "piles"), ("other=mine:Piles", "other"), ("mine:make", "made")],
 )
-def test_the_name_is_given_or_the_attribute(place: str, name: str, folder: Path) -> None:
-    code, out, err = run(folder, "compare", "--register", place, "--assignors", f"greedy,{name}")
+def test_the_name_is_given_or_the_attribute(place: str, name: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder("compare", "--register", place, "--assignors", f"greedy,{name}")
     assert (code, err) == (0, "")
     assert name in json.loads(out)["assignors"]
 
@@ -146,8 +159,8 @@ def test_the_name_is_given_or_the_attribute(place: str, name: str, folder: Path)
         ("cp-sat=mine:Piles", "found 'cp-sat', which there is already; allowed: a name of its own"),
     ],
 )
-def test_what_cannot_be_registered_is_one_line(place: str, said: str, folder: Path) -> None:
-    code, out, err = run(folder, "compare", "--register", place)
+def test_what_cannot_be_registered_is_one_line(place: str, said: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder("compare", "--register", place)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("optassign compare: error: --register: found ")
     assert said in err
@@ -190,17 +203,17 @@ def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: 
 
 @pytest.mark.parametrize("name", FAILURES)
 @pytest.mark.parametrize("command", ["assign", "explain"])
-def test_alone_it_is_one_line(command: str, name: str, folder: Path) -> None:
-    code, out, err = run(folder, command, *REGISTER, "--assignor", name)
+def test_alone_it_is_one_line(command: str, name: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder(command, *REGISTER, "--assignor", name)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert err.startswith(f"optassign {command}: error: ")
     assert FAILURES[name] in err
 
 
 @pytest.mark.parametrize("name", [name for name in FAILURES if name != "halves"])
-def test_in_a_convergence_it_is_one_line(name: str, folder: Path) -> None:
+def test_in_a_convergence_it_is_one_line(name: str, run_in_folder: RunHere) -> None:
     """What Kafka would refuse is counted there, as what other rules forbid."""
-    code, out, err = run(folder, "converge", *REGISTER, "--assignor", name)
+    code, out, err = run_in_folder("converge", *REGISTER, "--assignor", name)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert FAILURES[name] in err
 

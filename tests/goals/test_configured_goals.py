@@ -80,7 +80,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
     """The plan is the best of all balanced ones, and the group comes to rest where that is so."""
     make, value, spare = CONFIGURED[goal]
     looked = 0
-    for seed in range(60):
+    for seed in range(30):
         state = make(seed)
         if goal_order(state).configured != (goal,):
             continue
@@ -94,7 +94,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
         final = Placement.of(state, result.final)
         assert Tiny(state).balanced(copies_of(state, final))
         assert value(state, final) <= best + spare, f"seed {seed}\n{result}"
-    assert looked >= 5, "snapshots in which the goal makes a difference"
+    assert looked >= 3, "snapshots in which the goal makes a difference"
 
 
 def test_only_what_is_configured_is_looked_at() -> None:

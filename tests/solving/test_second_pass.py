@@ -242,8 +242,8 @@ def test_recorded_second_passes_settle_without_memory(name: str, assignor: str) 
 def test_without_memory_two_further_passes_are_enough(shape: Shape, standbys: int, assignor: str) -> None:
     """Until nobody has to give up a task any more, at each step of whole convergences of 24 and 40 tasks."""
     for tasks, clients, threads, seed in (
-        *((24, 4, (1, 3) if seed % 2 else 1, seed) for seed in range(4)),
-        *((40, 6, threads, seed) for threads in (1, (1, 3)) for seed in range(4)),
+        *((24, 4, (1, 3) if seed % 2 else 1, seed) for seed in range(2)),
+        *((40, 6, threads, seed) for threads, seed in ((1, 0), ((1, 3), 1))),
     ):
         state = generate(shape, tasks, clients, standbys, threads=threads, seed=seed)
         for step in range(6):
