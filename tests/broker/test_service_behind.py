@@ -66,6 +66,7 @@ def test_the_service_is_asked_by_the_name_of_the_tag(asking_broker: Broker, serv
     assert "left alone" not in log, "and its plans keep the rules"
 
 
+@pytest.mark.long
 def test_a_service_that_has_died_is_not_missed(asking_broker: Broker, service: Service, tmp_path: Path) -> None:
     service.process.kill()
     service.process.wait()

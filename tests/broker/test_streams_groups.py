@@ -47,6 +47,7 @@ def test_no_task_waits_for_its_state(new_group: Callable[..., Observed], change:
         assert len(figures.moved) == 4, "a third of twelve"
 
 
+@pytest.mark.long
 def test_members_that_send_no_offsets_are_balanced_at_once(new_group: Callable[..., Observed], broker: Broker) -> None:
     group = new_group("no-offsets", standbys=1, reports_offsets=False)
     figures = play(group, JOIN, _LONGEST)
@@ -56,6 +57,7 @@ def test_members_that_send_no_offsets_are_balanced_at_once(new_group: Callable[.
     assert log.count("group=no-offsets sends no offsets") == 1
 
 
+@pytest.mark.long
 def test_a_trigger_changes_nothing_where_nothing_is_to_be_done(new_group: Callable[..., Observed]) -> None:
     group = new_group("triggered", standbys=1, watched=False)  # a look while members still join finds something to do
     play(group, Change("nothing", "ab"), _LONGEST)

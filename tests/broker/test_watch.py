@@ -65,6 +65,7 @@ def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: New
     assert watcher.process.exit_code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_what_is_touched_is_put_back_whatever_ends_it(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
     name = f"ended-by-{end}"
@@ -84,6 +85,7 @@ def test_what_is_touched_is_put_back_whatever_ends_it(new_group: NewGroup, broke
         await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: second.said)
 
 
+@pytest.mark.long
 def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("once", standbys=0, watched=False)
     warm_up(group)
@@ -104,6 +106,7 @@ def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Br
     )
 
 
+@pytest.mark.long
 def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("on-its-way", standbys=1, watched=False)
     play(group, Change("rest", "ab"), _LONGEST)
@@ -117,6 +120,7 @@ def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: Ne
         assert watcher.read()[_LOOKS] == 1
 
 
+@pytest.mark.long
 def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("stickys", standbys=0, watched=False, assignor="sticky")
     group.start("a")
@@ -127,6 +131,7 @@ def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker
     assert tags_of(group) is None, "left from when it was watched"
 
 
+@pytest.mark.long
 def test_a_group_that_is_not_there_yet_is_waited_for(broker: Broker, folder: Path) -> None:
     with Watching(broker.address, "not-yet", folder) as watcher:
         await_looks(watcher, 5)

@@ -109,6 +109,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         yield Secured(broker, f"127.0.0.1:{port}", write_certificate(authority, folder / "authority.pem"))
 
 
+@pytest.mark.long
 def test_a_join_ends_in_balance_with_the_documented_rights_alone(secured: Secured, tmp_path: Path) -> None:
     tasks = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))
     group = Observed(
@@ -123,6 +124,7 @@ def test_a_join_ends_in_balance_with_the_documented_rights_alone(secured: Secure
         assert "AuthorizationException" not in watcher.said
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_said_and_is_the_end_of_a_single_look(secured: Secured, tmp_path: Path) -> None:
     watcher = secured.watch("nobody", tmp_path, "--once", password="guessed")
     assert watcher.process.await_end() == 1
@@ -130,6 +132,7 @@ def test_a_wrong_password_is_said_and_is_the_end_of_a_single_look(secured: Secur
     assert "guessed" not in watcher.said
 
 
+@pytest.mark.long
 def test_a_broker_of_another_authority_is_not_believed(secured: Secured, tmp_path: Path) -> None:
     stranger = write_certificate(trustme.CA(), tmp_path / "stranger.pem")
     watcher = secured.watch("nobody", tmp_path, "--once", authority=stranger)

@@ -205,6 +205,7 @@ def test_without_maven_the_error_says_that_it_must_be_built(bare: Path, copied: 
     assert available() is not None
 
 
+@pytest.mark.long
 def test_it_is_built_when_its_sources_are_newer_and_what_maven_says_is_shown_if_it_fails(copied: Path) -> None:
     source = copied / "src" / "main" / "java" / "Probe.java"
     source.parent.mkdir(parents=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from optassign.benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, Group
 from optassign.benchmarks.kafka.service import Service
 from optassign.recordings.files import find_recordings
@@ -28,6 +30,7 @@ def leave(group: Group, name: str) -> int:
     return restored_before_running(group, *others) - restored
 
 
+@pytest.mark.long
 def test_what_a_drained_instance_ran_never_waits_for_its_state(new_group: Callable[..., Group], service: Service) -> None:
     group = new_group("draining", num_standby_replicas=0, client_tag_optassign_drain="true")
     group.start("c")
@@ -48,6 +51,7 @@ def test_what_a_drained_instance_ran_never_waits_for_its_state(new_group: Callab
     group.load.await_accounted()
 
 
+@pytest.mark.long
 def test_what_a_stopped_instance_ran_waits_for_its_state(new_group: Callable[..., Group]) -> None:
     group = new_group("stopping", num_standby_replicas=0)
     group.start("c")

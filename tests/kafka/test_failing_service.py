@@ -56,6 +56,7 @@ def probe_with_fault(group: Group, front: FaultyFront, fault: Fault) -> None:
     group.load.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", _NO_ANSWER)
 def test_a_rebalance_without_an_answer_changes_nothing(at_rest: Group, front: FaultyFront, fault: Fault) -> None:
     probe_with_fault(at_rest, front, fault)
@@ -63,6 +64,7 @@ def test_a_rebalance_without_an_answer_changes_nothing(at_rest: Group, front: Fa
     assert at_rest.rebalances[-1].assignor == "cp-sat", "who did not answer is asked again"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", _WRONG)
 def test_a_rebalance_with_a_wrong_answer_changes_nothing(
     new_group: Callable[..., Group], front: FaultyFront, fault: Fault
@@ -73,11 +75,13 @@ def test_a_rebalance_with_a_wrong_answer_changes_nothing(
     probe_with_fault(group, front, fault)
 
 
+@pytest.mark.long
 def test_an_instance_joins_and_leaves_without_an_answer(at_rest: Group, front: FaultyFront) -> None:
     join_and_leave(at_rest, front, Fault.SLOW)
     assert_sound(at_rest, most_probes=_PROBES)
 
 
+@pytest.mark.long
 def test_an_instance_joins_and_leaves_with_wrong_answers(new_group: Callable[..., Group], front: FaultyFront) -> None:
     group = new_group("joins-wrong", optassign_url=front.url)
     group.start("a", "b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from kafka_group import assert_nothing_cold_ran, assert_sound
 
 from optassign.benchmarks.kafka.group import Group
@@ -12,6 +13,7 @@ _PROBES = 2
 """A probe moves what has been warmed up, and a second may move what had to wait for the first."""
 
 
+@pytest.mark.long
 def test_three_instances_start_together(new_group: Callable[..., Group]) -> None:
     group = new_group("cold-start")
     group.start("a", "b", "c")

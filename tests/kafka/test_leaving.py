@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from kafka_group import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
@@ -11,6 +12,7 @@ from optassign.benchmarks.kafka.group import Group
 _PROBES = 3
 
 
+@pytest.mark.long
 def test_instances_go_and_come_back(new_group: Callable[..., Group]) -> None:
     group = new_group("leaving")
     group.start("a", "b", "c")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.benchmarks.kafka.group import Group
@@ -74,6 +76,7 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., Group], 
     assert group.rebalances[-1].assignor == ""
 
 
+@pytest.mark.long
 def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(new_group: Callable[..., Group], folder: Path) -> None:
     with ExitStack() as stack:
         service = stack.enter_context(Service(folder / "late-service"))
@@ -91,6 +94,7 @@ def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(new_group:
             assert recording.beside.after_the_fact
 
 
+@pytest.mark.long
 def test_the_choice_is_a_key(new_group: Callable[..., Group], service: Service) -> None:
     group = new_group("shadow-fallback", optassign_mode="shadow", optassign_shadow_assignor="fallback")
     group.start("a", "b")

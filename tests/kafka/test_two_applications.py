@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from kafka_group import assert_sound
 
 from optassign.benchmarks.kafka.group import Group
@@ -13,6 +14,7 @@ _INTERVAL_MS = 60_000  # the least that Kafka allows
 _PROBES = 3
 
 
+@pytest.mark.long
 def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., Group]) -> None:
     # By its estimate the follow-up would come before the other application has even started.
     waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS, optassign_followup="interval")

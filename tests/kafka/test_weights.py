@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from urllib.request import Request, urlopen
 
+import pytest
+
 from optassign.benchmarks.kafka.group import MOST_PROBES, Group
 from optassign.benchmarks.kafka.placement import Placement
 from optassign.benchmarks.kafka.service import Service
@@ -59,6 +61,7 @@ def put_back(service: Service, state: ApplicationState, minutes: int) -> None:
     assert parse_time(answer["report"]["rates"]["taken_at"]) == parse_time(then)
 
 
+@pytest.mark.long
 def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., Group], service: Service) -> None:
     # The broker gets a quarter of the time-out, which is at most two thirds of the session's.
     settings = {"optassign_timeout_ms": 15_000, "main_consumer_session_timeout_ms": 30_000}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from command_line import run_process
 from kafka_group import assert_sound
 
@@ -39,6 +40,7 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], servic
     assert "(client.id b, " in explained.stdout
 
 
+@pytest.mark.long
 def test_what_happened_without_the_service_is_recorded_when_it_is_back(new_group: Callable[..., Group], folder: Path) -> None:
     with Service(folder / "absent-service") as service:
         group = new_group("absent", optassign_url=service.url)

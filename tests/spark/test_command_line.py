@@ -74,11 +74,13 @@ def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> Non
     assert result.stderr == f"optassign benchmark: error: found no {missing}; needed: pip install 'optassign[spark]'\n"
 
 
+@pytest.mark.long
 def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), *master_options("nonsense")), code=2)
     assert "Spark does not start with master 'nonsense'" in err
 
 
+@pytest.mark.long
 def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     _, err = wait_for_end(
@@ -107,6 +109,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
         assert table == column_table(columns), f"python -m {column_table.__module__}"
 
 
+@pytest.mark.long
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.benchmarks.spark.report.pages import to_html, to_markdown
     from optassign.benchmarks.spark.report.report import make_report

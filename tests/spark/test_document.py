@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from spark_cluster import PATIENCE, kill, read_rows
 
 from optassign.benchmarks.kafka.processes import find_free_ports
@@ -21,6 +22,7 @@ def find_block(language: str, near: str) -> str:
     return found[1]
 
 
+@pytest.mark.long
 def test_a_cluster_is_started_and_used_as_the_page_says(java: None, tmp_path: Path) -> None:
     script = find_block("bash", "A cluster from pip's PySpark").replace("/tmp/", f"{tmp_path}/")
     others = dict(zip(("7077", "8080", "8081"), find_free_ports(3), strict=True))

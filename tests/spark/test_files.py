@@ -115,6 +115,7 @@ def read_work(folder: Path) -> list[tuple[str, str, int]]:
 FEWER = {"merge": ROWS, "forget": [row for row in ROWS if row[1] == "ok"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", FEWER)
 def test_rewriting_can_be_cut_off_anywhere(what: str, parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
     def rewrite(storage: Storage) -> None:
@@ -150,6 +151,7 @@ def test_rewriting_can_be_cut_off_anywhere(what: str, parts: Path, spark: "Spark
     assert counts["after"] >= 5
 
 
+@pytest.mark.long
 def test_a_reader_beside_a_rewriting_driver_takes_nothing_away(parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
     shutil.copytree(parts, tmp_path, dirs_exist_ok=True)
     driver = CutOff(spark, str(tmp_path))

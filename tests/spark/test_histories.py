@@ -100,6 +100,7 @@ def test_seeds_are_of_histories_only(tmp_path: Path) -> None:
     assert "--count: found it without --preset histories" in err
 
 
+@pytest.mark.long
 def test_the_run_can_be_gone_on_with(played: Path) -> None:
     (path,) = (played / "runs").glob("*.json")
     assert json.loads(path.read_text())["sweep"]["count"] == 3

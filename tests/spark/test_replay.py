@@ -223,6 +223,7 @@ def test_all_tables_fit_the_page(replayed: Path) -> None:
     assert {title: width for title, width in widths.items() if width > PAGE} == {}
 
 
+@pytest.mark.long
 def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path: Path) -> None:
     """A recording that was half written is whole now."""
     folder, out = tmp_path / "recordings", tmp_path / "out"
@@ -244,6 +245,7 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
     assert len({(row["path"], row["assignor"]) for row in read_rows(out, "replays")}) == len(read_rows(out, "replays")) == 16
 
 
+@pytest.mark.long
 def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:
     from optassign.benchmarks.spark.replay import run_replay
     from optassign.benchmarks.spark.runs import find_run
@@ -259,6 +261,7 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
     assert {row["path"] for row in read_rows(replayed, "errors")} == set(BAD)
 
 
+@pytest.mark.long
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.benchmarks.spark.replay import run_replay
     from optassign.benchmarks.spark.runs import Run

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import os, signal
 from optassign.benchmarks.spark.session import open_session
@@ -23,6 +25,7 @@ with open_session("local[1]") as spark:
 """
 
 
+@pytest.mark.long
 def test_an_interruption_with_a_dead_jvm_stays_one_and_the_next_session_has_a_jvm_of_its_own(java: None) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n3 2\n", "", 0)

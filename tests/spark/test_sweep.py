@@ -117,6 +117,7 @@ def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
     assert "allowed: `optassign benchmark resume" in err
 
 
+@pytest.mark.long
 def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_path: Path) -> None:
     grid = PATIENT.replace("[[12, 3]]", "[[12, 3], [15, 3], [18, 3]]")
     process = run(tmp_path, cluster.master, "waits", "sticky", grid=grid, env=waiting_environment(tmp_path))
@@ -136,6 +137,7 @@ def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_pat
     assert {row["status"] for row in rows} == {"ok"}
 
 
+@pytest.mark.long
 def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     # The longest first: cp-sat and greedy are through when the assignor that waits begins.
     process = run(tmp_path, "local[1]", "cp-sat", "greedy", "waits", grid=PATIENT, env=waiting_environment(tmp_path))
@@ -154,6 +156,7 @@ def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("out/table=results/run=*/_*"))
 
 
+@pytest.mark.long
 def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
     process = run(tmp_path, "local[1]", "waits", env=waiting_environment(tmp_path), grid=PATIENT)
     wait_for(lambda: list_begun(tmp_path), "the row is being solved", process)
@@ -163,6 +166,7 @@ def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
     assert f"benchmark: interrupted; on with it: `optassign benchmark resume {tmp_path / 'out'}" in err.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:
     _, err = wait_for_end(run(tmp_path, "local[1]", "mends", "sticky", env=waiting_environment(tmp_path)))
     assert "2 rows solved, 2 are there, 1 not ok (1 failed)" in err.splitlines()[-1]
