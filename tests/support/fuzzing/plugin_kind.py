@@ -1,4 +1,4 @@
-"""Cases of the properties of planner and client: they are jqwik's, which shrinks them and prints its own seeds; they need Maven."""
+"""Cases of the properties of planner and client: jqwik shrinks them and prints its own seeds. They need Maven."""
 
 import re
 import subprocess
