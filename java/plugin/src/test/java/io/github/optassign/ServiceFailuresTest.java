@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.memory.Memories;
 import io.github.optassign.testing.Assignments;
+import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.LogLines;
 import io.github.optassign.testing.StreamsTestGroup;
@@ -275,7 +276,7 @@ class ServiceFailuresTest {
             }
             return null;
         };
-        assertFallsBack(Map.of("optassign.timeout.ms", "15000"), "found more than ");
+        assertFallsBack(Map.of(), "found more than ");
     }
 
     private void await() {
@@ -354,7 +355,8 @@ class ServiceFailuresTest {
     @Test
     void nothingIsEverThrown() {
         int applied = 0;
-        for (int seed = 0; seed < 1_000; seed++) {
+        int answers = Cases.count(200);
+        for (int seed = 0; seed < answers; seed++) {
             Random random = new Random(seed);
             StringBuilder text = new StringBuilder(VALID);
             for (int i = 0; i <= random.nextInt(3); i++) {
@@ -374,6 +376,6 @@ class ServiceFailuresTest {
             assertEquals(3, Assignments.owners(assignment).size(), "seed " + seed);
             applied += log.warnings().size() == before ? 1 : 0;
         }
-        assertTrue(applied > 50 && applied < 950, "the damage is all or nothing: " + applied);
+        assertTrue(applied > answers * 0.05 && applied < answers * 0.95, "the damage is all or nothing: " + applied);
     }
 }

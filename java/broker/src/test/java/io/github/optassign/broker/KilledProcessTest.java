@@ -33,7 +33,6 @@ class KilledProcessTest {
         assertEquals(0, known.cold(), "where lags are known");
         Moves unknown = kill(newAssignor(), false, processes, threads, killed);
         Moves kafkas = kill(new StickyTaskAssignor(), false, processes, threads, killed);
-        System.out.printf("lags known: %s, unknown: %s, under Kafka's sticky: %s%n", known, unknown, kafkas);
         assertTrue(unknown.cold() <= kafkas.cold(), () -> unknown + ", under Kafka's sticky " + kafkas);
     }
 
