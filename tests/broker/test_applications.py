@@ -40,7 +40,7 @@ def logged_copies(placement: Placement, name: str) -> set[str]:
     return {task for task in placement.active[name] | placement.standby[name] if task.startswith("0_")}
 
 
-@pytest.mark.parametrize("standbys", [1, 0])
+@pytest.mark.parametrize("standbys", [1, pytest.param(0, marks=pytest.mark.long)])
 def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted_twice(
     broker: Broker, folder: Path, standbys: int
 ) -> None:

@@ -28,9 +28,9 @@ def restored_as_active(events: list[CopyEvent]) -> set[str]:
 @pytest.mark.parametrize(
     ("change", "standbys"),
     [
-        (JOIN, 0),
         (JOIN, 1),
-        (KILL, 1),
+        pytest.param(JOIN, 0, marks=pytest.mark.long),
+        pytest.param(KILL, 1, marks=pytest.mark.long),
         pytest.param(LEAVE, 1, marks=pytest.mark.long),
         pytest.param(RETURN, 1, marks=pytest.mark.long),
     ],

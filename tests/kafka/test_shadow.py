@@ -40,6 +40,7 @@ def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
     return [(c.process_id, c.active, c.standby, c.warmup, c.followup_rebalance_ms is None) for c in answer.clients]
 
 
+@pytest.mark.long
 def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., Group], service: Service) -> None:
     group = new_group("shadow", optassign_mode="shadow")
     group.start("a", "b")

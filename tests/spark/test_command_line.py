@@ -94,6 +94,7 @@ def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
     shutil.rmtree(log.parent)
 
 
+@pytest.mark.long
 def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(
         start_optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *master_options("local[1]")), code=2

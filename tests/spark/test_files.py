@@ -50,6 +50,7 @@ def test_rows_that_take_longer_than_believed_get_smaller_batches() -> None:
     assert estimate_seconds(*rows[0], 100) < 10
 
 
+@pytest.mark.long
 def test_a_finished_sweep_is_one_file(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.benchmarks.spark.runs import Run
     from optassign.benchmarks.spark.solving.jobs import Limits

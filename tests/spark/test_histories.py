@@ -31,6 +31,7 @@ def played(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_each_history_and_assignor_is_a_row_with_its_grades(played: Path) -> None:
     rows = {(row["seed"], row["assignor"]): row for row in read_rows(played, "histories")}
     assert rows.keys() == {(seed, name) for seed in SEEDS for name in ASSIGNORS}
@@ -50,6 +51,7 @@ def test_the_table_has_every_grade() -> None:
     assert set(vars(Grades())) <= set(names)
 
 
+@pytest.mark.long
 def test_the_report_has_the_grade_table_of_the_command_line(played: Path, tmp_path: Path) -> None:
     (path,) = played.glob("report-*.md")
     text = path.read_text()
@@ -72,6 +74,7 @@ def test_the_report_has_the_grade_table_of_the_command_line(played: Path, tmp_pa
     assert [row[:2] for row in pasted] == [line[:2] for line in lines[1:]]
 
 
+@pytest.mark.long
 def test_the_tables_fit_the_page(played: Path) -> None:
     (path,) = played.glob("report-*.html")
     assert {title: width for title, width in measure_tables(path.read_text()).items() if width > PAGE} == {}

@@ -206,6 +206,7 @@ def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, reco
             assert (int(row["episodes"]), int(row["not ended"])) == (sum(mine), len(mine) - sum(mine))
 
 
+@pytest.mark.long
 def test_every_query_can_be_pasted_as_it_stands(replayed: Path, tmp_path: Path) -> None:
     (path,) = replayed.glob("report-*.md")
     tables = read_tables(path.read_text())

@@ -64,6 +64,7 @@ def tell_winner(rows: list[dict[str, Any]], measure: str, fair: Callable[[dict[s
     return f"**{names}** ({best} of {len(instances)} instances)"
 
 
+@pytest.mark.long
 def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -> None:
     rows = read_rows(reported, "results")
     title, played, once, failed = markdown.split("\n\n")[:4]
@@ -99,6 +100,7 @@ def reorder_names(text: str) -> str:
     return re.sub(r"\*\*(.*?)\*\*", lambda found: ", ".join(sorted(found[1].split(", "))), text)
 
 
+@pytest.mark.long
 def test_every_query_can_be_pasted_as_it_stands(reported: Path, markdown: str, tmp_path: Path) -> None:
     tables = read_tables(markdown)
     assert len(tables) >= 10
@@ -109,17 +111,20 @@ def test_every_query_can_be_pasted_as_it_stands(reported: Path, markdown: str, t
         assert {len(row) for row in rows} == {len(lines[0])}, title
 
 
+@pytest.mark.long
 def test_a_notebook_takes_a_query_as_it_stands(markdown: str, spark: "SparkSession") -> None:
     for sql, lines in list(read_tables(markdown).values())[:2]:
         assert [str(row[0]) for row in spark.sql(sql).collect()] == [line[0] for line in lines[1:]]
 
 
+@pytest.mark.long
 def test_the_views_can_be_pasted_too(markdown: str, tmp_path: Path) -> None:
     views = re.findall(r"```sql\n(.*?)\n```", markdown, re.DOTALL)[-1]
     (rows,) = paste_queries([f"{views}\nSELECT count(*) FROM results;"], tmp_path)
     assert rows == [["32"]]
 
 
+@pytest.mark.long
 def test_all_tables_fit_the_page(reported: Path) -> None:
     (page,) = reported.glob("report-*.html")
     widths = measure_tables(page.read_text())
@@ -127,6 +132,7 @@ def test_all_tables_fit_the_page(reported: Path) -> None:
     assert {title: width for title, width in widths.items() if width > PAGE} == {}
 
 
+@pytest.mark.long
 def test_each_table_is_read_once(reported: Path, spark: "SparkSession") -> None:
     from optassign.benchmarks.spark.report.report import make_report
     from optassign.benchmarks.spark.runs import find_run
