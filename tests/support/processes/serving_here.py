@@ -10,14 +10,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Literal, cast
 
+import httpx
 from serving import MOST_SECONDS, Running, wait_until
 
 from optassign.assignor import register
 from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
+from optassign.formats.state import ApplicationState
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.http.tokens import Tokens
 from optassign.service.listening import open_listener
@@ -166,6 +169,8 @@ class ServiceHere(Running):
         _LOGGER.setLevel(logging.INFO)
         self._service = Service(settings, tokens, applications, self._make_worker, lambda: time.time() + self._loop.ahead)
         self.code: int | None = None
+        self._context = contextvars.Context()
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         self.connect()
@@ -177,9 +182,9 @@ class ServiceHere(Running):
         return self.workers[-1]
 
     def _run(self) -> None:
-        _WHOSE.set(self)
+        self._context.run(_WHOSE.set, self)
         with self._listener, asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            self.code = runner.run(self._service.run(self._listener))
+            self.code = runner.run(self._service.run(self._listener), context=self._context)
 
     def note(self, event: dict[str, Any]) -> None:
         """Add an event to the log."""
@@ -235,17 +240,18 @@ class ServiceHere(Running):
             change()
             done.set()
 
-        self._loop.call_soon_threadsafe(call)
+        self._loop.call_soon_threadsafe(call, context=self._context)
         assert done.wait(MOST_SECONDS)
 
     def begin_to_stop(self) -> None:
         """Have it stop as at a signal."""
-        self._loop.call_soon_threadsafe(self._service.stop)
+        self._stopping = True
+        self._loop.call_soon_threadsafe(self._service.stop, context=self._context)
 
     def stop(self) -> int | None:
         """Stop it and wait; the exit code."""
         self.client.close()
-        if self._thread.is_alive() and not self.events("stopping"):
+        if self._thread.is_alive() and not self._stopping:
             self.begin_to_stop()
         self._thread.join(MOST_SECONDS)
         for handler in self._handlers:
@@ -262,3 +268,13 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
         yield service
     finally:
         service.stop()
+
+
+def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
+    """The answer to a request that comes after its deadline: greedy's."""
+    with service.still(), service.hold("read", "reserve"), ThreadPoolExecutor(1) as thread:
+        response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)
+        service.await_held("read", "reserve")
+        service.pass_seconds(0.01)
+        service.let_go("read", "reserve")
+        return response.result()
