@@ -9,7 +9,7 @@ from typing import Any
 from optassign.service.clock import format_utc
 from optassign.service.log_writer import LogWriter
 
-__all__ = ["log_event", "set_up_logging"]
+__all__ = ["JsonFormatter", "TextFormatter", "collect_fields", "log_event", "set_up_logging"]
 
 _STANDARD_ERROR = 2
 """Its descriptor."""
@@ -18,7 +18,7 @@ _log = logging.getLogger("optassign.service")
 
 def set_up_logging(log_format: str) -> None:
     """Send everything that is logged in this process to standard error, as `json` or as `text`; nobody waits for it."""
-    formatter = _JsonFormatter() if log_format == "json" else _TextFormatter()
+    formatter = JsonFormatter() if log_format == "json" else TextFormatter()
 
     def format_dropped(lines: dict[str, int]) -> str:
         record = logging.LogRecord(_log.name, logging.WARNING, "", 0, "log_limited", None, None)
@@ -36,7 +36,7 @@ def log_event(name: str, level: int = logging.INFO, *, failed: bool = False, **f
     _log.log(level, name, extra={"fields": fields}, exc_info=failed)
 
 
-def _collect_fields(record: logging.LogRecord) -> dict[str, Any]:
+def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
     """What a line says: time, level, event and its fields. A message of another logger is the event `log`."""
     found: dict[str, Any] = {"time": format_utc(record.created), "level": record.levelname.lower()}
     fields = getattr(record, "fields", None)
@@ -49,14 +49,20 @@ def _collect_fields(record: logging.LogRecord) -> dict[str, Any]:
     return found
 
 
-class _JsonFormatter(logging.Formatter):
+class JsonFormatter(logging.Formatter):
+    """Lines for machines."""
+
     def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(_collect_fields(record), separators=(",", ":"), default=str)
+        """An object of JSON."""
+        return json.dumps(collect_fields(record), separators=(",", ":"), default=str)
 
 
-class _TextFormatter(logging.Formatter):
+class TextFormatter(logging.Formatter):
+    """Lines for people."""
+
     def format(self, record: logging.LogRecord) -> str:
-        fields = _collect_fields(record)
+        """Time, level, event, and `name=value` for each field."""
+        fields = collect_fields(record)
         head = [fields.pop(name) for name in ("time", "level", "event")]
         return " ".join([*head, *(f"{_quote(name)}={_quote(value)}" for name, value in fields.items())])
 

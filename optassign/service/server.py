@@ -45,9 +45,9 @@ from optassign.service.settings import Settings, SettingsError, check_tls
 from optassign.service.watched_files import WatchedFiles
 from optassign.service.workers.fallback import AnswerFinder
 from optassign.service.workers.pool import WorkerPool
-from optassign.service.workers.worker import WorkerSpec
+from optassign.service.workers.worker import Worker, WorkerSpec
 
-__all__ = ["serve"]
+__all__ = ["Service", "serve"]
 
 _KEEP_ALIVE = 1800
 """Seconds. Longer than a JVM keeps idle connections (1,200 at most), so that it is the one to close them."""
@@ -75,7 +75,7 @@ def serve(settings: Settings) -> int:
             log_event("demo", recordings=record_day(folder, datetime.now(UTC)), folder=str(folder))
             settings = replace(settings, recordings=folder)
         try:
-            return asyncio.run(_Service(settings, tokens, applications).run(listener))
+            return asyncio.run(Service(settings, tokens, applications).run(listener))
         finally:
             logging.shutdown()  # what is logged is written, as far as somebody takes it
 
@@ -102,9 +102,10 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in good order at the first signal, at once at the second."""
-        self._loop.call_soon_threadsafe(self._stop_on_signal, signal.Signals(sig).name)
+        self._loop.call_soon_threadsafe(self.stop_on_signal, signal.Signals(sig).name)
 
-    def _stop_on_signal(self, name: str) -> None:
+    def stop_on_signal(self, name: str) -> None:
+        """Stop in good order at the first call, at once at the second."""
         if self._stopping is not None:
             self.force_exit = self.should_exit = True
             return
@@ -116,10 +117,20 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-class _Service:
-    """The parts of the service, and the order in which they start and stop."""
+class Service:
+    """The parts of the service, and the order in which they start and stop.
 
-    def __init__(self, settings: Settings, tokens: Tokens, applications: ApplicationsFile) -> None:
+    read_seconds: the clock of the day, in seconds since 1970; all else goes by the loop's clock.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: Tokens,
+        applications: ApplicationsFile,
+        make_worker: Callable[[WorkerSpec], Worker] = Worker,
+        read_seconds: Callable[[], float] = time.time,
+    ) -> None:
         self._settings, self._tokens, self._applications = settings, tokens, applications
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE)
@@ -133,12 +144,13 @@ class _Service:
         solver = WorkerSpec(
             settings.assignor, settings.log_format, niceness=5, memory=limits.worker_bytes, registered=settings.registered
         )
-        self._solvers = WorkerPool("solvers", settings.workers, solver)
+        self._solvers = WorkerPool("solvers", settings.workers, solver, make_worker)
         # Two, so that one is there for small groups while the other has a heavy job.
-        self._reserve = WorkerPool("reserve", 2, WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes))
-        self._comparisons = Comparisons(solver)
+        greedy = WorkerSpec("greedy", settings.log_format, memory=limits.worker_bytes)
+        self._reserve = WorkerPool("reserve", 2, greedy, make_worker)
+        self._comparisons = Comparisons(solver, make_worker)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
-        self._holds = Holds(settings.recordings, applications, time.time)
+        self._holds = Holds(settings.recordings, applications, read_seconds)
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
@@ -152,15 +164,21 @@ class _Service:
             self._holds,
             self._find_why_not_ready,
         )
-        sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None)
+        sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None, read_seconds=read_seconds)
         self._page_makers = (
-            PageMaker(solver, seconds=_PAGE_SECONDS, most_waiting=64),
-            PageMaker(solver, seconds=_TRIAL_SECONDS, most_waiting=4),
+            PageMaker(solver, make_worker, seconds=_PAGE_SECONDS, most_waiting=64),
+            PageMaker(solver, make_worker, seconds=_TRIAL_SECONDS, most_waiting=4),
         )
-        add_pages(app, settings, sessions, self._holds, *self._page_makers)
+        add_pages(app, settings, sessions, self._holds, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
+        self._server: _Server | None = None
         self._add_gauges()
+
+    def stop(self) -> None:
+        """Stop as at a signal; from the loop that it runs in, once it listens."""
+        assert self._server is not None
+        self._server.stop_on_signal("none")
 
     async def run(self, listener: LimitedListener) -> int:
         """Serve on the socket until a signal, and return the exit code."""
@@ -188,7 +206,7 @@ class _Service:
             ssl_ca_certs=None if settings.tls_client_ca is None else str(settings.tls_client_ca),
             ssl_cert_reqs=ssl.CERT_NONE if settings.tls_client_ca is None else ssl.CERT_REQUIRED,
         )
-        server = _Server(config, self._finish_requests)
+        self._server = server = _Server(config, self._finish_requests)
         self._log_address(listener)
         _warn_of_assignor(settings.assignor)
         watching = [asyncio.create_task(self._connections.watch()), asyncio.create_task(self._watch_files(config))]

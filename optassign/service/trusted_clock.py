@@ -1,6 +1,7 @@
 """What day it is, for deleting what is old: a clock that is far ahead for a while must not delete everything."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,20 +11,30 @@ _FASTEST = 24
 """Times as fast as the machine's clock: it takes a day of running until what the clock says is 24 days later is believed."""
 
 
+def _read_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class TrustedClock:
     """The machine's clock, which may fall behind at once but get ahead only slowly. Kept in a file between runs.
 
     Where there is no file yet, the clock is believed.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(
+        self,
+        file: Path,
+        read_now: Callable[[], datetime] = _read_now,
+        read_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """read_now: the machine's clock; read_seconds: one that only goes forward."""
+        self._file, self._read_now, self._read_seconds = file, read_now, read_seconds
         self._at: datetime | None = None
-        self._read = time.monotonic()
+        self._read = read_seconds()
 
     def read(self) -> datetime:
         """The time, in UTC: never later than the machine's clock says. OSError if it cannot be kept."""
-        now, read = datetime.now(UTC), time.monotonic()
+        now, read = self._read_now(), self._read_seconds()
         before = self._load() if self._at is None else self._at
         if before is None:
             self._at = now

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import SlowAssignor, leave_out_progress, run_here, run_in_terminal, run_process
 
-from optassign.cli.show.progress import Progress
+from optassign.cli.show.progress import Progress, RowProgress
 from optassign.formats.parsing.reading import read_assignment
 from optassign.generate import generate
 
@@ -141,6 +141,15 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
         while "still thinking" not in shown.getvalue():
             time.sleep(0.01)
     assert shown.getvalue().endswith("\r\033[K")
+
+
+def test_rows_are_told_after_a_twentieth_or_half_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = [0.0]
+    with RowProgress("benchmark", lambda: clock[0]) as progress:
+        for done, clock[0] in ((0, 0.0), (1, 1.0), (5, 2.0), (6, 31.0), (7, 33.0), (7, 90.0), (100, 91.0)):
+            progress.show(done, 100, "snapshots")
+    told = [line.removeprefix("optassign benchmark: ") for line in capsys.readouterr().err.splitlines()]
+    assert told == [f"{n} of 100 snapshots ({s} s)" for n, s in ((0, 0), (5, 2), (7, 33), (100, 91))]
 
 
 def test_a_reader_that_has_gone_is_no_error(snapshot: str) -> None:

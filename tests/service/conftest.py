@@ -1,10 +1,17 @@
-"""One service that most tests share: they ask it about applications of their own."""
+"""Services that tests share: they ask them about applications of their own."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from serving import MAX_BODY, MAX_CELLS, MAX_NAME, Service, run_service
+from serving_here import ServiceHere, run_service_here
+
+_DENY = """
+import ctypes, os
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ["NO_SWITCH"], "w").close()
+"""
+"""PR_SET_MDWE: no memory that is writable and executable, for this process and its children. Python runs it first."""
 
 
 @pytest.fixture(scope="session")
@@ -18,4 +25,32 @@ def service(recordings: Path) -> Iterator[Service]:
     limits = {"--max-body": MAX_BODY, "--max-cells": MAX_CELLS, "--max-name": MAX_NAME}
     options = [text for name, value in limits.items() for text in (name, str(value))]
     with run_service("--workers", "2", "--recordings", str(recordings), *options) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def switch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for `one_worker`: a file `missing` is there where the kernel does not know the switch."""
+    folder = tmp_path_factory.mktemp("switch")
+    (folder / "sitecustomize.py").write_text(_DENY, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def one_worker(switch: Path) -> Iterator[Service]:
+    """A service whose workers may be killed; without recordings, with the usual limits, under the unit's denial of memory."""
+    with run_service("--workers", "1", PYTHONPATH=str(switch), NO_SWITCH=str(switch / "missing")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def held_recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `here` records."""
+    return tmp_path_factory.mktemp("held_recordings")
+
+
+@pytest.fixture(scope="session")
+def here(held_recordings: Path) -> Iterator[ServiceHere]:
+    """A service in this process, whose clock can be moved and whose worker can be held."""
+    with run_service_here("--workers", "1", "--recordings", str(held_recordings)) as started:
         yield started

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -66,10 +67,11 @@ class Progress:
 class RowProgress:
     """While in the context `show` may be called for every row: a terminal is renewed, others get a line now and then."""
 
-    def __init__(self, command: str) -> None:
-        self._command = command
+    def __init__(self, command: str, read_seconds: Callable[[], float] = time.monotonic) -> None:
+        """read_seconds: a clock that only goes forward."""
+        self._command, self._read_seconds = command, read_seconds
         self._line = _StatusLine()
-        self._start = self._shown_at = time.monotonic()
+        self._start = self._shown_at = read_seconds()
         self._shown: tuple[str, int] | None = None
         """What the last line counted, and how many there were."""
 
@@ -97,7 +99,7 @@ class RowProgress:
 
     def show(self, done: int, total: int, what: str) -> None:
         """Write that `done` of `total` rows are done, if enough has happened since the last line. `what`: rows of what."""
-        now = time.monotonic()
+        now = self._read_seconds()
         if self._shown is not None and self._shown[0] == what:
             more = done - self._shown[1]
             enough = more >= max(1.0, _SHARE * total) or (more and now - self._shown_at >= _SECONDS) or (more and done >= total)

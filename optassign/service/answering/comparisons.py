@@ -1,6 +1,7 @@
 """`POST /v1/compare`: a comparison for people, in a process of its own, so that no rebalance waits for it."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -17,8 +18,9 @@ _MOST_SECONDS = 300.0
 class Comparisons:
     """Makes comparisons, at most one at a time."""
 
-    def __init__(self, spec: WorkerSpec) -> None:
+    def __init__(self, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker) -> None:
         self._spec = replace(spec, assignor=None, niceness=10)
+        self._make_worker = make_worker
         self._worker: Worker | None = None
         self._given_up: RequestRefusedError | None = None
         """Why the comparison that is under way need not go on."""
@@ -34,7 +36,7 @@ class Comparisons:
             raise _make_stopped()
         if self._worker is not None:
             raise make_unavailable("another comparison is under way", 10)
-        self._worker = worker = Worker(self._spec)
+        self._worker = worker = self._make_worker(self._spec)
         self._given_up = None
         outcomes: list[Outcome] = []
         loop = asyncio.get_running_loop()

@@ -1,6 +1,7 @@
 """The processes that make pages: one for what is looked at, one for what takes longer; each is started when first needed."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -18,9 +19,12 @@ _NICENESS = 10
 class PageMaker:
     """Makes pages, one at a time, in a process of its own."""
 
-    def __init__(self, spec: WorkerSpec, *, seconds: float, most_waiting: int) -> None:
+    def __init__(
+        self, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker, *, seconds: float, most_waiting: int
+    ) -> None:
         """seconds: for one page, after which the process is ended; most_waiting: pages, beyond which none is taken."""
         self._spec = replace(spec, assignor=None, niceness=_NICENESS)
+        self._make_worker = make_worker
         self._seconds, self._most_waiting = seconds, most_waiting
         self._worker: Worker | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="optassign-page")
@@ -59,7 +63,7 @@ class PageMaker:
         overdue: asyncio.TimerHandle | None = None
         try:
             if self._worker is None or not self._worker.alive:
-                self._worker = Worker(self._spec)
+                self._worker = self._make_worker(self._spec)
                 await loop.run_in_executor(self._thread, self._worker.start)
             worker = self._worker
             overdue = loop.call_later(self._seconds, worker.kill)

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +48,15 @@ _REBALANCE = "/applications/{application}/rebalances/{day}/{time}"
 _SLOW: frozenset[PageName] = frozenset({"compare", "what-if", "timeline"})
 
 
-def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, holds: Holds, quick: PageMaker, slow: PageMaker) -> None:
+def add_pages(
+    app: FastAPI,
+    settings: Settings,
+    sessions: Sessions,
+    holds: Holds,
+    quick: PageMaker,
+    slow: PageMaker,
+    read_seconds: Callable[[], float] = time.time,
+) -> None:
     """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
     contents = {name: (files("optassign.service.pages") / "static" / name).read_bytes() for name in _STATIC}
 
@@ -56,7 +65,7 @@ def add_pages(app: FastAPI, settings: Settings, sessions: Sessions, holds: Holds
         job = PageJob(
             page=page,
             recordings=settings.recordings,
-            now=time.time(),
+            now=read_seconds(),
             allowed=access.applications,
             as_json=as_json,
             query=dict(request.query_params),

@@ -6,6 +6,7 @@ import ipaddress
 import secrets
 import time
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
@@ -26,9 +27,9 @@ _MACHINES = ("/v1/", "/metrics", "/healthz", "/readyz")
 class Sessions:
     """Who may see which page. A session is worth what its token is worth now: it ends with it, and with the service."""
 
-    def __init__(self, tokens: Tokens, *, checks_host: bool) -> None:
+    def __init__(self, tokens: Tokens, *, checks_host: bool, read_seconds: Callable[[], float] = time.time) -> None:
         """checks_host: nobody has to log in, so that the name under which the service is asked has to be this machine's."""
-        self._tokens, self._checks_host = tokens, checks_host
+        self._tokens, self._checks_host, self._read_seconds = tokens, checks_host, read_seconds
         self._secret = secrets.token_bytes(32)
 
     def check(self, method: str, path: str, query: str, headers: Headers) -> Access:
@@ -64,7 +65,7 @@ class Sessions:
             self._tokens.check(Headers({"authorization": f"Bearer {token}"}))
         except (RequestRefusedError, UnicodeEncodeError):
             return None
-        until = str(int(time.time()) + _SECONDS)
+        until = str(int(self._read_seconds()) + _SECONDS)
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:
@@ -77,7 +78,7 @@ class Sessions:
 
     def _find_access(self, cookie: str) -> Access | None:
         until, _, signature = cookie.partition(".")
-        if not (until.isascii() and until.isdigit() and len(until) < 15) or int(until) < time.time():
+        if not (until.isascii() and until.isdigit() and len(until) < 15) or int(until) < self._read_seconds():
             return None
         found = None
         for token, access in self._tokens.list_all():

@@ -56,7 +56,7 @@ class WorkerPool:
     `name` is that of the pool in the log, where its field is called crew.
     """
 
-    def __init__(self, name: str, size: int, spec: WorkerSpec) -> None:
+    def __init__(self, name: str, size: int, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker) -> None:
         self._name = name
         self.waiting = 0
         """Jobs that no worker has begun."""
@@ -64,7 +64,7 @@ class WorkerPool:
         """Workers that died, all in all."""
         self.started = False
         """Whether any worker has been warm yet."""
-        self._workers = [Worker(spec) for _ in range(size)]
+        self._workers = [make_worker(spec) for _ in range(size)]
         self._warm: set[Worker] = set()
         self._idle: list[Worker] = []
         self._waiters: list[_Waiter] = []

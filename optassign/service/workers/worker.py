@@ -15,7 +15,7 @@ from optassign.service.workers.bounds import bind_to_parent, limit_memory, limit
 from optassign.service.workers.jobs import run_assign, run_compare
 from optassign.service.workers.messages import AssignJob, CompareJob, Details, Failure, Outcome
 
-__all__ = ["Worker", "WorkerDiedError", "WorkerSpec"]
+__all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 _log = logging.getLogger(__name__)
@@ -164,12 +164,12 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
         while True:
             job, seconds = pipe.recv()
             limit_time(seconds)
-            _run_one_job(pipe, job)
+            run_one_job(pipe, job)
             limit_time(None)
 
 
-def _run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:
-    """Do a job, and send its outcome, then its details or None."""
+def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:
+    """Do a job, and send that its body is read, if it says so, then its outcome, then its details or None."""
     outcomes = 0
 
     def send(outcome: Outcome) -> None:

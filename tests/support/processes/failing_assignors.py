@@ -2,7 +2,9 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,3 +56,11 @@ class Mends(GreedyAssignor):
         if not Path(os.environ["OPTASSIGN_TEST_FOLDER"], "go").exists():
             raise RuntimeError("not yet")
         return super().assign(state)
+
+
+class NeverEnds:
+    """A job for a worker, which never ends."""
+
+    def run(self, send: Callable[[Any], None]) -> None:
+        while True:
+            time.sleep(60)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,52 +34,27 @@ HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optas
 """With the latest deadline there is: where none is tested, a busy machine must not miss it."""
 
 
-class Service:
+class Running:
     """A running service; `log` has its lines so far."""
 
-    def __init__(
-        self,
-        *options: str,
-        limit_files: int | None = None,
-        verify: Any = True,
-        is_ready: Callable[[Service], bool] | None = None,
-        **environment: str,
-    ) -> None:
-        def limit_file_size() -> None:
-            import resource
+    client: httpx.Client
 
-            if limit_files is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
-
+    def __init__(self, options: Sequence[str], verify: Any) -> None:
         self._workers = int(options[options.index("--workers") + 1]) if "--workers" in options else count_default_workers()
         self.verify = verify
         self.log: list[dict[str, Any]] = []
         self._new_line = threading.Condition()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *options],
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=limit_file_size,
-            env={**{k: v for k, v in os.environ.items() if k != "OPTASSIGN_TOKEN"}, **environment},
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+
+    def connect(self) -> None:
+        """Have a client, once it listens."""
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
         limits = httpx.Limits(max_connections=None)
-        self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=verify, limits=limits)
-        wait_until(lambda: (is_ready or Service.is_ready)(self))
+        self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=self.verify, limits=limits)
 
     def is_ready(self) -> bool:
         """Whether its workers have come up, and the log has said so of all of them."""
         told = (len(self.worker_pids()), len(self.worker_pids("reserve")))
         return self.client.get("/readyz").status_code == 200 and told == (self._workers, _RESERVE)
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self._new_line:
-                self.log.append(json.loads(line))  # a line that is no JSON ends the reading, and so the test
-                self._new_line.notify_all()
 
     def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
         """The events of that name with those fields, the oldest first."""
@@ -115,6 +90,44 @@ class Service:
         """The processes that were started last for a crew, the newest last."""
         gone = {event["pid"] for event in self.events("worker_died")}
         return [event["pid"] for event in self.events("worker_ready", crew=crew) if event["pid"] not in gone]
+
+
+class Service(Running):
+    """A service in processes of its own."""
+
+    def __init__(
+        self,
+        *options: str,
+        limit_files: int | None = None,
+        verify: Any = True,
+        is_ready: Callable[[Service], bool] | None = None,
+        **environment: str,
+    ) -> None:
+        def limit_file_size() -> None:
+            import resource
+
+            if limit_files is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
+
+        super().__init__(options, verify)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=limit_file_size,
+            env={**{k: v for k, v in os.environ.items() if k != "OPTASSIGN_TOKEN"}, **environment},
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.connect()
+        wait_until(lambda: (is_ready or Service.is_ready)(self))
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._new_line:
+                self.log.append(json.loads(line))  # a line that is no JSON ends the reading, and so the test
+                self._new_line.notify_all()
 
     def stop(self) -> int:
         """Send SIGTERM, wait, and return the exit code."""

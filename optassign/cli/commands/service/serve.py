@@ -2,13 +2,17 @@
 
 import argparse
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.common import check_assignor
 from optassign.cli.errors import UsageError
 from optassign.cli.registering import add_register, register_listed_assignors
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+if TYPE_CHECKING:
+    from optassign.service.settings import Settings
+
+__all__ = ["ABOUT", "add_arguments", "make_settings", "run"]
 
 ABOUT = "answer rebalances over HTTP, for the plug-in"
 
@@ -69,13 +73,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serve until a signal. UsageError for settings that cannot be, or without the packages of the extra `service`."""
-    from pathlib import Path
-
     try:
         from optassign.service.server import serve
-        from optassign.service.settings import Limits, Settings, SettingsError, count_default_workers
+        from optassign.service.settings import SettingsError
     except ModuleNotFoundError as error:
         raise UsageError(f"it needs {error.name}, which is not installed: pip install 'optassign[service]'") from None
+    try:
+        return serve(make_settings(arguments))
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
+def make_settings(arguments: Namespace) -> "Settings":
+    """What the arguments tell the service. UsageError for what does not go together; assignors of one's own are registered."""
+    from pathlib import Path
+
+    from optassign.service.settings import Limits, Settings, count_default_workers
 
     def as_path(text: str | None) -> Path | None:
         return None if text is None else Path(text)
@@ -84,41 +97,36 @@ def run(arguments: Namespace) -> int:
         raise UsageError("found --demo with --recordings; allowed: one of them, as a demonstration has recordings of its own")
     registered = register_listed_assignors(arguments)
     check_assignor(arguments.assignor)
-    try:
-        return serve(
-            Settings(
-                host=arguments.host,
-                port=arguments.port,
-                workers=arguments.workers or count_default_workers(),
-                assignor=arguments.assignor,
-                registered=registered,
-                default_deadline=arguments.default_deadline,
-                recordings=as_path(arguments.recordings),
-                keep_days=arguments.keep_days,
-                keep_bytes=arguments.keep_bytes,
-                applications_file=as_path(arguments.applications),
-                token_file=as_path(arguments.token_file),
-                tls_cert=as_path(arguments.tls_cert),
-                tls_key=as_path(arguments.tls_key),
-                tls_client_ca=as_path(arguments.tls_client_ca),
-                behind_proxy=arguments.behind_proxy,
-                log_format=arguments.log_format,
-                demo=arguments.demo,
-                limits=Limits(
-                    body_bytes=arguments.max_body,
-                    cells=arguments.max_cells,
-                    name_length=arguments.max_name,
-                    connections=arguments.max_connections,
-                    connections_per_peer=arguments.max_connections_per_peer
-                    or (arguments.max_connections if arguments.behind_proxy else 128),
-                    held_bytes=max(arguments.max_held, arguments.max_body),
-                    worker_bytes=arguments.max_worker_memory,
-                    applications=arguments.max_applications,
-                ),
-            )
-        )
-    except SettingsError as error:
-        raise UsageError(str(error)) from None
+    return Settings(
+        host=arguments.host,
+        port=arguments.port,
+        workers=arguments.workers or count_default_workers(),
+        assignor=arguments.assignor,
+        registered=registered,
+        default_deadline=arguments.default_deadline,
+        recordings=as_path(arguments.recordings),
+        keep_days=arguments.keep_days,
+        keep_bytes=arguments.keep_bytes,
+        applications_file=as_path(arguments.applications),
+        token_file=as_path(arguments.token_file),
+        tls_cert=as_path(arguments.tls_cert),
+        tls_key=as_path(arguments.tls_key),
+        tls_client_ca=as_path(arguments.tls_client_ca),
+        behind_proxy=arguments.behind_proxy,
+        log_format=arguments.log_format,
+        demo=arguments.demo,
+        limits=Limits(
+            body_bytes=arguments.max_body,
+            cells=arguments.max_cells,
+            name_length=arguments.max_name,
+            connections=arguments.max_connections,
+            connections_per_peer=arguments.max_connections_per_peer
+            or (arguments.max_connections if arguments.behind_proxy else 128),
+            held_bytes=max(arguments.max_held, arguments.max_body),
+            worker_bytes=arguments.max_worker_memory,
+            applications=arguments.max_applications,
+        ),
+    )
 
 
 def _parse_positive(text: str) -> float:
