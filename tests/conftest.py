@@ -24,8 +24,8 @@ REAL_THINGS = {
 }
 """Folders under tests/ whose tests need a real thing, and how to get it; each name is a marker too."""
 
-ROOMS_OF_ONE_WORKER = {*REAL_THINGS, "pages", "service"}
-"""Folders whose tests share a broker, a cluster, a browser, a build or a service."""
+ROOMS_OF_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
+"""Folders whose tests share a broker, a cluster, a browser, a build or a service: first what takes longest."""
 
 # The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -33,13 +33,17 @@ settings.register_profile("explore", deadline=None, max_examples=2000, print_blo
 settings.load_profile("repeatable")
 
 
+def _folders(path: Path) -> tuple[str, ...]:
+    """The folders under tests/ that this path lies in."""
+    try:
+        return path.relative_to(Path(__file__).parent).parts
+    except ValueError:
+        return ()
+
+
 def _real_things(path: Path) -> frozenset[str]:
     """The real things that the tests at this path need, by their folder."""
-    try:
-        folders = path.relative_to(Path(__file__).parent).parts
-    except ValueError:
-        return frozenset()
-    return frozenset(REAL_THINGS.keys() & set(folders))
+    return frozenset(REAL_THINGS.keys() & set(_folders(path)))
 
 
 def _skips_are_failures() -> bool:
@@ -51,6 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in sorted(_real_things(item.path)):
             item.add_marker(name)
+    items.sort(key=lambda item: _place(item.path))
+
+
+def _place(path: Path) -> int:
+    """Workers begin with the rooms that take longest, so that none is left with one in the end."""
+    rooms = [ROOMS_OF_ONE_WORKER.index(part) for part in _folders(path) if part in ROOMS_OF_ONE_WORKER]
+    return min(rooms, default=len(ROOMS_OF_ONE_WORKER))
 
 
 @pytest.hookimpl(optionalhook=True)
