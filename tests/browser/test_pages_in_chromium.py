@@ -10,33 +10,39 @@ from typing import Any
 import pytest
 from pages import CONTROLS, OPERATOR, OWNER, list_pages, record_hostile
 from playwright.sync_api import Browser, Page, expect
-from serving import Service, run_service
+from serving import Running
+from serving_here import run_service_here
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 _SECONDS = 300_000
 """Milliseconds for whatever is waited for: generous, since the machine may be busy."""
+SCRIPTS_OR_NOT = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
+SCRIPTS = pytest.mark.parametrize(
+    "scripts", [True, pytest.param(False, marks=pytest.mark.long)], ids=["scripts", "without scripts"]
+)
+"""The same, and without scripts only in the second ring."""
 expect.set_options(timeout=_SECONDS)  # else five seconds, in which a busy machine has compared nothing
 
 
 @pytest.fixture(scope="module")
-def service(day: Path) -> Iterator[Service]:
-    with run_service("--recordings", str(day)) as started:
+def service(day: Path) -> Iterator[Running]:
+    with run_service_here("--workers", "1", "--recordings", str(day)) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Hostile names, and two tokens, one of which may operate."""
     folder = tmp_path_factory.mktemp("hostile")
     record_hostile(folder)
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
     tokens.write_text(f"{OPERATOR}\n{OWNER} may=operate name=Ada\n", encoding="ascii")
-    with run_service("--recordings", str(folder), "--token-file", str(tokens)) as started:
+    with run_service_here("--workers", "1", "--recordings", str(folder), "--token-file", str(tokens)) as started:
         yield started
 
 
 @contextmanager
-def open_page(browser: Browser, service: Service, **options: Any) -> Iterator[Page]:
+def open_page(browser: Browser, service: Running, **options: Any) -> Iterator[Page]:
     """A page of a browser that nobody has used. Whatever it complains of fails the test."""
     complaints: list[str] = []
     context = browser.new_context(base_url=str(service.client.base_url), **options)
@@ -52,7 +58,7 @@ def open_page(browser: Browser, service: Service, **options: Any) -> Iterator[Pa
     assert complaints == []
 
 
-def is_own(url: str, service: Service) -> bool:
+def is_own(url: str, service: Running) -> bool:
     return url.startswith((str(service.client.base_url), "data:", "blob:", "about:"))
 
 
@@ -68,9 +74,16 @@ def find_serious(page: Page, axe: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_every_page(browser: Browser, service: Service, axe: str, colours: str, size: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "colours"),
+    [
+        pytest.param(WIDE, "light", id="wide and light"),
+        pytest.param(WIDE, "dark", id="wide and dark", marks=pytest.mark.long),
+        pytest.param(NARROW, "light", id="narrow and light", marks=pytest.mark.long),
+        pytest.param(NARROW, "dark", id="narrow and dark", marks=pytest.mark.long),
+    ],
+)
+def test_every_page(browser: Browser, service: Running, axe: str, colours: str, size: dict[str, int]) -> None:
     paths = [*list_pages(service.client), "/applications/payments/what-if?standbys=3", "/login", "/applications/nobody"]
     with open_page(browser, service, color_scheme=colours, viewport=size) as page:
         for path in paths:
@@ -83,8 +96,9 @@ def test_every_page(browser: Browser, service: Service, axe: str, colours: str, 
             assert find_serious(page, axe) == [], path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_every_page_without_scripts(browser: Browser, service: Service, size: dict[str, int]) -> None:
+def test_every_page_without_scripts(browser: Browser, service: Running, size: dict[str, int]) -> None:
     with open_page(browser, service, java_script_enabled=False, viewport=size) as page:
         for path in list_pages(service.client):
             page.goto(path)
@@ -93,8 +107,9 @@ def test_every_page_without_scripts(browser: Browser, service: Service, size: di
         assert page.locator("svg.steps").count() == 4
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
-def test_from_the_first_page_to_why(browser: Browser, service: Service, scripts: bool) -> None:
+@pytest.mark.long
+@SCRIPTS_OR_NOT
+def test_from_the_first_page_to_why(browser: Browser, service: Running, scripts: bool) -> None:
     with open_page(browser, service, java_script_enabled=scripts) as page:
         page.goto("/")
         page.get_by_role("link", name="orders", exact=True).click()
@@ -112,8 +127,9 @@ def test_from_the_first_page_to_why(browser: Browser, service: Service, scripts:
         assert ("/compare" in page.url) == (not scripts)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
-def test_trying_a_change(browser: Browser, service: Service, scripts: bool) -> None:
+@pytest.mark.long
+@SCRIPTS_OR_NOT
+def test_trying_a_change(browser: Browser, service: Running, scripts: bool) -> None:
     with open_page(browser, service, java_script_enabled=scripts) as page:
         page.goto("/applications/payments")
         page.get_by_role("link", name="What if").click()
@@ -135,7 +151,8 @@ def test_trying_a_change(browser: Browser, service: Service, scripts: bool) -> N
         expect(page.get_by_role("heading", name="all clients with zone=b lost")).to_be_visible()
 
 
-def test_taking_snapshots_away(browser: Browser, service: Service) -> None:
+@pytest.mark.long
+def test_taking_snapshots_away(browser: Browser, service: Running) -> None:
     with open_page(browser, service) as page:
         page.goto("/applications/payments")
         page.locator("tbody th a").first.click()
@@ -145,7 +162,8 @@ def test_taking_snapshots_away(browser: Browser, service: Service) -> None:
             assert b'"tasks"' in Path(download.value.path()).read_bytes()
 
 
-def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Service) -> None:
+@pytest.mark.long
+def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Running) -> None:
     with open_page(browser, service) as page:
         page.goto("/")
         page.locator("#a-2").focus()
@@ -154,7 +172,7 @@ def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Service
         page.wait_for_function("document.activeElement.id === 'a-2'")
 
 
-def test_by_keyboard(browser: Browser, service: Service) -> None:
+def test_by_keyboard(browser: Browser, service: Running) -> None:
     with open_page(browser, service) as page:
         page.goto("/")
         page.keyboard.press("Tab")
@@ -168,8 +186,9 @@ def test_by_keyboard(browser: Browser, service: Service) -> None:
         expect(page.get_by_role("heading", level=1)).to_have_text("payments")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
-def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Service, axe: str, scripts: bool) -> None:
+@pytest.mark.long
+@SCRIPTS_OR_NOT
+def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Running, axe: str, scripts: bool) -> None:
     guarded.client.headers["Authorization"] = f"Bearer {OPERATOR}"
     with open_page(browser, guarded, java_script_enabled=scripts, viewport=NARROW) as page:
         page.goto("/")
@@ -187,8 +206,8 @@ def test_logging_in_with_hostile_names_behind_it(browser: Browser, guarded: Serv
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
-def test_pausing_draining_and_forgetting(browser: Browser, guarded: Service, axe: str, scripts: bool) -> None:
+@SCRIPTS
+def test_pausing_draining_and_forgetting(browser: Browser, guarded: Running, axe: str, scripts: bool) -> None:
     with open_page(browser, guarded, java_script_enabled=scripts, viewport=NARROW) as page:
         page.goto("/")
         page.get_by_label("Token").fill(OWNER)

@@ -1,51 +1,56 @@
 """Services whose pages the tests look at: with the demonstration's day, and with names that someone hostile has chosen."""
 
+import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from pages import OPERATOR, READER, record_hostile, record_more_than_a_page
-from serving import Service, run_service
-
-from optassign.service.demo.recording_day import record_day
+from serving import Running, Service, run_service
+from serving_here import run_service_here
 
 
 @pytest.fixture(scope="session")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def service() -> Iterator[Service]:
+    """The demonstration, in processes of its own; it has no token."""
+    with run_service("--demo", "--workers", "1") as started:
+        yield started
+    assert not find_folder(started).exists(), "the demonstration has left its recordings behind"
+
+
+def find_folder(demonstration: Service) -> Path:
+    return Path(demonstration.wait_for("demo")["folder"])
+
+
+@pytest.fixture(scope="session")
+def day(service: Service) -> Path:
     """The recordings of the demonstration, as if the day had just ended."""
-    folder = tmp_path_factory.mktemp("day")
-    record_day(folder, datetime.now(UTC))
+    return find_folder(service)
+
+
+@pytest.fixture(scope="session")
+def copied_day(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for another service."""
+    folder = tmp_path_factory.mktemp("day") / "copied"
+    shutil.copytree(day, folder, ignore=shutil.ignore_patterns(".*"))
     return folder
 
 
 @pytest.fixture(scope="session")
-def service(day: Path) -> Iterator[Service]:
-    """A service that has recorded the day; it has no token."""
-    with run_service("--recordings", str(day)) as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def two_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def two_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A service whose application `orders` has more rebalances than a page lists; it has no token."""
     folder = tmp_path_factory.mktemp("two_pages")
     record_more_than_a_page(folder)
-    with run_service("--recordings", str(folder)) as started:
+    with run_service_here("--workers", "1", "--recordings", str(folder)) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service with hostile recordings and two tokens: one for everything, one for `harmless` alone."""
     folder = tmp_path_factory.mktemp("hostile")
     record_hostile(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def guarded(tmp_path_factory: pytest.TempPathFactory, hostile: Path) -> Iterator[Service]:
-    """A service with hostile recordings and two tokens: one for everything, one for `harmless` alone."""
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
     tokens.write_text(f"{OPERATOR}\n{READER} harmless\n", encoding="ascii")
-    with run_service("--recordings", str(hostile), "--token-file", str(tokens)) as started:
+    with run_service_here("--workers", "1", "--recordings", str(folder), "--token-file", str(tokens)) as started:
         yield started

@@ -8,19 +8,20 @@ from pathlib import Path
 import httpx
 import pytest
 from pages import CONTROLS, OPERATOR, OWNER
-from serving import MOST_SECONDS, Service, run_service
+from serving import MOST_SECONDS, Running
+from serving_here import run_service_here
 
 
 @pytest.fixture(scope="module")
-def service(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def operated(copied_day: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     tokens = tmp_path_factory.mktemp("operators") / "tokens"
     tokens.write_text(f"{OPERATOR}\n{OWNER} may=operate name=Ada\n", encoding="ascii")
-    with run_service("--recordings", str(day), "--token-file", str(tokens)) as started:
+    with run_service_here("--workers", "1", "--recordings", str(copied_day), "--token-file", str(tokens)) as started:
         yield started
 
 
 @contextmanager
-def log_in(service: Service, token: str) -> Iterator[httpx.Client]:
+def log_in(service: Running, token: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=service.client.base_url, headers={"Accept": "text/html"}, timeout=MOST_SECONDS) as browser:
         assert browser.post("/login", data={"token": token}).status_code == 303
         yield browser
@@ -36,8 +37,8 @@ def find_status(browser: httpx.Client, application: str) -> str:
     return next(str(row["status"]["word"]) for row in rows if row["application"] == application)
 
 
-def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
-    with log_in(service, OWNER) as browser:
+def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
+    with log_in(operated, OWNER) as browser:
         application = find_application(browser)
         page = f"/applications/{application}"
         before = find_status(browser, application)
@@ -54,7 +55,7 @@ def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
         assert find_status(browser, application) == "paused"
         assert "The plan is forgotten" in ask("forget")
         assert "<bdi>box-1</bdi>, asked for by" in ask("drain", client="box-1")
-        held = service.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
+        held = operated.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
         assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", ["box-1"])
 
         # A form for each, so that nobody has to type what is undone; nobody is called box-1, and that is said at once.
@@ -71,16 +72,16 @@ def test_an_operator_pauses_drains_and_forgets(service: Service) -> None:
         assert find_status(browser, application) == before
 
 
-def test_who_may_not_operate_sees_no_form_and_is_refused(service: Service) -> None:
-    with log_in(service, OPERATOR) as browser:
+def test_who_may_not_operate_sees_no_form_and_is_refused(operated: Running) -> None:
+    with log_in(operated, OPERATOR) as browser:
         application = find_application(browser)
         assert CONTROLS not in browser.get(f"/applications/{application}").text
         holding = {"Authorization": f"Bearer {OWNER}", "Optassign-Protocol": "1"}
-        paused = service.client.post(f"/v1/applications/{application}/pause", headers=holding)
+        paused = operated.client.post(f"/v1/applications/{application}/pause", headers=holding)
         assert paused.status_code == 200
         assert "<strong>Paused</strong>" in (text := browser.get(f"/applications/{application}").text)
         assert "/holds" not in text
-        service.client.delete(f"/v1/applications/{application}/pause", headers=holding)
+        operated.client.delete(f"/v1/applications/{application}/pause", headers=holding)
         answer = browser.post(f"/applications/{application}/holds", data={"application": application, "do": "pause"})
         assert answer.status_code == 403
         assert find_status(browser, application) != "paused"
@@ -96,8 +97,8 @@ def test_who_may_not_operate_sees_no_form_and_is_refused(service: Service) -> No
         ({"do": "pause", "by": "a\u202eb"}, {}, 400),
     ],
 )
-def test_what_is_refused(service: Service, form: dict[str, str], headers: dict[str, str], status: int) -> None:
-    with log_in(service, OWNER) as browser:
+def test_what_is_refused(operated: Running, form: dict[str, str], headers: dict[str, str], status: int) -> None:
+    with log_in(operated, OWNER) as browser:
         application = find_application(browser)
         answer = browser.post(f"/applications/{application}/holds", data={"application": application, **form}, headers=headers)
         assert answer.status_code == status

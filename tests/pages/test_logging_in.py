@@ -2,16 +2,18 @@
 
 import re
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 from pages import HOSTILE, OPERATOR, READER, list_pages
-from serving import MOST_SECONDS, Service, make_state, run_service
+from serving import MOST_SECONDS, Running, Service, make_state
+from serving_here import run_service_here
 
 HTML = {"Accept": "text/html"}
 
 
-def open_browser(service: Service) -> httpx.Client:
+def open_browser(service: Running) -> httpx.Client:
     """A client with cookies of its own."""
     return httpx.Client(base_url=service.client.base_url, headers=HTML, timeout=MOST_SECONDS)
 
@@ -20,7 +22,7 @@ def log_in(browser: httpx.Client, token: str, **more: str) -> httpx.Response:
     return browser.post("/login", data={"token": token, **more})
 
 
-def test_without_a_token_there_is_a_form(guarded: Service) -> None:
+def test_without_a_token_there_is_a_form(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         response = browser.get("/applications/x?task=0_1")
         assert (response.status_code, response.headers["location"]) == (303, "/login?next=%2Fapplications%2Fx%3Ftask%3D0_1")
@@ -31,7 +33,7 @@ def test_without_a_token_there_is_a_form(guarded: Service) -> None:
         assert browser.get("/static/style.css").status_code == 200
 
 
-def test_logging_in_and_out(guarded: Service) -> None:
+def test_logging_in_and_out(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         response = log_in(browser, OPERATOR, next="/applications/harmless")
         assert (response.status_code, response.headers["location"]) == (303, "/applications/harmless")
@@ -46,15 +48,27 @@ def test_logging_in_and_out(guarded: Service) -> None:
         assert browser.get("/").status_code == 303
 
 
-def test_behind_tls_the_cookie_is_secure(guarded: Service, tmp_path_factory: pytest.TempPathFactory) -> None:
-    tokens = tmp_path_factory.mktemp("secure") / "tokens"
+def test_behind_tls_the_cookie_is_secure_and_after_half_a_day_one_logs_in_again(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
     tokens.write_text(OPERATOR + "\n", encoding="ascii")
-    with run_service("--token-file", str(tokens), "--behind-proxy") as service, open_browser(service) as browser:
-        assert "Secure" in log_in(browser, OPERATOR).headers["set-cookie"]
+    with run_service_here("--workers", "1", "--token-file", str(tokens), "--behind-proxy") as service:
+        with open_browser(service) as browser:
+            cookie = log_in(browser, OPERATOR).headers["set-cookie"]
+        assert "Secure" in cookie
+
+        def look() -> int:
+            with open_browser(service) as browser:  # each with a connection of its own, as idle ones are ended
+                return browser.get("/", headers={"Cookie": cookie.partition(";")[0]}).status_code
+
+        assert look() == 200
+        service.pass_seconds(12 * 3600 - 60)
+        assert look() == 200
+        service.pass_seconds(120)
+        assert look() == 303
 
 
 @pytest.mark.parametrize("token", ["", "wrong", OPERATOR + "x", "é" * 20, OPERATOR.upper()])
-def test_a_wrong_token(guarded: Service, token: str) -> None:
+def test_a_wrong_token(guarded: Running, token: str) -> None:
     with open_browser(guarded) as browser:
         response = log_in(browser, token)
         assert response.status_code == 401
@@ -64,12 +78,12 @@ def test_a_wrong_token(guarded: Service, token: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
-def test_logging_in_leads_nowhere_else(guarded: Service, target: str) -> None:
+def test_logging_in_leads_nowhere_else(guarded: Running, target: str) -> None:
     with open_browser(guarded) as browser:
         assert log_in(browser, OPERATOR, next=target).headers["location"] == "/"
 
 
-def test_a_forged_cookie(guarded: Service) -> None:
+def test_a_forged_cookie(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         good = log_in(browser, OPERATOR).cookies["optassign"]
         until, _, signature = good.partition(".")
@@ -85,7 +99,7 @@ def test_a_forged_cookie(guarded: Service) -> None:
             assert browser.get("/").status_code == 303, forged
 
 
-def test_a_token_for_one_application_shows_no_other(guarded: Service) -> None:
+def test_a_token_for_one_application_shows_no_other(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         log_in(browser, READER)
         assert [row["application"] for row in browser.get("/v1/history").json()["applications"]] == ["harmless"]
@@ -101,7 +115,7 @@ def test_a_token_for_one_application_shows_no_other(guarded: Service) -> None:
         assert browser.get("/applications/nobody").status_code == 403
 
 
-def test_a_cookie_is_no_token_for_plug_ins(guarded: Service) -> None:
+def test_a_cookie_is_no_token_for_plug_ins(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         log_in(browser, OPERATOR)
         headers = {"Content-Type": "application/json", "Optassign-Protocol": "1"}
@@ -109,7 +123,7 @@ def test_a_cookie_is_no_token_for_plug_ins(guarded: Service) -> None:
         assert browser.post("/v1/assign", content=content, headers=headers).status_code == 401
 
 
-def test_a_form_from_elsewhere(guarded: Service) -> None:
+def test_a_form_from_elsewhere(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             response = browser.post("/login", data={"token": OPERATOR}, headers=headers)
@@ -117,7 +131,7 @@ def test_a_form_from_elsewhere(guarded: Service) -> None:
             assert "set-cookie" not in response.headers
 
 
-def test_a_form_that_is_too_long(guarded: Service) -> None:
+def test_a_form_that_is_too_long(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         assert log_in(browser, "x" * 10_000).status_code == 413
         assert browser.post("/login", json={"token": OPERATOR}).status_code == 415
@@ -130,7 +144,7 @@ def test_without_tokens_only_this_machine_is_believed(service: Service) -> None:
         assert service.client.get("/", headers={**HTML, "Host": host}).status_code == 200
 
 
-def test_hostile_names_are_only_names(guarded: Service) -> None:
+def test_hostile_names_are_only_names(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         log_in(browser, OPERATOR)
         pages = list_pages(browser)

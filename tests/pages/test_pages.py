@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 from pages import REBALANCES_ON_A_PAGE, list_pages, write_recording
-from serving import Service, list_files, make_state, run_service, wait_until
+from serving import Running, Service, list_files, make_state, wait_until
+from serving_here import run_service_here
 
 from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
@@ -120,7 +121,7 @@ def test_who_holds_what(service: Service) -> None:
     assert about[0].startswith(f"client {holders[0]['process_id']} ")
 
 
-def test_older_rebalances(two_pages: Service) -> None:
+def test_older_rebalances(two_pages: Running) -> None:
     first = two_pages.client.get("/v1/history/orders").json()
     then = two_pages.client.get("/v1/history/orders", params={"before": first["older"]}).json()
     listed = [row["at"] for row in (*first["rebalances"], *then["rebalances"])]
@@ -129,13 +130,13 @@ def test_older_rebalances(two_pages: Service) -> None:
     assert listed == sorted(listed, reverse=True)
 
 
-def find_join(service: Service) -> str:
+def find_join(service: Running) -> str:
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
     found: str = next(row for row in listed if row["joined"])["id"]
     return found.replace("/", "/rebalances/", 1)
 
 
-def test_which_rebalance_moved_a_task(two_pages: Service) -> None:
+def test_which_rebalance_moved_a_task(two_pages: Running) -> None:
     task = two_pages.client.get(f"/v1/history/{find_join(two_pages)}").json()["moves"][0]["task"]
     view = two_pages.client.get("/v1/history/orders", params={"task": task}).json()["task"]
     assert view["looked_at"] > REBALANCES_ON_A_PAGE
@@ -307,7 +308,7 @@ def test_pages_are_strict(service: Service) -> None:
 
 
 def test_a_rebalance_appears_and_disappears(tmp_path: Path) -> None:
-    with run_service("--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert "No rebalance has been recorded yet" in service.client.get("/", headers=HTML).text
         service.assign(make_state("new one"))
         wait_until(lambda: service.client.get("/v1/history").json()["applications"])
@@ -324,7 +325,7 @@ def test_a_damaged_recording_is_passed_by(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     path = write_recording(tmp_path, make_state("odd"), now)
     (path.parent / "000000.000-0.json.gz").write_bytes(b"no gzip")
-    with run_service("--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         (row,) = service.client.get("/v1/history").json()["applications"]
         assert row["last"]["at"] == now.isoformat(timespec="milliseconds")
         place = f"/applications/odd/rebalances/{path.parent.name}/000000.000-0"
@@ -332,7 +333,7 @@ def test_a_damaged_recording_is_passed_by(tmp_path: Path) -> None:
 
 
 def test_without_recordings_the_page_says_so() -> None:
-    with run_service() as service:
+    with run_service_here("--workers", "1") as service:
         assert "optassign serve --recordings DIR" in service.client.get("/", headers=HTML).text
         assert json.loads(service.client.get("/v1/history").content)["recording"] is False
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from pages import OPERATOR
-from serving import Service, run_service
+from serving import Running, Service
 
 
 def run_top(*options: str) -> subprocess.CompletedProcess[str]:
@@ -23,7 +23,7 @@ def test_top(service: Service) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_top_of_hostile_names(guarded: Service, tmp_path: Path) -> None:
+def test_top_of_hostile_names(guarded: Running, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text(OPERATOR, encoding="ascii")
     done = run_top("--url", str(guarded.client.base_url), "--token-file", str(token))
@@ -39,13 +39,11 @@ def test_top_without_a_service() -> None:
     assert "cannot be asked" in done.stderr
 
 
-def test_the_demonstration() -> None:
-    with run_service("--demo") as service:
-        folder = Path(service.wait_for("demo")["folder"])
-        assert len(service.client.get("/v1/history").json()["applications"]) == 3
-        assert "A demonstration" in service.client.get("/").text
-        assert folder.exists()
-    assert not folder.exists()
+def test_the_demonstration(service: Service, day: Path) -> None:
+    """That its recordings are gone afterwards is looked at when the service ends."""
+    assert len(service.client.get("/v1/history").json()["applications"]) == 3
+    assert "A demonstration" in service.client.get("/").text
+    assert day.exists()
 
 
 def test_a_demonstration_has_its_own_recordings(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from pages import write_recording
-from serving import run_service, wait_until
+from serving import wait_until
+from serving_here import run_service_here
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -37,7 +38,7 @@ def make_weighed(seconds: int) -> ApplicationState:
 
 
 def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
-    with run_service("--recordings", str(tmp_path), "--log-format", "json") as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.assign(make_weighed(0))
         line = service.wait_for("rebalance", application="weighed")
         assert line["rates_count_from"] == "2026-11-20T12:01:00.000Z"
@@ -64,7 +65,7 @@ def test_who_warms_up_is_not_done_though_nobody_says_what_is_waited_for(tmp_path
     options = state.options.model_copy(update={"weigh_by": "rates"})
     now = {"application": "weighed", "taken_at": "2026-11-20T12:00:00Z", "tasks": tasks, "options": options}
     write_recording(tmp_path, state.model_copy(update=now), datetime.now(UTC), assignor="high-availability")
-    with run_service("--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         (row,) = service.client.get("/v1/history").json()["applications"]
         assert row["last"]["warmups"]
         assert row["rates_count_from"]
@@ -90,7 +91,7 @@ def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
     with_standbys = Loads(state).measure(Placement.of(state, answer))
     assert expected == pytest.approx(with_standbys)
     write_recording(tmp_path, state, datetime.now(UTC))
-    with run_service("--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         view = service.client.get("/v1/history/heavy").json()
         assert {row["process_id"]: row["load"] for row in view["holders"]} == pytest.approx(expected, abs=1e-6)
         assert view["row"]["load_unit"] == "even spreads"

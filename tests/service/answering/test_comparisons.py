@@ -7,13 +7,13 @@ import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from serving import HEADERS, MOST_SECONDS, Service, freeze, run_service, wait_until, write_request_head
+from serving import HEADERS, MOST_SECONDS, Running, freeze, wait_until, write_request_head
+from serving_here import run_service_here
 
 from optassign.generate import generate
 from optassign.service.answering import comparisons
@@ -28,22 +28,8 @@ JOB = CompareJob(BODY, Limits(), ("cp-sat",), 10.0)
 STOPPED = Refusal(503, "the service is shutting down", headers={"Retry-After": "1"})
 
 
-def post_comparison(service: Service) -> httpx.Response:
+def post_comparison(service: Running) -> httpx.Response:
     return service.client.post("/v1/compare?assignors=cp-sat", content=BODY, headers=HEADERS)
-
-
-def find_comparing_pid(service: Service) -> int | None:
-    """The process that compares, if there is one: the service's child that is none of its crews."""
-    crews = [*service.worker_pids(), *service.worker_pids("reserve")]
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            worker = b"spawn_main" in (folder / "cmdline").read_bytes()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(parent) == service.process.pid and worker and int(folder.name) not in crews:
-            return int(folder.name)
-    return None
 
 
 def has_begun(pid: int) -> bool:
@@ -51,36 +37,29 @@ def has_begun(pid: int) -> bool:
     return "ortools" in Path(f"/proc/{pid}/maps").read_text()
 
 
-@pytest.mark.parametrize("begun", [False, True], ids=["before it has begun", "in the middle"])
-def test_the_service_stops(begun: bool) -> None:
-    with run_service("--workers", "1") as service, ThreadPoolExecutor(1) as thread, ExitStack() as stack:
-        wait_until(lambda: service.worker_pids() and service.worker_pids("reserve"))  # else theirs may be taken for the other
+def test_the_service_stops() -> None:
+    with run_service_here("--workers", "1") as service, ThreadPoolExecutor(1) as thread, service.hold("unread", "others"):
         response = thread.submit(post_comparison, service)
-        wait_until(lambda: service.metric("optassign_in_flight") == 1)
-        pid = wait_until(lambda: find_comparing_pid(service)) if begun else None
-        if pid is not None:
-            wait_until(lambda: has_begun(pid))
-            stack.enter_context(freeze(pid))
-        service.process.send_signal(signal.SIGTERM)
+        service.await_held("unread", "others")
+        service.begin_to_stop()
         answer = response.result()
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json() == {"error": "the service is shutting down"}
-        assert service.process.wait(MOST_SECONDS) == 0
+        assert service.stop() == 0
         assert not service.events("bug")
-        assert pid is None or not Path(f"/proc/{pid}").exists()
 
 
 def test_the_service_stops_while_the_snapshot_arrives() -> None:
-    with run_service("--workers", "1") as service:
+    with run_service_here("--workers", "1") as service:
         url = service.client.base_url
         with socket.create_connection((url.host, url.port)) as connection:
             connection.sendall(write_request_head("/v1/compare", len(BODY)) + BODY[:100])
             wait_until(lambda: service.metric("optassign_in_flight") == 1)
-            service.process.send_signal(signal.SIGTERM)
+            service.begin_to_stop()
             service.wait_for("stopping")
             connection.sendall(BODY[100:])
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 503 ")
-        assert service.process.wait(MOST_SECONDS) == 0
+        assert service.stop() == 0
 
 
 # Without the service around it

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import Service, assign_before, list_files, read_answer, run_service, wait_until
+from serving import Running, Service, list_files, read_answer, wait_until
+from serving_here import ServiceHere, assign_late, run_service_here
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.parsing.reading import read_state
@@ -30,7 +31,7 @@ def load_recorded(application: str, path: Path) -> ApplicationState:
     return read_state(path).model_copy(update={"application": application, "remembered": None})
 
 
-def ask(service: Service, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
+def ask(service: Running, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
     """The response to a rebalance, once the log tells of it: lines of several workers come in any order."""
     name = json.loads(state)["application"] if isinstance(state, bytes) else state.application
     before = len(service.events("rebalance", application=name))
@@ -40,7 +41,7 @@ def ask(service: Service, state: ApplicationState | bytes, **headers: str) -> ht
     return response
 
 
-def await_memory(service: Service, application: str, count: int = 1) -> str:
+def await_memory(service: Running, application: str, count: int = 1) -> str:
     """Whose memory the application's newest rebalance had."""
     return str(service.wait_for("rebalance", count, application=application)["memory"])
 
@@ -138,7 +139,7 @@ def test_what_the_service_said_while_its_clock_was_wrong_is_forgotten(tmp_path: 
     path.parent.mkdir(parents=True)
     path.write_bytes(encode_recording(head, answer.model_dump_json().encode(), first.model_dump_json().encode()))
     second = load_recorded("wrong-clock", SECOND)
-    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert ask(service, second, optassign_remembered_at=str(at)).status_code == 400
         response = ask(service, second)
         assert abs(int(response.headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
@@ -188,9 +189,9 @@ def test_an_application_named_last_is_found_too(service: Service) -> None:
     assert await_memory(service, "named-last", 2) == "service"
 
 
-def test_an_answer_that_comes_too_late_is_not_remembered(service: Service) -> None:
-    state = load_recorded("late", FIRST)
-    late = read_answer(assign_before(service, state, 1))
+def test_an_answer_that_comes_too_late_is_not_remembered(here: ServiceHere) -> None:
+    service, state = here, load_recorded("late", FIRST)
+    late = read_answer(assign_late(service, state))
     assert validate(state, late) == []
     line = service.wait_for("rebalance", application="late")
     assert (line["in_time"], line["assignor"]) == (False, "greedy")
@@ -214,7 +215,7 @@ def test_a_whole_scale_out_without_the_plug_ins_memory_settles(service: Service)
 def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
     first, second = load_recorded("restarted", FIRST), load_recorded("restarted", SECOND)
     options = ("--workers", "1", "--recordings", str(tmp_path))
-    with run_service(*options) as service:
+    with run_service_here(*options) as service:
         response = ask(service, first)
         ask(service, generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
         ask(service, second, optassign_mode="shadow")  # newer, but nobody's memory
@@ -222,7 +223,7 @@ def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
     newest = list_files(tmp_path / "restarted")
     assert len(newest) == 2
     (newest[0].parent / "235959.999-0.json.gz").write_bytes(b"damaged")
-    with run_service(*options) as service:
+    with run_service_here(*options) as service:
         assert service.wait_for("memory_restored")["applications"] == 2
         again = ask(service, second)
         assert await_memory(service, "restarted") == "service"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from serving import Service, assign_before, dump_without_times, list_files, make_state, run_service, wait_until
+from serving import Service, dump_without_times, list_files, make_state, wait_until
+from serving_here import ServiceHere, assign_late, run_service_here
 
 from optassign.formats.parsing.reading import read_state
 from optassign.recordings.files import make_relative_path, name_folder
@@ -22,17 +23,17 @@ def await_recordings(recordings: Path, application: str | None, count: int = 1) 
     return list_files(folder)
 
 
-def test_replaying_gives_the_same_answer_to_the_byte(service: Service, recordings: Path) -> None:
-    state = make_state("replayed")
+def test_replaying_gives_the_same_answer_to_the_byte(here: ServiceHere, held_recordings: Path) -> None:
+    service, state = here, make_state("replayed")
     data = json.loads(state.model_dump_json())
     data["clients"][0]["lags"]["9_9"] = 3  # counted in the report of the answer, and of the replay
     data["clients"][0]["mood"] = "good"
     data["x_note"] = [1, 2.5]
     bodies = [json.dumps(data).encode()] * 2
     responses = [service.assign(body) for body in bodies]  # the second with the first one's memory
-    responses.append(assign_before(service, bodies[0], 1))  # greedy's answer, too late
+    responses.append(assign_late(service, bodies[0]))  # greedy's answer, too late
     responses.append(service.assign(bodies[0], optassign_mode="shadow"))
-    found = [read_recording(path) for path in await_recordings(recordings, "replayed", 4)]
+    found = [read_recording(path) for path in await_recordings(held_recordings, "replayed", 4)]
     assert len(found) == 4
     by_time = {recording.answered_at: recording for recording in found}
     for response, (mode, assignor, memory) in zip(
@@ -116,7 +117,7 @@ def test_long_names_have_short_folders_of_their_own() -> None:
 
 def test_without_recordings_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with run_service("--workers", "1") as service:
+    with run_service_here("--workers", "1") as service:
         service.assign(make_state("unrecorded"))
         service.wait_for("rebalance")
         assert service.metric("optassign_recording") == 0

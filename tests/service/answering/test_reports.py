@@ -16,9 +16,9 @@ from serving import (
     make_report,
     make_state,
     read_answer,
-    run_service,
     wait_until,
 )
+from serving_here import run_service_here
 
 from optassign import ApplicationState, TaskAssignment, assign
 from optassign.formats.assignment import Report
@@ -198,10 +198,10 @@ def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
     state = make_state("restarted")
     applied = apply_other(state)
     options = ("--workers", "1", "--recordings", str(tmp_path))
-    with run_service(*options) as service:
+    with run_service_here(*options) as service:
         service.assign(state, optassign_rebalance="r-1")
         service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000)
-    with run_service(*options) as service:
+    with run_service_here(*options) as service:
         # The plug-in has not heard that its report was taken: it is known by its id, not told by anybody.
         assert service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000).status_code == 200
         again = read_answer(service.assign(state))
@@ -215,7 +215,7 @@ def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
 def test_without_recordings_a_shadow_is_compared_all_the_same() -> None:
     state = make_state("unrecorded")
     body = make_report(state, apply_other(state))
-    with run_service("--workers", "1") as service:
+    with run_service_here("--workers", "1") as service:
         shadow = service.report(body, "r-1", 1, optassign_mode="shadow").json()
         active = service.report(body, "r-2", 1).json()
     assert (shadow["recorded"], shadow["beside"]["assignor"]) == (False, "cp-sat")

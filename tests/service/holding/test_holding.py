@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 from command_line import run_here
-from serving import Service, dump_without_times, list_files, make_state, read_answer, run_service, wait_until
+from serving import Running, dump_without_times, list_files, make_state, read_answer, wait_until
+from serving_here import run_service_here
 
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording, replay_recording
@@ -25,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def held(folder: Path) -> Iterator[Service]:
-    with run_service("--workers", "1", "--recordings", str(folder)) as service:
+def held(folder: Path) -> Iterator[Running]:
+    with run_service_here("--workers", "1", "--recordings", str(folder)) as service:
         yield service
 
 
@@ -34,7 +35,7 @@ def name_first(state: ApplicationState) -> str:
     return state.clients[0].process_id
 
 
-def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Service) -> None:
+def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Running) -> None:
     state = make_state("paused-one")
     assert any(client.warmup for client in read_answer(held.assign(state)).clients)
     shown = held.client.post("/v1/applications/paused-one/pause", json={"by": "ann"}, headers=ASK).json()
@@ -52,7 +53,7 @@ def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Servi
     assert [event["what"] for event in held.events("hold", application="paused-one")] == ["paused", "resumed"]
 
 
-def test_a_drain_is_followed_until_the_client_has_gone(held: Service) -> None:
+def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     state = make_state("drained-one")
     client = name_first(state)
     held.client.post(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
@@ -82,7 +83,7 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Service) -> None:
     assert response.json()["where"] == "client"
 
 
-def test_a_plan_is_forgotten_once(held: Service) -> None:
+def test_a_plan_is_forgotten_once(held: Running) -> None:
     state = make_state("forgetful")
     first = read_answer(held.assign(state))
     assert first.plan is not None
@@ -92,7 +93,7 @@ def test_a_plan_is_forgotten_once(held: Service) -> None:
     assert held.client.get("/v1/applications/forgetful").json()["forget_plan"] is None
 
 
-def test_recordings_replay_what_held(held: Service, folder: Path) -> None:
+def test_recordings_replay_what_held(held: Running, folder: Path) -> None:
     state = make_state("replayed")
     held.client.post("/v1/applications/replayed/pause", headers=ASK)
     sent = read_answer(held.assign(state))
@@ -105,15 +106,15 @@ def test_recordings_replay_what_held(held: Service, folder: Path) -> None:
 
 
 def test_what_holds_is_kept_across_a_restart(tmp_path: Path) -> None:
-    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.client.post("/v1/applications/kept/pause", json={"by": "ann"}, headers=ASK)
         service.client.post("/v1/applications/kept/drains/host:80", json={"by": "bob"}, headers=ASK)
         before = service.client.get("/v1/applications/kept").json()
-    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert service.client.get("/v1/applications/kept").json() == before
         assert read_answer(service.assign(make_state("kept"))).report.termination.reason == "held"
     (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
-    with run_service("--workers", "1", "--recordings", str(tmp_path)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert service.wait_for("holds_lost")["file"].endswith(".unreadable")
         assert service.client.get("/v1/applications/kept").json()["paused"] is None
 
@@ -122,7 +123,7 @@ def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     lines = [f"{OPERATOR} may=operate name=ann orders", f"{PLUGIN} orders", f"{OTHER} may=operate payments"]
     tokens.write_text("\n".join(lines), encoding="utf-8")
-    with run_service("--workers", "1", "--token-file", str(tokens)) as service:
+    with run_service_here("--workers", "1", "--token-file", str(tokens)) as service:
 
         def ask(method: str, token: str, page: str, **headers: str) -> tuple[int, dict[str, object]]:
             response = service.client.request(
@@ -148,7 +149,7 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "applications.toml"
     limits = '[[applications.night.limits]]\nkind = "most_active_moves"\nmost = 3\n'
     file.write_text(f'[applications.night]\nquiet_hours = ["00:00-24:00"]\n{limits}', encoding="utf-8")
-    with run_service("--workers", "1", "--applications", str(file)) as service:
+    with run_service_here("--workers", "1", "--applications", str(file)) as service:
         answer = read_answer(service.assign(make_state("night")))
         assert answer.report.termination.reason == "held"
         week = 7 * 86_400_000
@@ -160,6 +161,7 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
         assert shown["limits"] == [{"kind": "most_active_moves", "most": 3}]
         assert not shown["kept"]
         file.write_text("[applications.night]\n", encoding="utf-8")
+        service.pass_seconds(2)  # between looks
         service.wait_for("applications_read")
         assert read_answer(service.assign(make_state("night"))).report.termination.reason != "held"
 
@@ -185,7 +187,7 @@ def test_a_bad_file_is_refused_before_anything_starts(
     assert len(error.splitlines()) == 1
 
 
-def test_bad_requests(held: Service) -> None:
+def test_bad_requests(held: Running) -> None:
     post = held.client.post
     assert post("/v1/applications/a/pause", content=b"{", headers=ASK).status_code == 400
     assert post("/v1/applications/a/pause", json={"by": ""}, headers=ASK).json()["where"] == "by"
@@ -196,7 +198,7 @@ def test_bad_requests(held: Service) -> None:
     assert not held.events("bug")
 
 
-def test_many_at_once_lose_nothing(held: Service) -> None:
+def test_many_at_once_lose_nothing(held: Running) -> None:
     def drain(number: int) -> None:
         held.client.post(f"/v1/applications/crowd/drains/c{number}", headers=ASK)
 
@@ -208,7 +210,7 @@ def test_many_at_once_lose_nothing(held: Service) -> None:
     assert len(held.client.get("/v1/applications/crowd").json()["drains"]) == 20
 
 
-def test_the_description_fits_what_is_shown(held: Service) -> None:
+def test_the_description_fits_what_is_shown(held: Running) -> None:
     held.client.post("/v1/applications/described/pause", headers=ASK)
     description = held.client.get("/openapi.json").json()
     schema = {"$ref": "#/components/schemas/AllHolds", "components": description["components"]}
@@ -216,7 +218,7 @@ def test_the_description_fits_what_is_shown(held: Service) -> None:
     assert {"post", "delete"} <= description["paths"]["/v1/applications/{application}/pause"].keys()
 
 
-def test_the_commands(capsys: pytest.CaptureFixture[str], held: Service) -> None:
+def test_the_commands(capsys: pytest.CaptureFixture[str], held: Running) -> None:
     url = ("--url", str(held.client.base_url))
 
     def ask(*arguments: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from serving import run_service, wait_until
+from serving import Service, make_state, read_answer, wait_until
 
 from optassign.cli.parser import make_parser
 from optassign.service.http.app import PAGES
@@ -192,15 +192,8 @@ def run_analyze(*arguments: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["systemd-analyze", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_the_service_needs_no_memory_that_is_writable_and_executable(tmp_path: Path) -> None:
-    """`MemoryDenyWriteExecute` of the unit, by the kernel's own switch, which children inherit."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import ctypes, os\n"
-        "if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ['NO_SWITCH'], 'w').close()\n",  # PR_SET_MDWE
-        encoding="utf-8",
-    )
-    missing = tmp_path / "missing"
-    with run_service("--workers", "1", PYTHONPATH=str(tmp_path), NO_SWITCH=str(missing)) as service:
-        if missing.exists():
-            pytest.skip("needs Linux 6.3 or later")
-        assert service.client.get("/readyz").status_code == 200  # its workers have solved something
+def test_the_service_needs_no_memory_that_is_writable_and_executable(one_worker: Service, switch: Path) -> None:
+    """`MemoryDenyWriteExecute` of the unit, by the kernel's own switch, which children inherit: `one_worker` runs under it."""
+    if (switch / "missing").exists():
+        pytest.skip("needs Linux 6.3 or later")
+    assert read_answer(one_worker.assign(make_state("no-such-memory"))).clients

@@ -1,17 +1,17 @@
 """What an attacker does to the service, in small (`make attacks` does it in large): an innocent plug-in gets its answers."""
 
+import asyncio
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from attacking import (
-    Innocent,
     MemoryWatch,
     begin_bodies,
     count_open,
     is_running,
-    kill_with_stuck_workers,
     open_connections,
     start_unread_service,
 )
@@ -19,46 +19,112 @@ from hostile_bodies import BODIES, hide_application, write_wrong_consumers
 from serving import (
     HEADERS,
     MOST_SECONDS,
-    SUPPORT,
     Service,
+    freeze,
     make_state,
     read_answer,
     run_service,
     wait_until,
     write_request_head,
 )
+from serving_here import ServiceHere, run_service_here
+from uvicorn import Config
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.server import ServerState
+
+from optassign.service.http.connections import Connections
+from optassign.service.settings import Limits
 
 _HALF_A_HEAD = b"POST /v1/assign HTTP/1.1\r\nHost: x\r\nContent-Ty"
 _TOKENS = ("all-of-them-0123456789", "orders-only-0123456789")
+_LIMITS = ("--max-connections", "40", "--max-connections-per-peer", "30", "--max-body", "4M", "--max-held", "5M")
 
 
-def test_half_sent_heads_make_room_for_others_and_end() -> None:
+@pytest.fixture
+def flooded() -> Iterator[ServiceHere]:
+    """A service with low limits, whose clock stands still but for what the test moves."""
+    with run_service_here("--workers", "1", *_LIMITS) as service, service.still():
+        yield service
+
+
+def test_half_sent_heads_make_room_for_others_and_end(flooded: ServiceHere) -> None:
     """From the same address, even: the oldest half head goes first."""
-    with run_service("--workers", "1", "--max-connections", "40", "--max-connections-per-peer", "30") as service:
-        held = open_connections(service, 60, _HALF_A_HEAD)
-        with Innocent(service, deadline=60.0) as innocent:
-            wait_until(lambda: len(innocent.seconds) >= 10)
-        assert innocent.missed == 0
-        assert count_open(held) <= 30
-        wait_until(lambda: count_open(held) == 0)  # 10 s, and not for ever
-        ended = service.events("connection_ended", why="crowded out")
-        assert ended
-        assert service.client.get("/readyz").status_code == 200
-        wait_until(lambda: service.metric("optassign_connections") == 1)
+    held = open_connections(flooded, 60, _HALF_A_HEAD)
+    with httpx.Client(base_url=flooded.client.base_url, timeout=MOST_SECONDS) as innocent:
+        for number in range(10):
+            body = make_state(f"innocent-{number}").model_dump_json()
+            assert_answered(innocent.post("/v1/assign", content=body, headers=HEADERS))
+        assert 0 < count_open(held) <= 30
+        assert flooded.events("connection_ended", why="crowded out")
+        flooded.pass_seconds(9.9)
+        assert innocent.get("/readyz").status_code == 200
+        assert count_open(held) > 0
+        flooded.pass_seconds(1.2)  # 10 s for a head, and a second between looks
+        wait_until(lambda: count_open(held) == 0)
+        assert innocent.get("/readyz").status_code == 200
+    wait_until(lambda: flooded.metric("optassign_connections") == 1)
 
 
-def test_a_peer_does_not_have_all_connections() -> None:
+def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
     """What is under way is not ended for others: they are refused."""
-    with run_service("--workers", "1", "--max-connections-per-peer", "5") as service:
-        service.client.close()
-        held = begin_bodies(service, 5)
-        service.wait_for("listening")
-        wait_until(lambda: len(begin_bodies(service, 1)) and service.events("connection_refused", limit="peer"))
-        assert len(service.events("connection_ended", why="crowded out")) <= 1  # the client's own may have counted still
-        for connection in held:
-            connection.close()
-        with httpx.Client(base_url=service.client.base_url, timeout=MOST_SECONDS) as client:
-            wait_until(lambda: _is_ready(client))
+    flooded.client.close()
+    held = begin_bodies(flooded, 30)
+    wait_until(lambda: len(begin_bodies(flooded, 1)) and flooded.events("connection_refused", limit="peer"))
+    assert len(flooded.events("connection_ended", why="crowded out")) <= 1  # the client's own may have counted still
+    for connection in held:
+        connection.close()
+    with httpx.Client(base_url=flooded.client.base_url, timeout=MOST_SECONDS) as client:
+        wait_until(lambda: _is_ready(client))
+
+
+def test_who_asks_nothing_more_is_put_out(flooded: ServiceHere) -> None:
+    (idle,) = open_connections(flooded, 1, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    idle.settimeout(MOST_SECONDS)
+    said = b""
+    while b"alive" not in said:
+        said += idle.recv(1000)
+    flooded.pass_seconds(29 * 60)
+    assert count_open([idle]) == 1
+    flooded.pass_seconds(62)
+    wait_until(lambda: count_open([idle]) == 0)
+    assert flooded.events("connection_ended", why="idle")
+
+
+def test_who_takes_no_answer_is_put_out() -> None:
+    async def find_faults() -> list[str | None]:
+        connections = Connections(Limits(), 1800)
+        protocol = connections.make_protocol(config=Config(lambda: None), server_state=ServerState(), app_state={})
+        now = asyncio.get_running_loop().time()
+        protocol.flow = FlowControl(asyncio.Transport())
+        protocol.pause_writing()
+        faults = [protocol.find_fault(now + seconds, 1800) for seconds in (29, 31)]
+        protocol.resume_writing()
+        return [*faults, protocol.find_fault(now + 31, 1800)]
+
+    assert asyncio.run(find_faults()) == [None, "answer unread", None]
+
+
+def test_a_body_that_stands_still_holds_nothing_for_others(flooded: ServiceHere) -> None:
+    held = begin_bodies(flooded, 25)
+    wait_until(lambda: flooded.metric("optassign_in_flight") == 25)
+    assert_answered(flooded.assign(make_state("beside-the-held")))
+    flooded.pass_seconds(10.1)  # long before the 60 s of their deadline are over
+    for connection in held:
+        connection.settimeout(MOST_SECONDS)
+        assert b" 408 " in connection.recv(1000)
+    assert not flooded.events("rebalance", in_time=False)
+
+
+def test_the_largest_body_on_its_way_goes_where_there_is_no_room(flooded: ServiceHere) -> None:
+    held = open_connections(flooded, 1, write_request_head("/v1/assign", 4_000_000) + b" " * 3_900_000)
+    wait_until(lambda: (flooded.metric("optassign_held_bytes") or 0) >= 3_900_000)
+    large = write_request_head("/v1/assign", 3_000_000) + b" " * 2_900_000
+    others = open_connections(flooded, 1, large)
+    held[0].settimeout(MOST_SECONDS)
+    assert b" 503 " in held[0].recv(1000)
+    assert_answered(flooded.assign(make_state("small-beside-large")))
+    for connection in others:
+        connection.close()
 
 
 def assert_answered(response: httpx.Response) -> None:
@@ -72,36 +138,15 @@ def _is_ready(client: httpx.Client) -> bool:
         return False
 
 
-def test_a_body_that_stands_still_holds_nothing_for_others() -> None:
-    with run_service("--workers", "1") as service:
-        held = begin_bodies(service, 100)
-        assert_answered(service.assign(make_state("beside-the-held")))
-        for connection in held:
-            connection.settimeout(MOST_SECONDS)
-        assert b" 408 " in held[0].recv(1000)  # long before the 60 s of its deadline are over
-        assert not service.events("rebalance", in_time=False)
-
-
-def test_the_largest_body_on_its_way_goes_where_there_is_no_room() -> None:
-    with run_service("--workers", "1", "--max-body", "4M", "--max-held", "5M") as service:
-        held = open_connections(service, 1, write_request_head("/v1/assign", 4_000_000) + b" " * 3_900_000)
-        wait_until(lambda: (service.metric("optassign_held_bytes") or 0) >= 3_900_000)
-        large = write_request_head("/v1/assign", 3_000_000) + b" " * 2_900_000
-        others = open_connections(service, 1, large)
-        held[0].settimeout(MOST_SECONDS)
-        assert b" 503 " in held[0].recv(1000)
-        assert_answered(service.assign(make_state("small-beside-large")))
-        for connection in others:
-            connection.close()
-
-
 def test_a_log_that_nobody_reads_stops_nothing() -> None:
-    process, port = start_unread_service("--workers", "1")
+    process, port = start_unread_service("--workers", "1", "--assignor", "greedy")
     body = make_state("unread").model_dump_json().encode()
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=MOST_SECONDS) as client:
             wait_until(lambda: _is_ready(client))
-            statuses = {client.post("/v1/assign", content=body, headers=HEADERS).status_code for _ in range(150)}
+            statuses = {
+                client.post("/v1/assign", content=body, headers=HEADERS).status_code for _ in range(30)
+            }  # it was stuck after 6
         assert statuses == {200}
         process.send_signal(signal.SIGTERM)
         assert process.wait(MOST_SECONDS) == 0
@@ -111,21 +156,14 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="as Linux does it")
 def test_workers_do_not_outlive_the_service() -> None:
-    """Not even those that are stuck, here stopped, and so cannot see that it has gone."""
+    """Not even one that is stuck, here stopped, and so cannot see that it has gone."""
     with run_service("--workers", "1") as service:
-        pids = kill_with_stuck_workers(service)
-        wait_until(lambda: not any(is_running(pid) for pid in pids))
-
-
-def test_a_worker_has_only_so_much_memory() -> None:
-    support = str(SUPPORT)
-    with run_service(
-        "--workers", "1", "--register", "eats=failing_assignors:Eats", "--assignor", "eats", "--max-worker-memory", "3G",
-        is_ready=lambda service: bool(service.events("worker_failed")), PYTHONPATH=support,
-    ) as service:  # fmt: skip
-        (line,) = service.events("log", message="a worker does not start")[:1]
-        assert "MemoryError" in line["traceback"]
-        assert service.client.get("/readyz").status_code == 503
+        stuck, others = service.worker_pids(), service.worker_pids("reserve")
+        assert all(is_running(pid) for pid in (*stuck, *others))
+        with freeze(*stuck):
+            service.process.kill()
+            service.process.wait()
+            wait_until(lambda: not any(is_running(pid) for pid in (*stuck, *others)))
 
 
 def test_errors_are_not_collected_without_end(service: Service) -> None:
@@ -149,18 +187,17 @@ def test_no_body_takes_the_service_far_beyond_its_size() -> None:
     assert max(watch.most.values()) < 400 << 20
 
 
-def test_an_application_that_comes_late_is_refused_in_words() -> None:
-    with run_service("--workers", "1") as service:
-        response = service.assign(hide_application(900_000))
-        assert response.status_code == 400
-        assert response.json()["where"] == "application"
-        assert response.json()["found"] == "it after more than 256 KiB of other fields"
+def test_an_application_that_comes_late_is_refused_in_words(one_worker: Service) -> None:
+    response = one_worker.assign(hide_application(900_000))
+    assert response.status_code == 400
+    assert response.json()["where"] == "application"
+    assert response.json()["found"] == "it after more than 256 KiB of other fields"
 
 
 def test_tokens_of_applications_are_read_anew_without_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"# all\n{_TOKENS[0]}\n{_TOKENS[1]} orders payments\n", encoding="utf-8")
-    with run_service("--workers", "1", "--token-file", str(file)) as service:
+    with run_service_here("--workers", "1", "--token-file", str(file)) as service:
 
         def ask(token: str, application: str) -> int:
             return service.assign(make_state(application), authorization=f"Bearer {token}").status_code
@@ -172,9 +209,11 @@ def test_tokens_of_applications_are_read_anew_without_a_restart(tmp_path: Path) 
         failed = service.wait_for("login_failed")
         assert (failed["peer"], failed["path"], failed["level"]) == ("127.0.0.1", "/v1/assign", "warning")
         file.write_text(f"{_TOKENS[0]}\nanother-token-0123456789 other\n", encoding="utf-8")
+        service.pass_seconds(2)  # between looks
         service.wait_for("tokens_read")
         assert [ask(_TOKENS[1], "orders"), ask("another-token-0123456789", "other")] == [401, 200]
         file.write_text("short\n", encoding="utf-8")
+        service.pass_seconds(2)
         kept = service.wait_for("settings_kept")
         assert "found a token of 5 characters" in kept["why"]
         assert ask(_TOKENS[0], "orders") == 200

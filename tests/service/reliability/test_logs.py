@@ -8,7 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import HEADERS, MOST_SECONDS, Service, make_state, run_service, wait_until
+from serving import HEADERS, Service, make_state
+from serving_here import run_service_here
+
+from optassign.service.log_writer import LogWriter
+from optassign.service.logs import JsonFormatter, TextFormatter
 
 NASTY = "a\u2028b\u0085c\u202ed\x1b[31me\u2029f\u0000g\x7fh\ni\rj\ufeffk\u2066l"
 """Ends of lines and of paragraphs, changes of direction, escapes for terminals, NUL."""
@@ -33,17 +37,13 @@ def ask_with_nasty_names(client: httpx.Client) -> None:
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_no_name_reaches_the_log_as_it_is(tmp_path: Path, form: str) -> None:
     log = tmp_path / "log"
-    command = [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--workers", "1", "--log-format", form]
-    with log.open("wb") as stream, subprocess.Popen(command, stderr=stream) as service:
-        try:
-            (url,) = wait_until(lambda: re.findall(r"http://127\.0\.0\.1:\d+", log.read_text(encoding="utf-8")))
-            with httpx.Client(base_url=url, timeout=MOST_SECONDS) as client:
-                wait_until(lambda: client.get("/readyz").status_code == 200)
-                ask_with_nasty_names(client)
-            wait_until(lambda: len(re.findall(r"\brebalance\b", log.read_text(encoding="utf-8"))) >= 2)
-        finally:
-            service.terminate()
-            service.wait(MOST_SECONDS)
+    with log.open("wb") as stream:
+        writer = LogWriter(stream.fileno(), str)
+        writer.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+        with run_service_here("--workers", "1", log=writer) as service:
+            ask_with_nasty_names(service.client)
+            service.wait_for("rebalance", 2)
+        writer.close()
     text = log.read_bytes().decode("utf-8")
     assert "ignored" in text
     assert {hex(ord(found)) for found in set(text) & (_HIDDEN - {"\n"})} == set()
@@ -53,9 +53,21 @@ def test_no_name_reaches_the_log_as_it_is(tmp_path: Path, form: str) -> None:
     assert all(re.match(starts, line) for line in lines), "a name has begun a line"
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_standard_error_gets_lines_in_the_form_that_was_asked_for(form: str) -> None:
+    """In a process of its own, as it takes the root logger."""
+    code = f"import logging; from optassign.service.logs import *; set_up_logging({form!r}); log_event('a', b='c d')"
+    done = subprocess.run([sys.executable, "-c", f"{code}; logging.shutdown()"], capture_output=True, text=True, check=True)
+    (line,) = done.stderr.splitlines()
+    if form == "json":
+        assert {"level": "info", "event": "a", "b": "c d"}.items() <= json.loads(line).items()
+    else:
+        assert line.endswith(' info a b="c d"')
+
+
 def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(service: Service) -> None:
     assert not service.events("assignor_promises_less")
-    with run_service("--workers", "1", "--assignor", "sticky") as other:
+    with run_service_here("--workers", "1", "--assignor", "sticky") as other:
         line = other.wait_for("assignor_promises_less")
     assert (line["level"], line["assignor"]) == ("warning", "sticky")
     assert "plug-ins refuse" in line["note"]

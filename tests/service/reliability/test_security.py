@@ -10,6 +10,7 @@ import trustme
 from certificates import trust, write_certificate
 from command_line import run_here
 from serving import HEADERS, Service, make_state, read_answer, run_service
+from serving_here import run_service_here
 
 from optassign.generate import generate
 
@@ -71,8 +72,9 @@ def test_the_token_is_in_no_log(guarded: Service) -> None:
     assert TOKEN not in str(guarded.log)
 
 
-def test_the_token_may_come_from_the_environment() -> None:
-    with run_service("--workers", "1", "--behind-proxy", "--host", "0.0.0.0", OPTASSIGN_TOKEN=TOKEN) as service:
+def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPTASSIGN_TOKEN", TOKEN)
+    with run_service_here("--workers", "1", "--behind-proxy", "--host", "0.0.0.0") as service:
         assert service.client.get("/metrics").status_code == 401
         assert service.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
@@ -133,7 +135,7 @@ def test_only_who_has_a_certificate_may_connect(tmp_path: Path) -> None:
     authority.cert_pem.write_to_path(str(ca))
     known, unknown = trust(authority), trust(authority)
     authority.issue_cert("plug-in@example.org").configure_cert(known)
-    with run_service("--workers", "1", *files.options, "--tls-client-ca", str(ca), verify=known) as service:
+    with run_service_here("--workers", "1", *files.options, "--tls-client-ca", str(ca), verify=known) as service:
         assert read_answer(service.assign(make_state("mutual"))).clients
         with httpx.Client(base_url=service.client.base_url, verify=unknown) as stranger, pytest.raises(httpx.HTTPError):
             stranger.get("/readyz")

@@ -32,19 +32,3 @@ def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
         assert service.wait_for("stopped")["level"] == "info"
         assert len(list_files(tmp_path)) == 1  # recorded all the same
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
-
-
-def test_workers_do_not_outlive_a_service_that_is_killed() -> None:
-    with run_service("--workers", "1") as service:
-        workers = [*service.worker_pids(), *service.worker_pids("reserve")]
-        assert all(_is_running(pid) for pid in workers)
-        service.process.kill()
-        service.process.wait(MOST_SECONDS)
-        wait_until(lambda: not any(_is_running(pid) for pid in workers))
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -10,7 +10,8 @@ import pytest
 import trustme
 from attacking import read_address
 from certificates import Files, trust, write_certificate
-from serving import MOST_SECONDS, Service, make_headers, make_state, read_answer, run_service, wait_until
+from serving import MOST_SECONDS, make_headers, make_state, read_answer, wait_until
+from serving_here import ServiceHere, run_service_here
 
 
 @pytest.fixture
@@ -24,12 +25,13 @@ def files(authority: trustme.CA, tmp_path: Path) -> Files:
 
 
 @pytest.fixture
-def service(authority: trustme.CA, files: Files) -> Iterator[Service]:
-    with run_service("--workers", "1", "--max-connections-per-peer", "8", *files.options, verify=trust(authority)) as started:
+def service(authority: trustme.CA, files: Files) -> Iterator[ServiceHere]:
+    options = ("--workers", "1", "--max-connections-per-peer", "8", *files.options)
+    with run_service_here(*options, verify=trust(authority)) as started:
         yield started
 
 
-def open_client(service: Service, authority: trustme.CA) -> httpx.Client:
+def open_client(service: ServiceHere, authority: trustme.CA) -> httpx.Client:
     """A client that trusts this authority alone."""
     return httpx.Client(base_url=service.client.base_url, verify=trust(authority), timeout=MOST_SECONDS)
 
@@ -53,16 +55,17 @@ def await_end(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("bytes_sent", [0, 1, 50, None], ids=["nothing", "a byte", "half", "all of the hello"])
-def test_half_a_handshake_ends_by_itself(service: Service, bytes_sent: int | None) -> None:
+def test_half_a_handshake_ends_by_itself(service: ServiceHere, bytes_sent: int | None) -> None:
     with socket.create_connection(read_address(service)) as connection:
         connection.sendall(write_hello()[:bytes_sent])
         assert read_answer(service.assign(make_state("beside"))).clients
+        service.pass_seconds(11)
         await_end(connection)
     assert service.wait_for("connection_ended")["why"] == "handshake"
     wait_until(lambda: find_connections(service) == 1)
 
 
-def find_connections(service: Service) -> float | None:
+def find_connections(service: ServiceHere) -> float | None:
     """How many there are; None while who asks is refused, too."""
     try:
         return service.metric("optassign_connections")
@@ -70,7 +73,7 @@ def find_connections(service: Service) -> float | None:
         return None
 
 
-def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service) -> None:
+def test_half_handshakes_count_and_others_are_refused_not_stuck(service: ServiceHere) -> None:
     """They hold the places of their peer until they end; another peer is served all the while."""
     held = [socket.create_connection(read_address(service)) for _ in range(12)]
     for connection in held[:7]:
@@ -80,6 +83,7 @@ def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service
     with httpx.Client(base_url=service.client.base_url, transport=other, timeout=MOST_SECONDS) as client:
         content = make_state("beside-many").model_dump_json()
         assert client.post("/v1/assign", content=content, headers=make_headers({})).status_code == 200
+    service.pass_seconds(11)
     for connection in held:
         await_end(connection)
         connection.close()
@@ -88,16 +92,17 @@ def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service
         assert client.get("/readyz").status_code == 200
 
 
-def test_a_handshake_and_nothing_more_ends_by_itself(service: Service, authority: trustme.CA) -> None:
+def test_a_handshake_and_nothing_more_ends_by_itself(service: ServiceHere, authority: trustme.CA) -> None:
     with (
         socket.create_connection(read_address(service)) as plain,
         trust(authority).wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
+        service.pass_seconds(11)
         await_end(connection)
     assert service.wait_for("connection_ended")["why"] == "head"
 
 
-def test_idle_connections_make_room(service: Service, authority: trustme.CA) -> None:
+def test_idle_connections_make_room(service: ServiceHere, authority: trustme.CA) -> None:
     """Those that have had an answer, and ask nothing more: the longest idle goes first."""
     clients = [open_client(service, authority) for _ in range(12)]
     assert [client.get("/healthz").status_code for client in clients] == [200] * 12
@@ -107,9 +112,10 @@ def test_idle_connections_make_room(service: Service, authority: trustme.CA) -> 
         client.close()
 
 
-def test_a_new_certificate_is_taken_without_a_restart(service: Service, authority: trustme.CA, files: Files) -> None:
+def test_a_new_certificate_is_taken_without_a_restart(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
     other = trustme.CA()
     write_certificate(other, files.certificate.parent)
+    service.pass_seconds(2)  # between looks
     service.wait_for("certificate_read")
     with open_client(service, other) as client:
         assert client.get("/readyz").status_code == 200
@@ -118,8 +124,9 @@ def test_a_new_certificate_is_taken_without_a_restart(service: Service, authorit
     assert read_answer(service.assign(make_state("still-connected"))).clients  # by the connection of before
 
 
-def test_a_certificate_that_cannot_be_used_leaves_the_old_one(service: Service, authority: trustme.CA, files: Files) -> None:
+def test_a_certificate_that_cannot_be_used_changes_nothing(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
     files.certificate.write_text("no certificate\n", encoding="ascii")
+    service.pass_seconds(2)
     assert "cannot be used" in service.wait_for("settings_kept")["why"]
     with open_client(service, authority) as client:
         assert client.get("/readyz").status_code == 200

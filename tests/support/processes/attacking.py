@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from serving import HEADERS, Service, make_state, write_request_head
+from serving import HEADERS, Running, Service, make_state, write_request_head
 
 from optassign.benchmarks.kafka.processes import find_free_ports
 from optassign.benchmarks.soak.resources import find_children, read_memory
@@ -26,7 +26,7 @@ INNOCENT_DEADLINE = 2.0
 """Seconds: the plug-in's default."""
 
 
-def read_address(service: Service) -> tuple[str, int]:
+def read_address(service: Running) -> tuple[str, int]:
     """Where the service listens."""
     parts = urlsplit(str(service.client.base_url))
     assert parts.hostname is not None
@@ -34,7 +34,7 @@ def read_address(service: Service) -> tuple[str, int]:
     return parts.hostname, parts.port
 
 
-def open_connections(service: Service, count: int, first: bytes) -> list[socket.socket]:
+def open_connections(service: Running, count: int, first: bytes) -> list[socket.socket]:
     """So many connections on which `first` has been sent; those that are refused at once are left out."""
     address = read_address(service)
     found = []
@@ -66,7 +66,7 @@ def count_open(connections: list[socket.socket]) -> int:
 class Innocent:
     """A plug-in with a small group that asks again and again, as long as the context lasts."""
 
-    def __init__(self, service: Service, pause: float = 0.05, deadline: float = INNOCENT_DEADLINE) -> None:
+    def __init__(self, service: Running, pause: float = 0.05, deadline: float = INNOCENT_DEADLINE) -> None:
         self.seconds: list[float] = []
         """Of each request, whether it was answered or not."""
         self.missed = 0
@@ -189,7 +189,7 @@ def _send_until_told(url: str, body: bytes, headers: dict[str, str], threads: in
     pipe.send(statuses)
 
 
-def begin_bodies(service: Service, count: int, length: int = 1000) -> list[socket.socket]:
+def begin_bodies(service: Running, count: int, length: int = 1000) -> list[socket.socket]:
     """Requests whose body never gets beyond its first byte."""
     return open_connections(service, count, write_request_head("/v1/assign", length) + b"{")
 

@@ -158,17 +158,6 @@ def wait_until(condition: Callable[[], Any]) -> Any:
     return found
 
 
-def assign_before(service: Service, state: ApplicationState | bytes, deadline_ms: int, **headers: str) -> httpx.Response:
-    """The answer to a request with such a deadline; where the machine was too slow for any answer, it is asked again."""
-
-    def ask() -> httpx.Response | None:
-        response = service.assign(state, optassign_deadline_ms=str(deadline_ms), **headers)
-        return response if response.status_code == 200 else None
-
-    found: httpx.Response = wait_until(ask)
-    return found
-
-
 @contextmanager
 def freeze(*pids: int) -> Iterator[None]:
     """Stop the processes while in the context, so that whatever they do stays in the middle."""
