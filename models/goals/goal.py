@@ -21,7 +21,17 @@ class PairCosts:
     columns: IntArray
     """(A,) on the client of each column."""
     pools: IntArray
-    """(T,) on any client of the task's pool."""
+    """(T,) on any client of the task's pool; (T, K) on one of each class of clients, where the goal tells clients apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForcedCosts:
+    """What of a sum over copies R3 to R5 force in this answer."""
+
+    per_tie: IntArray
+    """(T,) what a further copy on one of the task's cold tied clients costs."""
+    paid: int
+    """What the answer costs whatever is chosen."""
 
 
 @dataclass(frozen=True)
@@ -39,5 +49,9 @@ class GoalModel:
     """What an active copy costs; None where the goal is no sum over actives."""
     cost_per_standby: Callable[[Problem], PairCosts] | None = None
     """What a standby costs; None where the goal is no sum over standbys."""
+    forced_costs: Callable[[Forced], ForcedCosts] | None = None
+    """What of the sum over copies is paid anyway; None where `cost_per_copy` is."""
+    tells_apart: Callable[[Problem], IntArray] | None = None
+    """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
     starts_from_hint: bool = True
     """Whether CP-SAT is given the best plan so far as a hint when it minimises this goal."""

@@ -5,6 +5,7 @@ Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; al
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from ortools.math_opt import parameters_pb2, result_pb2, solution_pb2
 
 from optassign.models.deadline import Deadline
+from optassign.models.forced import exact_sum
 from optassign.models.lp.mathopt import solve_model, write_model
 from optassign.models.problem import BoolArray, IntArray
 
@@ -33,6 +35,8 @@ class Solved:
     """(n,)"""
     duals: FloatArray | None
     """(m,) of the rows; None of a program in whole numbers."""
+    bound: float = -math.inf
+    """Of a program in whole numbers: what the solver proved."""
 
 
 @dataclass
@@ -125,8 +129,11 @@ class Matrix:
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
 
-    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False) -> Solved | None:
-        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first."""
+    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False, any_found: bool = False) -> Solved | None:
+        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first.
+
+        `any_found`: what was found in whole numbers by then, instead.
+        """
         free = self.is_free
         reduced, rows = self._drop_fixed(free)
         others = np.ones(len(self.row_low), dtype=np.bool_)
@@ -136,13 +143,13 @@ class Matrix:
             return None
         values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
         if not free.any():
-            return Solved(values, None if whole else duals)
-        found = _solve(reduced, cost[free], deadline, whole=whole)
+            return Solved(values, None if whole else duals, exact_sum(cost, self.low))
+        found = _solve(reduced, cost[free], deadline, whole=whole, any_found=any_found)
         if found is None:
             return None
         values[free] = found.values
         if found.duals is None:
-            return Solved(values, None)
+            return Solved(values, None, found.bound + exact_sum(cost[~free], self.low[~free]))
         duals[rows] = found.duals
         return Solved(values, duals)
 
@@ -170,7 +177,7 @@ class Matrix:
         return matrix, rows
 
 
-def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -> Solved | None:
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool, any_found: bool) -> Solved | None:
     """As `Matrix.minimise`, of a program without fixed variables."""
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
     if whole:
@@ -188,7 +195,10 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -
     solver = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
     result = solve_model(model, solver, parameters, deadline)
     solution = next(iter(result.solutions), None)
-    if solution is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
+    ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
+    if any_found:
+        ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)
+    if solution is None or result.termination.reason not in ends:
         return None
     primal = solution.primal_solution
     if primal.feasibility_status != solution_pb2.SOLUTION_STATUS_FEASIBLE:
@@ -196,7 +206,7 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -
     values = np.zeros(len(matrix.low))
     values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
     if whole:
-        return Solved(values, None)
+        return Solved(values, None, result.termination.objective_bounds.dual_bound)
     duals = np.zeros(len(matrix.row_low))
     dual = solution.dual_solution.dual_values
     duals[np.array(dual.ids, dtype=np.int64)] = dual.values
