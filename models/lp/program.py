@@ -25,6 +25,8 @@ _ITERATIONS = 2_000_000
 """A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
 _NODES = 2_000
 """The same for programs in whole numbers."""
+_SCALED_BITS = 13
+"""Of the greatest cost as the solver has it: its tolerances are absolute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +131,21 @@ class Matrix:
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
 
-    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False, any_found: bool = False) -> Solved | None:
-        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first.
+    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False) -> Solved | None:
+        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first."""
+        return self._minimise(cost, deadline, _How(whole=whole))
 
-        `any_found`: what was found in whole numbers by then, instead.
-        """
+    def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+        return self._minimise(cost, deadline, _How(whole=True, any_found=True, may_fail=True))
+
+    def minimise_scaled(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """The least cost (n,) of any size: it is scaled for the solver, and where HiGHS gives up Glop has a try."""
+        greatest = int(np.abs(cost).max(initial=0))
+        unit = 1 << max(0, greatest.bit_length() - _SCALED_BITS)
+        return self._minimise(cost, deadline, _How(unit=unit, may_fail=True))
+
+    def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
         free = self.is_free
         reduced, rows = self._drop_fixed(free)
         others = np.ones(len(self.row_low), dtype=np.bool_)
@@ -143,8 +155,8 @@ class Matrix:
             return None
         values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
         if not free.any():
-            return Solved(values, None if whole else duals, exact_sum(cost, self.low))
-        found = _solve(reduced, cost[free], deadline, whole=whole, any_found=any_found)
+            return Solved(values, None if how.whole else duals, exact_sum(cost, self.low))
+        found = _solve(reduced, cost[free], deadline, how)
         if found is None:
             return None
         values[free] = found.values
@@ -177,27 +189,54 @@ class Matrix:
         return matrix, rows
 
 
-def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool, any_found: bool) -> Solved | None:
+@dataclass(frozen=True)
+class _How:
+    """How a program is solved."""
+
+    whole: bool = False
+    any_found: bool = False
+    unit: int = 1
+    """The solver has the cost in units of so much."""
+    may_fail: bool = False
+    """Where the first solver fails, the other one has a try, and an error is no answer."""
+
+
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
     """As `Matrix.minimise`, of a program without fixed variables."""
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
-    if whole:
+    if how.whole:
         parameters = parameters_pb2.SolveParametersProto(
             node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
-    use_glop = not whole and len(matrix.low) <= matrix.glop_up_to
+    use_glop = not how.whole and len(matrix.low) <= matrix.glop_up_to
     model = write_model(
         (matrix.low, matrix.high),
-        np.full(len(matrix.low), whole),
+        np.full(len(matrix.low), how.whole),
         (matrix.row_low, matrix.row_high),
         (matrix.row, matrix.variable, matrix.coefficient),
-        cost,
+        cost if how.unit == 1 else cost / how.unit,
     )
-    solver = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
-    result = solve_model(model, solver, parameters, deadline)
-    solution = next(iter(result.solutions), None)
+    solvers = [parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS]
+    if how.may_fail and not use_glop and not how.whole:
+        solvers.append(parameters_pb2.SOLVER_TYPE_GLOP)
+    result = None
+    for solver in solvers:
+        try:
+            result = solve_model(model, solver, parameters, deadline)
+        except Exception:  # HiGHS may end in a state that it calls unknown
+            if not how.may_fail:
+                raise
+            continue
+        break
+    return None if result is None else _read(matrix, result, how)
+
+
+def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
+    """What the solver found, if it is what was asked for."""
     ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
-    if any_found:
+    if how.any_found:
         ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)
+    solution = next(iter(result.solutions), None)
     if solution is None or result.termination.reason not in ends:
         return None
     primal = solution.primal_solution
@@ -205,9 +244,9 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool, a
         return None
     values = np.zeros(len(matrix.low))
     values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
-    if whole:
+    if how.whole:
         return Solved(values, None, result.termination.objective_bounds.dual_bound)
     duals = np.zeros(len(matrix.row_low))
     dual = solution.dual_solution.dual_values
     duals[np.array(dual.ids, dtype=np.int64)] = dual.values
-    return Solved(values, duals)
+    return Solved(values, duals * how.unit)

@@ -25,13 +25,14 @@ class ShareRows:
     """(k,) of the share."""
 
 
-def require_standby_number(program: Program, v: Variables) -> None:
-    """R4: Σ y + p is the number of copies of each logged task; none of the others."""
+def require_standby_number(program: Program, v: Variables) -> IntArray:
+    """(T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
     copies, problem = v.scope.copies, v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
     rows = program.add_rows(number, number)
     program.add_entries(rows[problem.col_task[copies.column]], v.y, 1)
     program.add_entries(rows[copies.pooled], v.p, 1)
+    return rows
 
 
 def require_pooled_copies_to_add_up(program: Program, v: Variables) -> None:
@@ -40,12 +41,13 @@ def require_pooled_copies_to_add_up(program: Program, v: Variables) -> None:
     _require_merged_to_add_up(program, v.scope, rows, v.r)
 
 
-def require_one_active(program: Program, v: Variables) -> None:
-    """R1: Σ a + f is one for each task."""
+def require_one_active(program: Program, v: Variables) -> IntArray:
+    """(T,) rows for R1: Σ a + f is one for each task."""
     one = np.ones(v.scope.problem.T, dtype=np.int64)
     rows = program.add_rows(one, one)
     program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
     program.add_entries(rows[v.f_task], v.f, 1)
+    return rows
 
 
 def require_pooled_actives_to_add_up(program: Program, v: Variables) -> None:
@@ -55,16 +57,19 @@ def require_pooled_actives_to_add_up(program: Program, v: Variables) -> None:
         _require_merged_to_add_up(program, v.scope, rows, merged)
 
 
-def require_actives_to_be_copies(program: Program, v: Variables) -> None:
-    """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2."""
+def require_actives_to_be_copies(program: Program, v: Variables) -> tuple[IntArray, IntArray]:
+    """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2. The rows of the first two."""
     problem = v.scope.problem
     m = v.m[0]
     pairs = ((v.a, v.y), (v.f, v.p), (v.b, v.q), (m.of_pool, v.r.of_pool), (m.of_client, v.r.of_client))
+    found = []
     for active, copies in pairs:
         number = len(copies)
         rows = program.add_rows(np.zeros(number, dtype=np.int64), np.full(number, problem.T * (problem.standbys + 1)))
         program.add_entries(rows, copies, 1)
         program.add_entries(rows, active[:number], -1)
+        found.append(rows)
+    return found[0], found[1]
 
 
 def require_tied_copies(program: Program, v: Variables) -> IntArray:
@@ -83,6 +88,25 @@ def require_values_of_tags(program: Program, v: Variables) -> None:
     """Copies of a task on each value of a tag are within the bounds of the face."""
     for layer in v.scope.copies.layers:
         _add_layer(program, v, layer)
+
+
+def count_reached(program: Program, v: Variables, of_client: IntArray) -> IntArray:
+    """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
+    copies, problem, zones = v.scope.copies, v.scope.problem, v.scope.zones
+    values = int(of_client.max(initial=-1)) + 1
+    number = int(problem.logged.sum()) * values
+    nothing, one = np.zeros(number, dtype=np.int64), np.ones(number, dtype=np.int64)
+    reached = program.add_variables(nothing, one)
+    rows = program.add_rows(nothing, one + problem.standbys)
+    program.add_entries(rows, reached, -1)
+    place = np.cumsum(problem.logged) - 1  # among the logged tasks
+    of_zone = np.zeros(zones.number, dtype=np.int64)
+    of_zone[zones.of_client] = of_client
+    on_column, in_pool = of_client[problem.col_client[copies.column]], of_zone[copies.pooled_zone]
+    for task, value, variables in ((problem.col_task[copies.column], on_column, v.y), (copies.pooled, in_pool, v.p)):
+        some = value >= 0
+        program.add_entries(rows[place[task[some]] * values + value[some]], variables[some], 1)
+    return reached
 
 
 def require_shares_of_copies(program: Program, v: Variables) -> tuple[ShareRows, ShareRows]:

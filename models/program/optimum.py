@@ -8,7 +8,7 @@ was found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,7 +83,40 @@ class Optimum:
 
 def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
     """Whole values that are best in the stages, in their order."""
-    matrix, bounds = program.matrix, []
+    if len(stages) > 1:
+        found = _begin_with_each_task(program, forced, stages, deadline)
+        if found is not None:
+            return found
+    return _find_from(program, forced, stages, deadline, program.matrix)
+
+
+def _begin_with_each_task(
+    program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline
+) -> Optimum | None:
+    """The optimum where in the first stage every copy can be where it costs least; None where that may not be so.
+
+    That is tried for goals that tell clients apart, as reading from the own rack does: programs of pools by rack take long, and
+    what each task costs by itself is a bound that is often reached.
+    """
+    first, *others = stages
+    if first.name not in program.tells_apart or any(first.imbalance):
+        return None
+    cost = Cost.of(program, forced, first)
+    duals = program.price_tasks(cost.each)
+    if duals is None:
+        return None
+    proof = prove_best_bound(program.matrix, cost.each, duals.astype(np.float64))
+    found = _find_from(program, forced, others, deadline, fix_to_optima(program.matrix, proof))
+    if len(found.bounds) < len(others):
+        return None
+    return replace(found, bounds=(cost.total(proof.bound), *found.bounds))
+
+
+def _find_from(
+    program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline, matrix: Matrix
+) -> Optimum:
+    """As `find_optimum`, of what a matrix leaves."""
+    bounds: list[int] = []
     solved: Solved | None = None
     for number, stage in enumerate(stages):
         cost = Cost.of(program, forced, stage)
@@ -116,7 +149,7 @@ class _Step:
 
 def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadline: Deadline, *, is_last: bool) -> _Step | None:
     """One stage; None where nothing is left, or found in time."""
-    solved = matrix.minimise(cost, deadline)
+    solved = matrix.minimise_scaled(cost, deadline)
     if solved is None or solved.duals is None:
         return None
     proof = prove_best_bound(matrix, cost, solved.duals)
@@ -156,4 +189,4 @@ def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None
     """Branch and bound, within limits that do not depend on the machine."""
     if int(matrix.is_free.sum()) > _MOST_WHOLE:
         return None
-    return matrix.minimise(cost, deadline, whole=True, any_found=True)
+    return matrix.search(cost, deadline)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from optassign.models.goals.goal import PairCosts
 from optassign.models.lp.program import Matrix, Program
 from optassign.models.problem import IntArray
 from optassign.models.program.constraints import (
+    count_reached,
     require_actives_to_be_copies,
     require_one_active,
     require_pooled_actives_to_add_up,
@@ -30,6 +31,23 @@ from optassign.models.program.variables import Variables, declare_variables
 _GLOP_UP_TO = 5_000
 """Free variables of a program with tags: beyond, HiGHS takes half the time, and less and less."""
 
+_FAR = 1 << 50
+"""More than any cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The rows of the rules, each of one task."""
+
+    one_active: IntArray
+    """(T,)"""
+    copies: IntArray
+    """(T,)"""
+    on_column: IntArray
+    """(n,) the active on a column is a copy;"""
+    in_pool: IntArray
+    """(k,) the active in a pool is one."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlacementProgram:
@@ -41,6 +59,12 @@ class PlacementProgram:
     """(j,) variables: copies of each of `copies.tied_task` beyond those on tied clients that this answer forces; or none."""
     steps: Steps | None = None
     """What is beyond the shares, where that is a cost."""
+    reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
+    """By goal: variables of the values that tasks reach, and what each gains."""
+    rules: Rules | None = None
+    """The rows that speak of one task."""
+    tells_apart: frozenset[str] = frozenset()
+    """Goals whose costs of copies tell clients of one pool apart."""
 
     def price(self, goal: GoalModel) -> IntArray:
         """(variables,) what the goal costs: per active, and per standby (a copy that is not active)."""
@@ -59,6 +83,8 @@ class PlacementProgram:
             cost[v.p] += in_pool
             cost[v.a[: len(v.y)]] -= on_column
             cost[v.f[: len(v.p)]] -= in_pool
+        for variables, gain in self.reached.get(goal.name, ()):
+            cost[variables] -= gain
         return cost
 
     def price_forced_sum(self, goal: GoalModel, forced: Forced) -> tuple[IntArray, int]:
@@ -82,6 +108,31 @@ class PlacementProgram:
         for step in self.steps.listed if self.steps is not None else ():
             cost[step.variables] = step.number * prices[step.family]
         return cost
+
+    def price_tasks(self, cost: IntArray) -> IntArray | None:
+        """(m,) duals that price each task by itself: its active and its standbys where they cost least; None without rules.
+
+        `cost` (variables,) must be one of copies alone. A standby costs what y does, an active what y and a do together.
+        """
+        if self.rules is None:
+            return None
+        v, problem = self.v, self.v.scope.problem
+        number, pooled = len(v.y), len(v.p)
+        as_standby = np.concatenate([cost[v.y], cost[v.p]])
+        task = np.concatenate([problem.col_task[v.scope.copies.column], v.scope.copies.pooled])
+        standby, active = np.full(problem.T, _FAR), np.full(problem.T, _FAR)
+        np.minimum.at(standby, task, as_standby)
+        as_active = cost[v.a].copy(), cost[v.f].copy()
+        as_active[0][:number] += cost[v.y]
+        as_active[1][:pooled] += cost[v.p]
+        np.minimum.at(active, problem.col_task[v.a_column], as_active[0])
+        np.minimum.at(active, v.f_task, as_active[1])
+        standby[standby == _FAR] = 0
+        duals = np.zeros(len(self.matrix.row_low), dtype=np.int64)
+        duals[self.rules.copies] = standby
+        duals[self.rules.one_active] = active - standby
+        duals[np.concatenate([self.rules.on_column, self.rules.in_pool])] = as_standby - standby[task]
+        return duals
 
     def price_tie(self) -> IntArray:
         """(variables,) least where clients keep their smallest tasks, as actives first, and give away their greatest."""
@@ -117,11 +168,14 @@ def build_face_program(scope: Scope) -> PlacementProgram:
     return PlacementProgram(v, matrix, np.zeros(0, dtype=np.int64))
 
 
-def build_program(scope: Scope, imbalance: Imbalance | None) -> PlacementProgram:
-    """The program of all plans; with `imbalance` shares are no bounds, but counts beyond them cost."""
+def build_program(scope: Scope, imbalance: Imbalance | None, goals: Iterable[GoalModel] = ()) -> PlacementProgram:
+    """The program of all plans; with `imbalance` shares are no bounds, but counts beyond them cost.
+
+    `goals`: those that need variables of their own.
+    """
     program = Program()
     v = declare_variables(program, scope)
-    _require_rules(program, v)
+    rules = _require_rules(program, v)
     rows = require_tied_copies(program, v)
     most = np.full(len(rows), scope.problem.standbys + 1)
     beyond = program.add_variables(np.zeros_like(most), most)
@@ -130,13 +184,20 @@ def build_program(scope: Scope, imbalance: Imbalance | None) -> PlacementProgram
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
     steps = None if imbalance is None else add_steps(program, v, families, imbalance)
-    return PlacementProgram(v, program.finish(glop_up_to=0), beyond, steps)
+    goals = tuple(goals)
+    apart = frozenset(goal.name for goal in goals if goal.tells_apart is not None and goal.reaches is None)
+    reached = {
+        goal.name: tuple((count_reached(program, v, each.of_client), each.gain) for each in goal.reaches(scope.problem))
+        for goal in goals
+        if goal.reaches is not None
+    }
+    return PlacementProgram(v, program.finish(glop_up_to=0), beyond, steps, reached, rules, apart)
 
 
-def _require_rules(program: Program, v: Variables) -> None:
+def _require_rules(program: Program, v: Variables) -> Rules:
     """R1, R2 and R4, and places that add up."""
-    require_standby_number(program, v)
+    copies = require_standby_number(program, v)
     require_pooled_copies_to_add_up(program, v)
-    require_one_active(program, v)
+    one_active = require_one_active(program, v)
     require_pooled_actives_to_add_up(program, v)
-    require_actives_to_be_copies(program, v)
+    return Rules(one_active, copies, *require_actives_to_be_copies(program, v))

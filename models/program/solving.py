@@ -82,8 +82,8 @@ class _Search:
     def __init__(self, question: Question, judge: Callable[[Placement], Values | None]) -> None:
         self._question, self._judge = question, judge
         self._problem, self._forced = question.problem, question.forced
-        goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
-        self._zones = find_classes(question.problem, goals)
+        self._goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
+        self._zones = find_classes(question.problem, self._goals)
         self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
         self._imbalance = None if question.shares_bind else self._count_first_steps()
         self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
@@ -129,7 +129,7 @@ class _Search:
         scope = make_open_scope(
             self._problem, self._forced, self._shares, self._zones, allowed, self._apart, is_soft=not self._question.shares_bind
         )
-        return build_program(scope, self._imbalance)
+        return build_program(scope, self._imbalance, self._goals)
 
     def _keep_better(self, placement: Placement) -> None:
         values = self._judge(placement)

@@ -36,6 +36,8 @@ WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
+_SECONDS_PER_ARC = 1.5e-5
+"""Of the default order's plan, for each task, column and cell."""
 _TIMES_WITH_TAGS = 4
 """So much longer they take where tags ride on the flow."""
 _MOST_COLUMNS = 3_000
@@ -296,6 +298,11 @@ def carries_tags(order: GoalOrder) -> bool:
 def is_small(problem: Problem) -> bool:
     """Whether one CP-SAT model may have all pairs of task and client."""
     return problem.T * problem.C <= MOST_PAIRS
+
+
+def keep_back_for_default_plan(problem: Problem) -> float:
+    """Seconds that the default order's plan takes: a program before it must leave them, as it may need longer than there is."""
+    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 
 
 def _expect_seconds(face: CopiesFace) -> float:
