@@ -55,6 +55,8 @@ class CpSatAssignor:
             if arrays.limits:
                 method = SolvedLimits(method, arrays.limits, deadline)
             solution = solve(arrays, method)
+            if solution.given_way is None and arrays.limits.are_given:
+                solution.given_way = {}  # all of them are kept, as none can bind
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:
