@@ -73,6 +73,10 @@ class Program:
         """One coefficient for each (row, variable); no pair may come twice."""
         self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
 
+    def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
+        """A coefficient for each (row, variable); no pair may come twice."""
+        self._entries.append((rows, variables, coefficients.astype(np.int64)))
+
     def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
         """The program in arrays; Glop solves it up to so many free variables."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))

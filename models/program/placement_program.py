@@ -10,6 +10,7 @@ import numpy as np
 from optassign.models.forced import Forced
 from optassign.models.goals import GoalModel
 from optassign.models.goals.goal import PairCosts
+from optassign.models.limits.limit import Kind, PlacementLimit
 from optassign.models.lp.program import Matrix, Program
 from optassign.models.problem import IntArray
 from optassign.models.program.constraints import (
@@ -25,6 +26,7 @@ from optassign.models.program.constraints import (
     require_values_of_tags,
 )
 from optassign.models.program.imbalance import Imbalance, Steps, add_steps
+from optassign.models.program.limits import require_most
 from optassign.models.program.scope import Scope
 from optassign.models.program.variables import Variables, declare_variables
 
@@ -168,10 +170,15 @@ def build_face_program(scope: Scope) -> PlacementProgram:
     return PlacementProgram(v, matrix, np.zeros(0, dtype=np.int64))
 
 
-def build_program(scope: Scope, imbalance: Imbalance | None, goals: Iterable[GoalModel] = ()) -> PlacementProgram:
+def build_program(
+    scope: Scope,
+    imbalance: Imbalance | None,
+    goals: Iterable[GoalModel] = (),
+    limits: Iterable[PlacementLimit] = (),
+) -> PlacementProgram:
     """The program of all plans; with `imbalance` shares are no bounds, but counts beyond them cost.
 
-    `goals`: those that need variables of their own.
+    `goals`: those that need variables of their own; `limits`: of which those on what clients hold have rows.
     """
     program = Program()
     v = declare_variables(program, scope)
@@ -184,6 +191,9 @@ def build_program(scope: Scope, imbalance: Imbalance | None, goals: Iterable[Goa
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
     steps = None if imbalance is None else add_steps(program, v, families, imbalance)
+    for limit in limits:
+        if limit.kind is Kind.MOST:
+            require_most(program, v, limit)
     goals = tuple(goals)
     apart = frozenset(goal.name for goal in goals if goal.tells_apart is not None and goal.reaches is None)
     reached = {

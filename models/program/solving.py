@@ -15,10 +15,12 @@ import numpy as np
 
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
+from optassign.models.limits.limit import PlacementLimit
 from optassign.models.problem import Placement, Problem
 from optassign.models.program.classes import find_classes
 from optassign.models.program.imbalance import Imbalance
-from optassign.models.program.open_scope import Allowed, make_open_scope
+from optassign.models.program.limits import allow, list_labels
+from optassign.models.program.open_scope import make_open_scope
 from optassign.models.program.optimum import Optimum, Stage, find_optimum
 from optassign.models.program.placement_program import PlacementProgram, build_program
 from optassign.models.program.reading import read_plan
@@ -29,7 +31,7 @@ _MOST_ROUNDS = 8
 _MOST_LONGER = 12
 """How often it is built again with more steps: their number at least doubles each time."""
 
-Values = tuple[int, ...]
+Values = tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Question:
     stages: tuple[Stage, ...]
     shares_bind: bool = True
     """Counts must be inside their shares; otherwise they may be anywhere, and the stages say what that costs."""
+    limits: tuple[PlacementLimit, ...] = ()
+    """That the placement has to keep."""
 
     @property
     def counts(self) -> tuple[bool, ...]:
@@ -55,7 +59,7 @@ class Answer:
 
     placement: Placement | None
     """The best that was found; None where nothing was."""
-    bounds: Values
+    bounds: tuple[int, ...]
     """Of each stage, given the values of those before; shorter where a limit came first."""
     values: Values = ()
     """Of the placement, as the question's judge has them."""
@@ -83,13 +87,13 @@ class _Search:
         self._question, self._judge = question, judge
         self._problem, self._forced = question.problem, question.forced
         self._goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
-        self._zones = find_classes(question.problem, self._goals)
+        self._zones = find_classes(question.problem, self._goals, list_labels(question.limits))
         self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
         self._imbalance = None if question.shares_bind else self._count_first_steps()
         self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
         self.placement: Placement | None = None
         self.values: Values = ()
-        self.bounds: Values = ()
+        self.bounds: tuple[int, ...] = ()
         self.is_impossible = False
 
     def run(self, deadline: Deadline) -> None:
@@ -125,11 +129,11 @@ class _Search:
         return program, optimum
 
     def _build(self) -> PlacementProgram:
-        allowed = Allowed.anywhere(self._problem, self._zones)
+        allowed = allow(self._problem, self._zones, self._question.limits)
         scope = make_open_scope(
             self._problem, self._forced, self._shares, self._zones, allowed, self._apart, is_soft=not self._question.shares_bind
         )
-        return build_program(scope, self._imbalance, self._goals)
+        return build_program(scope, self._imbalance, self._goals, self._question.limits)
 
     def _keep_better(self, placement: Placement) -> None:
         values = self._judge(placement)

@@ -20,6 +20,8 @@ from optassign.models.goals import active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
+from optassign.models.program.ordered import ask_in_order
+from optassign.models.program.solving import Question
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -121,6 +123,10 @@ class FlowMethod(Method):
     ) -> tuple[IntArray, int | None] | None:
         """One flow."""
         return find_relief(options, case.windows, plan.active, price)
+
+    def ask_model(self, case: Case) -> Question | None:
+        """The goals in their order."""
+        return ask_in_order(case.problem, case.forced, case.target, self.flow_goals)
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""

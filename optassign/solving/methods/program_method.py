@@ -10,7 +10,7 @@ from optassign.models.deadline import Deadline
 from optassign.models.goals import GoalModel, find_goals, restore_work
 from optassign.models.problem import Placement, Problem
 from optassign.models.program.ordered import ask_in_order
-from optassign.models.program.solving import solve
+from optassign.models.program.solving import Question, solve
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
@@ -55,7 +55,7 @@ class ProgramMethod(FlowMethod):
 
     def _find_by_program(self, case: Case) -> Found | None:
         """The optimum of the one model; None where it has no answer, as the default order's plan then says why."""
-        question = ask_in_order(case.problem, case.forced, case.target, self._goals)
+        question = self.ask_model(case)
         if question is None:
             self._why_default = _TOO_GREAT
             return None
@@ -75,6 +75,10 @@ class ProgramMethod(FlowMethod):
                 bounds[goal.name] = bound
             is_met = is_met and value == bound
         return Found(solved.placement, bounds=bounds, by_lp=frozenset(bounds), found_by=FoundBy.LP)
+
+    def ask_model(self, case: Case) -> Question | None:
+        """The goals that are sums over copies, in their order."""
+        return ask_in_order(case.problem, case.forced, case.target, self._goals)
 
     def _find_default_plan(self, case: Case) -> Found:
         """The plan of the default order, with tasks that trade places for a goal before it."""

@@ -11,7 +11,7 @@ from optassign.models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weigh
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
 from optassign.models.problem import IntArray, Placement, Problem
-from optassign.models.program.solving import solve
+from optassign.models.program.solving import Question, solve
 from optassign.models.program.weighted import ask_for_least_sum
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
@@ -63,7 +63,7 @@ class WeightedMethod(FlowMethod):
         return self._best
 
     def _find_least_sum(self, case: Case) -> Found:
-        question = ask_for_least_sum(case.problem, case.windows, self._weights)
+        question = self.ask_model(case)
         if question is None:
             self._why_unserved = _TOO_GREAT
             return self._find_default_plan(case)
@@ -83,6 +83,10 @@ class WeightedMethod(FlowMethod):
         if bound is not None and value > bound and is_small(problem) and is_sum_exact(problem, self._weights):
             return self._search(case, Known(found.placement, bound))
         return replace(found, weighted=_in_units(value, bound), by_lp=frozenset({WEIGHTED_COST}))
+
+    def ask_model(self, case: Case) -> Question | None:
+        """The one sum."""
+        return ask_for_least_sum(case.problem, case.windows, self._weights)
 
     def _find_default_plan(self, case: Case) -> Found:
         by_windows = replace(case, target=case.windows)
