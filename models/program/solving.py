@@ -31,6 +31,9 @@ _MOST_ROUNDS = 8
 _MOST_LONGER = 12
 """How often it is built again with more steps: their number at least doubles each time."""
 
+_SECONDS_PER_VARIABLE = 1e-5
+"""For each stage and class of clients; programs of one class take up to four times as long."""
+
 Values = tuple[float, ...]
 
 
@@ -77,7 +80,8 @@ def solve(question: Question, judge: Callable[[Placement], Values | None], deadl
     """
     search = _Search(question, judge)
     search.run(deadline)
-    return Answer(search.placement, search.bounds, search.values, search.is_impossible, not deadline.left)
+    is_cut_short = search.is_too_large or not deadline.left
+    return Answer(search.placement, search.bounds, search.values, search.is_impossible, is_cut_short)
 
 
 class _Search:
@@ -95,6 +99,8 @@ class _Search:
         self.values: Values = ()
         self.bounds: tuple[int, ...] = ()
         self.is_impossible = False
+        self.is_too_large = False
+        """A program would have taken longer than there was: it was not begun."""
 
     def run(self, deadline: Deadline) -> None:
         """Rounds, until one proves its placement or nothing more can be told apart."""
@@ -119,6 +125,9 @@ class _Search:
     def _solve_with_enough_steps(self, deadline: Deadline) -> tuple[PlacementProgram, Optimum]:
         for _ in range(_MOST_LONGER):
             program = self._build()
+            if self._expect_seconds(program) > deadline.left:
+                self.is_too_large = True
+                return program, Optimum(None, (), None)
             optimum = find_optimum(program, self._forced, self._question.stages, deadline)
             longer = None
             if program.steps is not None and optimum.relaxed is not None and deadline.left:
@@ -127,6 +136,11 @@ class _Search:
                 break
             self._imbalance = longer
         return program, optimum
+
+    def _expect_seconds(self, program: PlacementProgram) -> float:
+        """What a program takes at least: where there is less, what is kept back is worth more than half a solution."""
+        size = len(program.matrix.low) * self._zones.number * len(self._question.stages)
+        return _SECONDS_PER_VARIABLE * size
 
     def _build(self) -> PlacementProgram:
         allowed = allow(self._problem, self._zones, self._question.limits)
