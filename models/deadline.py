@@ -22,3 +22,7 @@ class Deadline:
     def left(self) -> float:
         """Seconds left, not below 0."""
         return max(0.0, self.at - time.monotonic())
+
+    def less(self, seconds: float) -> Deadline:
+        """So much earlier."""
+        return Deadline(self.at - seconds)

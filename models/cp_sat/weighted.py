@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from optassign.models.cp_sat.excess import make_excess_objectives
 from optassign.models.cp_sat.lexicographic import Objective
@@ -10,7 +11,6 @@ from optassign.models.cp_sat.plan import Planned, make_placement_model, minimise
 from optassign.models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
 from optassign.models.cp_sat.variables import Variables, total
 from optassign.models.deadline import Deadline
-from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, restore_work, standby_moves
 from optassign.models.problem import Placement, Problem
 from optassign.models.values import evaluate
@@ -22,14 +22,26 @@ _STICKY = (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL)
 """What stickiness is made of."""
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the least sum before CP-SAT looks for it."""
+
+    start: Placement | None = None
+    """A placement to begin with: the answer is never worse."""
+    bound: int | None = None
+    """Proven elsewhere."""
+
+
+NOTHING_KNOWN = Known()
+
+
 def solve_weighted(
     problem: Problem,
-    forced: Forced,
     windows: Windows,
     weights: tuple[int, int, int],
     deadline: Deadline,
     work: float,
-    start: Placement | None = None,
+    known: Known = NOTHING_KNOWN,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
     """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
@@ -48,7 +60,11 @@ def solve_weighted(
         + subtopology * total(objective.expression for objective in away[3:])
         + stickiness * total(goal.express(v, forced) for goal in _STICKY)
     )
-    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, start, None)
+    bounds = None
+    if known.bound is not None and not isinstance(cost, int):
+        v.model.add(cost >= known.bound)  # otherwise the search goes on where the start is the optimum
+        bounds = {WEIGHTED_COST: known.bound}
+    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.start, bounds)
 
 
 def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:

@@ -47,6 +47,8 @@ class Zones:
     """From the coarsest to the finest; the first tags of their order."""
     is_strict: bool = False
     """No value may have two copies of a task, so that nothing is to be optimised: a smaller flow, where there is one."""
+    of_all_kinds: bool = False
+    """Tasks without changelog have a pool in each zone, too."""
 
     @property
     def goals(self) -> int:
@@ -58,8 +60,9 @@ class Zones:
         return bool(self.layers) and all(int(layer.is_value.sum()) >= copies for layer in self.layers)
 
     def find_pools(self, problem: Problem, groups: IntArray, clients: IntArray) -> IntArray:
-        """(n,) subtopology × Z + zone of the pool of each pair; tasks without changelog have one pool for all zones."""
-        return groups * self.number + np.where(problem.kind[groups] == LOGGED, self.of_client[clients], 0)
+        """(n,) subtopology × Z + zone of the pool of each pair; tasks without changelog mostly have one pool for all zones."""
+        has_zones = (problem.kind[groups] == LOGGED) | self.of_all_kinds
+        return groups * self.number + np.where(has_zones, self.of_client[clients], 0)
 
     def size_pools(self, problem: Problem) -> IntArray:
         """(T, Z) clients of each zone without a column of the task."""

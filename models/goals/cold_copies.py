@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign.models.forced import Forced
 from optassign.models.goals.forced_sums import express_forced_sum
-from optassign.models.goals.goal import GoalModel, PairCosts
+from optassign.models.goals.goal import ForcedCosts, GoalModel, PairCosts
 from optassign.models.placed import Placed
 from optassign.models.problem import Problem
 
@@ -29,4 +29,8 @@ def _cost_per_copy(problem: Problem) -> PairCosts:
     return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
 
 
-GOAL = GoalModel("cold_copies", _value, _express, cost_per_copy=_cost_per_copy)
+def _forced_costs(forced: Forced) -> ForcedCosts:
+    return ForcedCosts(forced.tie_cold.astype(np.int64), forced.forced_cold)
+
+
+GOAL = GoalModel("cold_copies", _value, _express, cost_per_copy=_cost_per_copy, forced_costs=_forced_costs)

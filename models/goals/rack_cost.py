@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, rack_traffic, standby_moves
-from optassign.models.goals.goal import GoalModel
+from optassign.models.goals.goal import GoalModel, PairCosts
 from optassign.models.goals.rack_traffic import Racks
 from optassign.models.placed import Placed
+from optassign.models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Expression, Variables
@@ -44,4 +47,35 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return costs.traffic * rack_traffic.express_crossings(costs.racks, v) + costs.elsewhere * moves
 
 
-GOAL = GoalModel(NAME, _value, _express)
+def _tell_apart(problem: Problem) -> IntArray:
+    costs = problem.data_of(NAME, Costs)
+    return np.zeros(problem.C, dtype=np.int64) if costs is None else costs.racks.rack_of
+
+
+def _cost_per_active(problem: Problem) -> PairCosts:
+    costs = problem.data_of(NAME, Costs)
+    if costs is None or active_moves.GOAL.cost_per_active is None:
+        return PairCosts.nothing(problem)
+    return _add_up(problem, costs, costs.racks.active, active_moves.GOAL.cost_per_active(problem))
+
+
+def _cost_per_standby(problem: Problem) -> PairCosts:
+    costs = problem.data_of(NAME, Costs)
+    if costs is None or standby_moves.GOAL.cost_per_standby is None:
+        return PairCosts.nothing(problem)
+    return _add_up(problem, costs, costs.racks.standby, standby_moves.GOAL.cost_per_standby(problem))
+
+
+def _add_up(problem: Problem, costs: Costs, crossings: IntArray, moves: PairCosts) -> PairCosts:
+    read = rack_traffic.price_crossings(problem, costs.traffic * crossings, costs.racks.rack_of)
+    return read.plus(moves, costs.elsewhere)
+
+
+GOAL = GoalModel(
+    NAME,
+    _value,
+    _express,
+    cost_per_active=_cost_per_active,
+    cost_per_standby=_cost_per_standby,
+    tells_apart=_tell_apart,
+)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign.models.forced import Forced
-from optassign.models.goals.goal import GoalModel
+from optassign.models.goals.goal import GoalModel, PairCosts
 from optassign.models.placed import Placed
-from optassign.models.problem import IntArray
+from optassign.models.problem import IntArray, Problem
 
 if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Expression, Variables
@@ -61,4 +61,31 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return 0 if racks is None else express_crossings(racks, v)
 
 
-GOAL = GoalModel(NAME, _value, _express)
+def price_crossings(p: Problem, crossings: IntArray, rack_of: IntArray) -> PairCosts:
+    """What a copy of one role reads across racks: `crossings` (T, R)."""
+    return PairCosts(crossings[p.col_task, rack_of[p.col_client]], crossings)
+
+
+def _tell_apart(problem: Problem) -> IntArray:
+    racks = problem.data_of(NAME, Racks)
+    return np.zeros(problem.C, dtype=np.int64) if racks is None else racks.rack_of
+
+
+def _cost_per_active(problem: Problem) -> PairCosts:
+    racks = problem.data_of(NAME, Racks)
+    return PairCosts.nothing(problem) if racks is None else price_crossings(problem, racks.active, racks.rack_of)
+
+
+def _cost_per_standby(problem: Problem) -> PairCosts:
+    racks = problem.data_of(NAME, Racks)
+    return PairCosts.nothing(problem) if racks is None else price_crossings(problem, racks.standby, racks.rack_of)
+
+
+GOAL = GoalModel(
+    NAME,
+    _value,
+    _express,
+    cost_per_active=_cost_per_active,
+    cost_per_standby=_cost_per_standby,
+    tells_apart=_tell_apart,
+)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.models.forced import Forced, exact_sum
 from optassign.models.goals.forced_sums import express_forced_sum
-from optassign.models.goals.goal import GoalModel, PairCosts
+from optassign.models.goals.goal import ForcedCosts, GoalModel, PairCosts
 from optassign.models.placed import Placed
 from optassign.models.problem import Problem
 
@@ -28,4 +28,8 @@ def _cost_per_copy(problem: Problem) -> PairCosts:
     return PairCosts(problem.col_cost, problem.pool_cost)
 
 
-GOAL = GoalModel("restore_work", _value, _express, cost_per_copy=_cost_per_copy)
+def _forced_costs(forced: Forced) -> ForcedCosts:
+    return ForcedCosts(forced.tie_cost, forced.forced_work)
+
+
+GOAL = GoalModel("restore_work", _value, _express, cost_per_copy=_cost_per_copy, forced_costs=_forced_costs)

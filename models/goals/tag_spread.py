@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optassign.models.forced import Forced
-from optassign.models.goals.goal import GoalModel
+from optassign.models.goals.goal import GoalModel, Reached
 from optassign.models.placed import Placed
 from optassign.models.problem import IntArray, Problem
 
@@ -106,4 +106,17 @@ def _express(v: Variables, forced: Forced) -> Expression:
     return v.weighted(reached, np.array(costs, dtype=np.int64))
 
 
-GOAL = GoalModel(NAME, _value, _express)
+def _tell_apart(problem: Problem) -> IntArray:
+    tags = problem.data_of(NAME, Tags)
+    values = np.stack([np.zeros(problem.C, dtype=np.int64), *(tags.values if tags is not None else ())])
+    return np.unique(values, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _reaches(problem: Problem) -> tuple[Reached, ...]:
+    tags = problem.data_of(NAME, Tags)
+    values = tags.values if tags is not None else ()
+    weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
+    return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
+
+
+GOAL = GoalModel(NAME, _value, _express, tells_apart=_tell_apart, reaches=_reaches)

@@ -39,6 +39,16 @@ class PlacementLimit:
     counts_warmups: bool = False
     """Of MOST, in an answer: they fill the disk like other copies."""
 
+    @property
+    def can_bind(self) -> bool:
+        """Whether some placement does not keep it."""
+        if self.kind is Kind.PIN:
+            return bool(self.tasks.any() and not self.clients.all())
+        if self.kind is Kind.FORBID:
+            return bool(self.tasks.any() and self.clients.any())
+        assert self.weight is not None
+        return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
+
     def is_kept(self, placed: Placement) -> bool:
         """Whether a placement of all tasks keeps it."""
         if self.kind is Kind.PIN:

@@ -5,6 +5,7 @@ Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; al
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from ortools.math_opt import parameters_pb2, result_pb2, solution_pb2
 
 from optassign.models.deadline import Deadline
+from optassign.models.forced import exact_sum
 from optassign.models.lp.mathopt import solve_model, write_model
 from optassign.models.problem import BoolArray, IntArray
 
@@ -23,6 +25,8 @@ _ITERATIONS = 2_000_000
 """A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
 _NODES = 2_000
 """The same for programs in whole numbers."""
+_SCALED_BITS = 13
+"""Of the greatest cost as the solver has it: its tolerances are absolute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,8 @@ class Solved:
     """(n,)"""
     duals: FloatArray | None
     """(m,) of the rows; None of a program in whole numbers."""
+    bound: float = -math.inf
+    """Of a program in whole numbers: what the solver proved."""
 
 
 @dataclass
@@ -66,6 +72,10 @@ class Program:
     def add_entries(self, rows: IntArray, variables: IntArray, coefficient: int) -> None:
         """One coefficient for each (row, variable); no pair may come twice."""
         self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
+
+    def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
+        """A coefficient for each (row, variable); no pair may come twice."""
+        self._entries.append((rows, variables, coefficients.astype(np.int64)))
 
     def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
         """The program in arrays; Glop solves it up to so many free variables."""
@@ -127,6 +137,19 @@ class Matrix:
 
     def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False) -> Solved | None:
         """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first."""
+        return self._minimise(cost, deadline, _How(whole=whole))
+
+    def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+        return self._minimise(cost, deadline, _How(whole=True, any_found=True, may_fail=True))
+
+    def minimise_scaled(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """The least cost (n,) of any size: it is scaled for the solver, and where HiGHS gives up Glop has a try."""
+        greatest = int(np.abs(cost).max(initial=0))
+        unit = 1 << max(0, greatest.bit_length() - _SCALED_BITS)
+        return self._minimise(cost, deadline, _How(unit=unit, may_fail=True))
+
+    def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
         free = self.is_free
         reduced, rows = self._drop_fixed(free)
         others = np.ones(len(self.row_low), dtype=np.bool_)
@@ -136,13 +159,13 @@ class Matrix:
             return None
         values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
         if not free.any():
-            return Solved(values, None if whole else duals)
-        found = _solve(reduced, cost[free], deadline, whole=whole)
+            return Solved(values, None if how.whole else duals, exact_sum(cost, self.low))
+        found = _solve(reduced, cost[free], deadline, how)
         if found is None:
             return None
         values[free] = found.values
         if found.duals is None:
-            return Solved(values, None)
+            return Solved(values, None, found.bound + exact_sum(cost[~free], self.low[~free]))
         duals[rows] = found.duals
         return Solved(values, duals)
 
@@ -170,34 +193,64 @@ class Matrix:
         return matrix, rows
 
 
-def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, *, whole: bool) -> Solved | None:
+@dataclass(frozen=True)
+class _How:
+    """How a program is solved."""
+
+    whole: bool = False
+    any_found: bool = False
+    unit: int = 1
+    """The solver has the cost in units of so much."""
+    may_fail: bool = False
+    """Where the first solver fails, the other one has a try, and an error is no answer."""
+
+
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
     """As `Matrix.minimise`, of a program without fixed variables."""
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
-    if whole:
+    if how.whole:
         parameters = parameters_pb2.SolveParametersProto(
             node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
-    use_glop = not whole and len(matrix.low) <= matrix.glop_up_to
+    use_glop = not how.whole and len(matrix.low) <= matrix.glop_up_to
     model = write_model(
         (matrix.low, matrix.high),
-        np.full(len(matrix.low), whole),
+        np.full(len(matrix.low), how.whole),
         (matrix.row_low, matrix.row_high),
         (matrix.row, matrix.variable, matrix.coefficient),
-        cost,
+        cost if how.unit == 1 else cost / how.unit,
     )
-    solver = parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS
-    result = solve_model(model, solver, parameters, deadline)
+    solvers = [parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS]
+    if how.may_fail and not use_glop and not how.whole:
+        solvers.append(parameters_pb2.SOLVER_TYPE_GLOP)
+    result = None
+    for solver in solvers:
+        try:
+            result = solve_model(model, solver, parameters, deadline)
+        except Exception:  # HiGHS may end in a state that it calls unknown
+            if not how.may_fail:
+                raise
+            continue
+        break
+    return None if result is None else _read(matrix, result, how)
+
+
+def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
+    """What the solver found, if it is what was asked for."""
+    ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
+    if how.any_found:
+        ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)
     solution = next(iter(result.solutions), None)
-    if solution is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
+    if solution is None or result.termination.reason not in ends:
         return None
     primal = solution.primal_solution
     if primal.feasibility_status != solution_pb2.SOLUTION_STATUS_FEASIBLE:
         return None
     values = np.zeros(len(matrix.low))
     values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
-    if whole:
-        return Solved(values, None)
+    if how.whole:
+        return Solved(values, None, result.termination.objective_bounds.dual_bound)
     duals = np.zeros(len(matrix.row_low))
     dual = solution.dual_solution.dual_values
     duals[np.array(dual.ids, dtype=np.int64)] = dual.values
-    return Solved(values, duals)
+    return Solved(values, duals * how.unit)

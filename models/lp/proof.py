@@ -12,6 +12,8 @@ from optassign.models.problem import BoolArray, IntArray
 
 _PARTS = 12
 """Duals are rounded to twelfths: those of these programs are mostly whole, else halves or thirds."""
+_FINE_PARTS = 1 << 12
+"""Where twelfths leave a gap, as in sums of goals with odd weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,19 +25,31 @@ class Proof:
     is_tight: bool
     """The sum was a whole number: nothing was rounded."""
     price: IntArray
-    """(m,) of the rows, in twelfths; > 0 counts at the row's lower bound, < 0 at its upper."""
+    """(m,) of the rows, in parts; > 0 counts at the row's lower bound, < 0 at its upper."""
     reduced: IntArray
-    """(n,) reduced costs, in twelfths."""
+    """(n,) reduced costs, in parts."""
 
 
-def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
-    """The bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each at its lesser product."""
-    price = np.rint(duals * _PARTS).astype(np.int64)
-    reduced = cost * _PARTS
+def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = _PARTS) -> Proof:
+    """The bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each at its lesser product.
+
+    Duals are rounded to so many parts of one: nothing but the bound's sharpness depends on that.
+    """
+    price = np.rint(duals * parts).astype(np.int64)
+    reduced = cost * parts
     np.subtract.at(reduced, matrix.variable, matrix.coefficient * price[matrix.row])
     total = exact_sum(price, np.where(price > 0, matrix.row_low, matrix.row_high))
     total += exact_sum(reduced, np.where(reduced > 0, matrix.low, matrix.high))
-    return Proof(-(-total // _PARTS), total % _PARTS == 0, price, reduced)
+    return Proof(-(-total // parts), total % parts == 0, price, reduced)
+
+
+def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
+    """As `prove_bound`, with finer parts where these prove more."""
+    proof = prove_bound(matrix, cost, duals)
+    if proof.is_tight:
+        return proof
+    finer = prove_bound(matrix, cost, duals, _FINE_PARTS)
+    return finer if (finer.bound, finer.is_tight) > (proof.bound, proof.is_tight) else proof
 
 
 def split_duals(duals: FloatArray, goals: int, weight: int) -> list[FloatArray]:

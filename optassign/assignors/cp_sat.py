@@ -11,7 +11,6 @@ from optassign.assignors.greedy import GreedyAssignor
 from optassign.formats.assignment import TaskAssignment, Termination
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import GoalOrder
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.models.deadline import Deadline
@@ -20,8 +19,9 @@ from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.holding.solved_limits import SolvedLimits
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.configured_method import ConfiguredMethod
-from optassign.solving.methods.flow_method import FlowMethod, carries_tags
+from optassign.solving.methods.flow_method import FlowMethod, carries_tags, is_small
 from optassign.solving.methods.method import Method
+from optassign.solving.methods.program_method import ProgramMethod
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
@@ -51,10 +51,12 @@ class CpSatAssignor:
         if _expected_seconds(arrays) > deadline.left:
             return _in_a_hurry(state, arrays)
         try:
-            method = choose_method(state, arrays.order, deadline)
+            method = choose_method(state, arrays, deadline)
             if arrays.limits:
                 method = SolvedLimits(method, arrays.limits, deadline)
             solution = solve(arrays, method)
+            if solution.given_way is None and arrays.limits.are_given:
+                solution.given_way = {}  # all of them are kept, as none can bind
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -72,15 +74,18 @@ class CpSatAssignor:
         """Nothing to learn."""
 
 
-def choose_method(state: ApplicationState, order: GoalOrder, deadline: Deadline) -> Method:
-    """The method for the goals that a snapshot asks for."""
+def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -> Method:
+    """The method for the goals that a snapshot asks for, and for its size."""
+    order = arrays.order
     if balances_load(state):
         return LoadProgramMethod(order, state.options.load_tolerance, state.options.min_gain, deadline)
     if order.preset == "weighted":
         return WeightedMethod(order, deadline)
     method = FlowMethod(order, deadline)
     is_flow_order = order.names == tuple(goal.name for goal in method.flow_goals)
-    return method if is_flow_order else ConfiguredMethod(order, deadline)
+    if is_flow_order:
+        return method
+    return ConfiguredMethod(order, deadline) if is_small(arrays.problem) else ProgramMethod(order, deadline)
 
 
 def _expected_seconds(arrays: Arrays) -> float:

@@ -41,7 +41,10 @@ class GreedyAssignor:
             method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
         if arrays.limits:
             method = LimitedMethod(method, arrays.limits)
-        return to_assignment(state, arrays, solve(arrays, method), "greedy")
+        solution = solve(arrays, method)
+        if solution.given_way is None and arrays.limits.are_given:
+            solution.given_way = {}  # all of them are kept, as none can bind
+        return to_assignment(state, arrays, solution, "greedy")
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

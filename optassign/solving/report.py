@@ -198,9 +198,10 @@ def _proved_by(goals: tuple[GoalReport, ...], solution: Solution) -> str | None:
     proven = [goal for goal in goals if goal.proven]
     if not proven:
         return None
-    if any((goal.stage, goal.name) in solution.proved or goal.name == WEIGHTED_COST for goal in proven):
+    rows = {(goal.stage, goal.name) for goal in proven}
+    if rows & solution.proved or rows & {("plan", WEIGHTED_COST)} - solution.by_lp:
         return str(ProvedBy.CP_SAT)
-    if any((goal.stage, goal.name) in solution.by_lp for goal in proven):
+    if rows & solution.by_lp:
         return str(ProvedBy.LP)
     by_rules = ("now", restore_work.GOAL.name)
     by_flow = {(stage, goal) for stage, bounds in solution.bounds.items() for goal in bounds} - {by_rules}

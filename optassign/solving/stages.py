@@ -12,6 +12,7 @@ import numpy as np
 
 from optassign.models.goals import restore_work, tag_spread
 from optassign.models.goals.active_moves import count_active_moves
+from optassign.models.limits.limit import list_broken
 from optassign.models.problem import Placement
 from optassign.models.rebalance import PLANNED_COPIES
 from optassign.models.relief import count_too_many
@@ -110,13 +111,15 @@ def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | Non
 
 
 def _spread(arrays: Arrays, placed: Placement) -> Placement:
-    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals and limits tell
-    copies apart that are alike otherwise: under these nothing changes."""
+    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
+    that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
     tags = arrays.problem.data_of(tag_spread.NAME, tag_spread.Tags)
     alike = set() if tags is None or tags.tell_apart else {tag_spread.NAME}
-    if arrays.limits or set(arrays.order.configured) - alike:
+    if set(arrays.order.configured) - alike:
         return placed
-    return spread_failover(arrays.problem, spread_lost(arrays.problem, placed, arrays.pace.rates()))
+    spread = spread_failover(arrays.problem, spread_lost(arrays.problem, placed, arrays.pace.rates()))
+    limits = arrays.limits.placements
+    return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
 def _moves_no_fewer(case: Case, answer: Placement, own: Placement) -> bool:

@@ -12,7 +12,7 @@ from tiny import tiny_state
 
 from optassign.models.cp_sat.excess import FAMILIES
 from optassign.models.cp_sat.plan import solve_least_excess
-from optassign.models.cp_sat.weighted import compute_weighted_cost, solve_weighted
+from optassign.models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
 from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.problem import Placement, Problem, make_placement
@@ -53,9 +53,9 @@ def test_least_excess_family_by_family(seed: int) -> None:
 @pytest.mark.parametrize("weights", [(1000, 100, 1), (1, 1, 1), (1, 5, 50)])
 def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None:
     tiny = Tiny(tiny_state(seed, most=400))
-    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
-    solved = solve_weighted(problem, forced, within, weights, NO_DEADLINE, 20.0)
+    solved = solve_weighted(problem, within, weights, NO_DEADLINE, 20.0)
     assert solved.placement is not None
     best = min(
         compute_weighted_cost(problem, within, weights, as_placement(tiny, copies))
@@ -68,11 +68,11 @@ def test_weighted_sum_is_least(seed: int, weights: tuple[int, int, int]) -> None
 
 def test_a_start_is_never_made_worse() -> None:
     tiny = Tiny(tiny_state(7, most=400))
-    problem, forced = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
+    problem, _ = decomposition.write_out_pairs(to_arrays(tiny.state).problem)
     within = compute_windows(problem)
     for copies in itertools.islice(tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks]), 10):
         start = as_placement(tiny, copies)
-        solved = solve_weighted(problem, forced, within, (10, 10, 10), NO_DEADLINE, 1e-9, start)
+        solved = solve_weighted(problem, within, (10, 10, 10), NO_DEADLINE, 1e-9, Known(start))
         assert solved.placement is not None
         assert compute_weighted_cost(problem, within, (10, 10, 10), solved.placement) <= compute_weighted_cost(
             problem, within, (10, 10, 10), start

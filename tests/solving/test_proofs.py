@@ -33,9 +33,9 @@ from optassign.models.windows import compute_windows
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import flow_method
-from optassign.solving.methods.configured_method import ConfiguredMethod
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
+from optassign.solving.methods.program_method import ProgramMethod
 from optassign.solving.solution import Note
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
@@ -101,10 +101,10 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
 
 
 def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Too large for the goals asked for: of the default order's bounds, only restore work holds by itself."""
-    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    """No time for the goals asked for: of the default order's bounds, only restore work holds by itself."""
+    monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    method = ConfiguredMethod(goal_order(state), NO_DEADLINE)
+    method = ProgramMethod(goal_order(state), Deadline.after(10.0))
     found = method.find_plan(method.make_case(to_arrays(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved

@@ -14,9 +14,10 @@ import numpy as np
 
 from optassign.models.forced import Forced
 from optassign.models.limits.conflicts import choose_compatible, find_conflict
-from optassign.models.limits.limit import PlacementLimit, list_broken
+from optassign.models.limits.limit import Kind, PlacementLimit, list_broken
 from optassign.models.limits.mending import mend
-from optassign.models.problem import BoolArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
+from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
@@ -102,6 +103,38 @@ class LimitedMethod(Method):
         held[order[max(0, most - int((moved & ~free).sum())) :]] = True
         return replace(self.inner.find_rebalance(case, plan, hold=held), bounds={})
 
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """The other method's, among the options that the limits leave."""
+        found = self.inner.find_relief(case, self._restrict_relief(options), plan, price)
+        most = self._limits.most_moves
+        if found is None or most is None:
+            return found
+        # What R3 forces may be beyond the limit already: temporary offload adds nothing to it.
+        allowed = max(most, int(_find_moved(case.problem, options.start).sum()))
+        return found if int(_find_moved(case.problem, found[0]).sum()) <= allowed else (options.start, None)
+
+    def _restrict_relief(self, options: ReliefOptions) -> ReliefOptions:
+        """The options without places where a limit does not want the task.
+
+        Logged tasks change roles, so only pins speak of them. A stateless task that a limit speaks of stays where it is, as the
+        flow does not count copies by limit.
+        """
+        problem = options.problem
+        columns, pools = options.columns.copy(), options.pools.copy()
+        stays = problem.col_client == options.start[problem.col_task]
+        for limit in self.kept:
+            if limit.kind is Kind.PIN:
+                barred = limit.tasks[problem.col_task] & ~limit.clients[problem.col_client]
+                tasks = limit.tasks
+            else:
+                tasks = limit.tasks if limit.weight is None or limit.kind is Kind.FORBID else limit.weight > 0
+                barred = tasks[problem.col_task] & options.pools[problem.col_task]
+            columns &= ~barred | stays
+            pools &= ~tasks
+        return replace(options, columns=columns, pools=pools)
+
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """As the other method does."""
         return self.inner.evaluate_plan(case, plan)
@@ -167,10 +200,15 @@ class LimitedMethod(Method):
 def _find_moves(case: Case, answer: Placement) -> tuple[BoolArray, BoolArray]:
     """(T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
     problem = case.problem
-    keys = np.arange(problem.T) * problem.C + answer.active
-    moved = problem.has_owner & ~problem.flag_of(keys, problem.col_owner)
+    moved = _find_moved(problem, answer.active)
     may = np.bincount(problem.col_task[problem.col_owner & case.forced.leading], minlength=problem.T) > 0
     return moved, moved & may
+
+
+def _find_moved(problem: Problem, active: IntArray) -> BoolArray:
+    """(T,) owned tasks that become active (T,) on none of their owners."""
+    keys = np.arange(problem.T) * problem.C + active
+    return problem.has_owner & ~problem.flag_of(keys, problem.col_owner)
 
 
 def _is_owned_by(problem: Problem, clients: BoolArray) -> BoolArray:

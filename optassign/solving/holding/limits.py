@@ -21,14 +21,19 @@ NOT_SERVED = "limit not served: "
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The limits of a snapshot."""
+    """The limits of a snapshot that can bind: the others change nothing."""
 
     placements: tuple[PlacementLimit, ...] = ()
     """Those on placements, in the order in which they are named."""
     most_moves: int | None = None
     """Active moves of a rebalance: the least of those limits."""
     words: Mapping[str, str] | None = None
-    """Name -> the limit in words."""
+    """Name -> the limit in words, of all that are given; None where none is."""
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the snapshot has limits, whether or not they can bind."""
+        return self.words is not None
 
     def __bool__(self) -> bool:
         return bool(self.placements) or self.most_moves is not None
@@ -53,7 +58,8 @@ def read_limits(state: ApplicationState, end: IntArray) -> Limits:
         placements.append(PlacementLimit(name, _KINDS[limit.kind], tasks, clients, limit.most or 0, weight, is_state))
     moves = [limit.most for limit in limits.values() if limit.kind == "most_active_moves" and limit.most is not None]
     words = {name: describe_limit(name, limit) for name, limit in limits.items()}
-    return Limits(tuple(placements), min(moves, default=None), words)
+    binding = tuple(limit for limit in placements if limit.can_bind)
+    return Limits(binding, min((most for most in moves if most < len(task_at)), default=None), words)
 
 
 def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Mapping[str, str]) -> tuple[LimitReport, ...]:

@@ -20,6 +20,8 @@ from optassign.models.goals import active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
 from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
+from optassign.models.program.ordered import ask_in_order
+from optassign.models.program.solving import Question
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -36,6 +38,8 @@ WORK = 2.0
 """Deterministic time for CP-SAT, for each stage: about seconds."""
 _SECONDS_PER_PAIR = 3e-5
 """Of the face, for the linear programs; what was measured at most."""
+_SECONDS_PER_ARC = 1.5e-5
+"""Of the default order's plan, for each task, column and cell."""
 _TIMES_WITH_TAGS = 4
 """So much longer they take where tags ride on the flow."""
 _MOST_COLUMNS = 3_000
@@ -119,6 +123,10 @@ class FlowMethod(Method):
     ) -> tuple[IntArray, int | None] | None:
         """One flow."""
         return find_relief(options, case.windows, plan.active, price)
+
+    def ask_model(self, case: Case) -> Question | None:
+        """The goals in their order."""
+        return ask_in_order(case.problem, case.forced, case.target, self.flow_goals)
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""
@@ -296,6 +304,11 @@ def carries_tags(order: GoalOrder) -> bool:
 def is_small(problem: Problem) -> bool:
     """Whether one CP-SAT model may have all pairs of task and client."""
     return problem.T * problem.C <= MOST_PAIRS
+
+
+def keep_back_for_default_plan(problem: Problem) -> float:
+    """Seconds that the default order's plan takes: a program before it must leave them, as it may need longer than there is."""
+    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 
 
 def _expect_seconds(face: CopiesFace) -> float:

@@ -18,6 +18,7 @@ from optassign.solving.case import Case
 
 if TYPE_CHECKING:
     from optassign.models.cp_sat.variables import Variables  # which loads the solver
+    from optassign.models.program.solving import Question
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
@@ -117,6 +118,10 @@ class Method(ABC):
 
     def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found | None:
         """The best plan by an objective of this method's own that keeps what `require` adds; None: it has goals in order."""
+        return None
+
+    def ask_model(self, case: Case) -> Question | None:
+        """What `find_plan` asks of the one model, or might; None from a method whose plans it does not have."""
         return None
 
     def find_given_way(self) -> Mapping[str, str] | None:

@@ -1,4 +1,4 @@
-"""Preset `weighted`: excess is a cost beside restore work and moves, so every assignment is inside the target."""
+"""Preset `weighted`: imbalance is a cost, as restore work and moves are, so every assignment is inside the target."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
 from optassign.models.cp_sat.variables import Variables
-from optassign.models.cp_sat.weighted import WEIGHTED_COST, compute_weighted_cost, is_sum_exact, solve_weighted
+from optassign.models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign.models.deadline import Deadline
-from optassign.models.forced import prepare
-from optassign.models.problem import Placement, Problem
+from optassign.models.forced import Forced, prepare
+from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.program.solving import Question, solve
+from optassign.models.program.weighted import ask_for_least_sum
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
-from optassign.solving.methods.configured_method import TOO_LARGE
-from optassign.solving.methods.flow_method import WORK, FlowMethod, is_small
+from optassign.solving.methods.flow_method import WORK, FlowMethod, is_small, keep_back_for_default_plan
 from optassign.solving.methods.method import is_within_a_little
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
+_NO_TIME = "no time for the weighted sum: the goals of the default order were used"
 
 
 class WeightedMethod(FlowMethod):
-    """One sum of excess, restore work and moves; beyond the model's size the plan of preset `ordered`."""
+    """One sum of imbalance, restore work and moves, by the one model; the default order's plan where that has no answer."""
 
     def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
         super().__init__(order, deadline)
@@ -34,6 +36,11 @@ class WeightedMethod(FlowMethod):
             round(1000 * weights.stickiness),
         )
         self._best: Found | None = None
+        self._why_unserved: str | None = None
+
+    def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
+        """Only the pairs that differ: the one model counts the others by subtopology."""
+        return prepare(problem)
 
     def demand(self, problem: Problem, windows: Windows) -> Windows:
         """Nothing is demanded."""
@@ -43,54 +50,80 @@ class WeightedMethod(FlowMethod):
         """Nothing: the plan comes first, as what can be had now is measured by its cost."""
         return Found(None)
 
-    def find_relief(self, case: Case, options: ReliefOptions, plan: Placement, price: Price) -> None:
-        """None: excess is a cost among others, and may be there for good."""
-        return
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """None: imbalance is a cost among others, and may be there for good."""
+        return None
 
     def find_plan(self, case: Case) -> Found:
         """The least weighted sum."""
         if self._best is None:
-            by_windows = replace(case, target=case.windows)
-            start = super().find_plan(by_windows)
-            if start.placement is None:
-                start = Found(super().find_least_excess(by_windows), found_by=FoundBy.GREEDY)
-            self._best = replace(start, bounds={}, proved=frozenset())
-            if is_small(case.problem) and is_sum_exact(case.problem, self._weights):
-                self._best = self._find_least_sum(case, self._best)
+            self._best = self._find_least_sum(case)
         return self._best
 
-    def _find_least_sum(self, case: Case, start: Found) -> Found:
-        problem, forced = prepare(case.problem.with_all_columns())
-        result = solve_weighted(problem, forced, case.windows, self._weights, self.deadline, WORK, start.placement)
+    def _find_least_sum(self, case: Case) -> Found:
+        question = self.ask_model(case)
+        if question is None:
+            self._why_unserved = _TOO_GREAT
+            return self._find_default_plan(case)
+        problem = case.problem
+        deadline = self.deadline.less(keep_back_for_default_plan(problem))
+        solved = solve(question, lambda placed: (self._compute_cost(case, placed),), deadline)
+        bound = solved.bounds[0] if solved.bounds else None
+        if solved.placement is None:
+            found = self._find_default_plan(case)
+            if bound is None:
+                self.limited, self._why_unserved = True, _NO_TIME
+                return found
+        else:
+            found = Found(solved.placement, found_by=FoundBy.LP)
+        assert found.placement is not None
+        value = self._compute_cost(case, found.placement)
+        if bound is not None and value > bound and is_small(problem) and is_sum_exact(problem, self._weights):
+            return self._search(case, Known(found.placement, bound))
+        return replace(found, weighted=_in_units(value, bound), by_lp=frozenset({WEIGHTED_COST}))
+
+    def ask_model(self, case: Case) -> Question | None:
+        """The one sum."""
+        return ask_for_least_sum(case.problem, case.windows, self._weights)
+
+    def _find_default_plan(self, case: Case) -> Found:
+        by_windows = replace(case, target=case.windows)
+        found = super().find_plan(by_windows)
+        if found.placement is None:
+            found = Found(super().find_least_excess(by_windows), found_by=FoundBy.GREEDY)
+        return replace(found, bounds={}, proved=frozenset(), by_lp=frozenset())
+
+    def _search(self, case: Case, known: Known, require: Callable[[Variables], None] | None = None) -> Found:
+        """CP-SAT on all pairs, from what is known; `require` adds what else the placement has to keep."""
+        problem, _ = prepare(case.problem.with_all_columns())
+        more = () if require is None else (require,)
+        result = solve_weighted(problem, case.windows, self._weights, self.deadline, WORK, known, *more)
         self.limited |= result.limited
-        assert start.placement is not None
-        (mine,) = self.evaluate_plan(case, start.placement)
-        value, bound, _ = result.goals.get(WEIGHTED_COST, (mine, None, False))
-        least = None if bound is None else bound / 1000
-        if result.placement is None or mine < value:
-            return replace(start, weighted=(mine / 1000, least))
-        return Found(result.placement, found_by=FoundBy.CP_SAT, limited=result.limited, weighted=(value / 1000, least))
+        placement, found_by = result.placement, FoundBy.CP_SAT
+        if placement is None and known.start is None:
+            return Found(None, impossible=result.impossible)
+        start = known.start
+        if placement is None or (start is not None and self._compute_cost(case, start) <= self._compute_cost(case, placement)):
+            placement, found_by = start, FoundBy.LP if require is None else FoundBy.GREEDY
+        assert placement is not None
+        _, bound, _ = result.goals.get(WEIGHTED_COST, (0, known.bound, False))
+        weighted = _in_units(self._compute_cost(case, placement), bound)
+        return Found(placement, found_by=found_by, limited=result.limited, weighted=weighted)
 
     def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found:
         """The least weighted sum of what keeps more than the rules."""
-        problem, forced = prepare(case.problem.with_all_columns())
-        if not is_sum_exact(problem, self._weights):
+        if not is_sum_exact(case.problem, self._weights):
             return Found(start, found_by=FoundBy.GREEDY)
-        result = solve_weighted(problem, forced, case.windows, self._weights, self.deadline, WORK, start, require)
-        self.limited |= result.limited
-        placement, found_by = result.placement, FoundBy.CP_SAT
-        if placement is None:
-            placement, found_by = start, FoundBy.GREEDY
-        if placement is None:
-            return Found(None, impossible=result.impossible)
-        _, bound, _ = result.goals.get(WEIGHTED_COST, (0, None, False))
-        (cost,) = self.evaluate_plan(case, placement)
-        least = None if bound is None else bound / 1000
-        return Found(placement, found_by=found_by, limited=result.limited, weighted=(cost / 1000, least))
+        return self._search(case, Known(start), require)
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """The one sum, in thousandths."""
-        return (compute_weighted_cost(case.problem, case.windows, self._weights, plan),)
+        return (self._compute_cost(case, plan),)
+
+    def _compute_cost(self, case: Case, plan: Placement) -> int:
+        return compute_weighted_cost(case.problem, case.windows, self._weights, plan)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """Whether the remembered plan costs little more."""
@@ -105,10 +138,13 @@ class WeightedMethod(FlowMethod):
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """The sum, where it was not minimised."""
-        return dict.fromkeys(self.order.asked_for, " ".join(self.write_notes(problem))) if self.write_notes(problem) else {}
+        return {} if self._why_unserved is None else dict.fromkeys(self.order.asked_for, self._why_unserved)
 
     def write_notes(self, problem: Problem) -> list[str]:
         """Why the sum was not minimised, where it was not."""
-        if not is_small(problem):
-            return [TOO_LARGE]
-        return [] if is_sum_exact(problem, self._weights) else [_TOO_GREAT]
+        return [] if self._why_unserved is None else [self._why_unserved]
+
+
+def _in_units(value: int, bound: int | None) -> tuple[float, float | None]:
+    """Value and bound of the sum, from thousandths."""
+    return value / 1000, None if bound is None else bound / 1000

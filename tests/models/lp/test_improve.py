@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,13 +15,12 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.decomposition import CopiesFirst
-from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced
 from optassign.models.lp import improve
-from optassign.models.lp.building import build_face_program
-from optassign.models.lp.face_program import FaceProgram
 from optassign.models.lp.improve import improve_plan
-from optassign.models.problem import BoolArray, Problem
+from optassign.models.problem import Problem
+from optassign.models.program.placement_program import PlacementProgram, build_face_program
+from optassign.models.program.scope import Scope
 from optassign.models.values import FLOW_ORDER, plan_values
 from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
@@ -66,17 +66,17 @@ def test_pauses_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None
         assert goals["pauses"][0] == goals["pauses"][1]
 
 
-def _tell_all_apart(face: CopiesFace, windows: Windows, _: BoolArray) -> FaceProgram:
-    return build_face_program(face, windows, np.ones(face.problem.G * face.problem.C, dtype=np.bool_))
+def _tell_all_apart(scope: Scope) -> PlacementProgram:
+    return build_face_program(replace(scope, apart=np.ones_like(scope.apart)))
 
 
 def test_only_places_that_are_short_of_room_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """To tell all apart takes ten times as long. Found on these: a pool has one place, and more copies than fit there."""
     shares: list[float] = []
 
-    def build(face: CopiesFace, windows: Windows, apart: BoolArray) -> FaceProgram:
-        shares.append(float(apart.mean()))
-        return build_face_program(face, windows, apart)
+    def build(scope: Scope) -> PlacementProgram:
+        shares.append(float(scope.apart.mean()))
+        return build_face_program(scope)
 
     monkeypatch.setattr(improve, "build_face_program", build)
     grid = dict(GRID)

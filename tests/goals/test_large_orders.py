@@ -1,0 +1,109 @@
+"""Orders of goals beyond the size of CP-SAT's model: the limit is lowered, and the one model has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from enumeration import Tiny
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape, generate
+from optassign.goals.order import UNSERVED
+from optassign.judging.validation import validate
+from optassign.measuring.placement import planned_placement
+from optassign.models.values import FLOW_ORDER
+from optassign.simulation.convergence import converge
+from optassign.solving.methods import flow_method
+
+DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
+ORDERS = [
+    ("pauses", "restore_work", "cold_copies", "cold_actives", "standby_moves"),
+    ("standby_moves", "cold_actives", "pauses", "restore_work", "cold_copies"),
+    ("cold_copies", "pauses"),
+]
+ORDER = ("standby_moves", "restore_work", "cold_copies")
+
+
+@pytest.fixture(autouse=True)
+def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) -> None:
+    """Against enumeration, in those of 40 tiny snapshots that need a plan."""
+    looked = 0
+    for seed in range(40):
+        state = with_options(tiny_state(seed, most=300), goals=order)
+        if len(state.tasks) * len(state.clients) <= 10:
+            continue
+        given = assign(state)
+        if given.plan is None:
+            continue
+        tiny = Tiny(state)
+        at = [DEFAULT.index(goal) for goal in order]
+        every = tiny.all_of([tiny.placements_of(task) for task in state.tasks])
+        best = min((tuple(tiny.plan_values(plan)[i] for i in at) for plan in every if tiny.balanced(plan)), default=None)
+        if best is None:
+            continue
+        plan = planned_placement(state, given)
+        copies = {task.id: (plan.active[task.id][0], frozenset(plan.standby[task.id])) for task in state.tasks}
+        values = tiny.plan_values(copies)
+        assert tuple(values[i] for i in at) == best, f"seed {seed}"
+        rows = [goal for goal in given.report.goals if goal.stage == "plan"][: len(order)]
+        assert [goal.name for goal in rows] == list(order)
+        assert all(goal.bound is None or goal.bound <= goal.value for goal in rows), f"seed {seed}"
+        looked += 1
+    assert looked >= 4
+
+
+def with_options(state: ApplicationState, **options: object) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update=options)})
+
+
+def list_configs(goal: str) -> dict[str, object]:
+    """What a snapshot has to configure for a goal."""
+    if goal == "tag_spread":
+        return {"rack_aware_assignment_tags": ("zone",)}
+    return {"rack_aware_assignment_strategy": "min_traffic"} if goal.startswith("rack") else {}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "goals",
+    [ORDER, ("active_moves", *ORDER), ("rack_traffic", *DEFAULT), ("rack_cost", *ORDER), ("restore_work", "tag_spread")],
+    ids="-".join,
+)
+def test_every_goal_is_served_and_the_group_comes_to_rest(shape: Shape, goals: Sequence[str]) -> None:
+    state = ask(generate(shape, 40, 6, 1, racks=3, warmups=8, seed=3), goals)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert given.report.termination.reason != "fallback"
+    assert not [note for note in given.report.notes if note.startswith(UNSERVED)]
+    rows = [goal for goal in given.report.goals if goal.stage == "plan" and goal.name in goals]
+    assert all(goal.proven for goal in rows), rows
+    result = converge(state)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+
+
+def ask(state: ApplicationState, goals: Sequence[str]) -> ApplicationState:
+    configs = {name: value for goal in goals for name, value in list_configs(goal).items()}
+    configured = state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
+    return with_options(configured, goals=tuple(goals))
+
+
+def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
+    given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ("standby_moves", "disk")))
+    unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
+    assert [note.split(": ")[1] for note in unserved] == ["disk"]
+
+
+def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
+    given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ORDER))
+    unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
+    assert [note.split(": ")[1] for note in unserved] == list(ORDER)
+    assert all("no time" in note for note in unserved)

@@ -1,0 +1,103 @@
+"""An operator's limits as parts of the one model: nothing that they allow is below the bound, and what is found keeps them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.formats.state import ApplicationState
+from optassign.generate import generate
+from optassign.judging.validation import validate
+from optassign.models.cp_sat.weighted import compute_weighted_cost
+from optassign.models.deadline import Deadline
+from optassign.models.limits.limit import Kind, PlacementLimit, list_broken
+from optassign.models.problem import Placement, Problem, make_placement
+from optassign.models.program.solving import solve
+from optassign.models.program.weighted import ask_for_least_sum
+from optassign.models.windows import compute_windows
+from optassign.solving.arrays import to_arrays
+from optassign.solving.methods import flow_method
+
+WEIGHTS = (1_000_000, 100_000, 1_000)
+
+
+def draw_limits(dice: random.Random, problem: Problem) -> tuple[PlacementLimit, ...]:
+    """A pin, a forbidden place and a number of copies, some of them."""
+    limits = []
+    for kind in dice.sample(list(Kind), dice.randint(1, 3)):
+        tasks = np.array([dice.random() < 0.3 for _ in range(problem.T)])
+        clients = np.array([dice.random() < 0.5 for _ in range(problem.C)])
+        weight = np.ones(problem.T, dtype=np.int64) if kind is Kind.MOST else None
+        limits.append(PlacementLimit(kind.name, kind, tasks, clients, dice.randint(1, problem.T), weight))
+    return tuple(limits)
+
+
+def place(tiny: Tiny, problem: Problem, copies: Copies) -> Placement:
+    clients, tasks = list(tiny.state.kafka_streams_states), list(tiny.state.all_tasks)
+    active = np.array([clients.index(copies[task][0]) for task in tasks])
+    keys = [t * problem.C + clients.index(c) for t, task in enumerate(tasks) for c in copies[task][1]]
+    return make_placement(active, np.array(keys, dtype=np.int64), problem.C)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> None:
+    met = 0
+    for seed in range(first, first + 10):
+        tiny = Tiny(tiny_state(seed, most=200))
+        problem = to_arrays(tiny.state).problem
+        shares, limits = compute_windows(problem), draw_limits(random.Random(seed), problem)
+        every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])]
+        kept = [placed for placed in every if not list_broken(limits, placed)]
+        question = ask_for_least_sum(problem, shares, WEIGHTS)
+        assert question is not None
+
+        def judge(
+            placed: Placement, problem: Problem = problem, limits: tuple[PlacementLimit, ...] = limits
+        ) -> tuple[int, ...] | None:
+            if list_broken(limits, placed):
+                return None
+            return (compute_weighted_cost(problem, compute_windows(problem), WEIGHTS, placed),)
+
+        found = solve(replace(question, limits=limits), judge, Deadline.after(None))
+        if not kept:
+            assert found.placement is None, f"seed {seed}"
+            continue
+        least = min(compute_weighted_cost(problem, shares, WEIGHTS, placed) for placed in kept)
+        assert found.bounds[0] <= least, f"seed {seed}"
+        assert found.placement is not None, f"seed {seed}"
+        assert least <= found.values[0]
+        met += found.values[0] == least
+    assert met >= 4
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_moves", "restore_work")}])
+def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of CP-SAT's model is lowered; the plan without limits keeps none of these."""
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)
+    first, last = made.clients[0].process_id, made.clients[-1].process_id
+    limits = [
+        {"kind": "pin", "tasks": [made.tasks[0].id], "clients": [last]},
+        {"kind": "forbid", "subtopologies": ["1"], "clients": [first]},
+    ]
+    state = ask(made, limits=limits, **options)
+    given = assign(state)
+    assert validate(state, given) == []
+    assert given.report.termination.reason != "fallback"
+    assert not any(row.gave_way for row in given.report.limits)
+    free = assign(ask(made, **options))
+    if options.get("preset") == "weighted":
+        rows = [next(goal for goal in answer.report.goals if goal.name == "weighted_cost") for answer in (given, free)]
+        assert rows[0].proven
+        assert rows[0].value >= rows[1].value
+
+
+def ask(state: ApplicationState, **options: Any) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update=options)})

@@ -1,0 +1,147 @@
+"""Preset `weighted` on the one model: the least sum, against enumeration, and proven at sizes that nothing enumerates."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+import pytest
+from enumeration import Copies, Tiny
+from tiny import tiny_state
+
+from optassign.assignor import assign
+from optassign.formats.assignment import GoalReport
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, Shape, generate
+from optassign.models.cp_sat.weighted import compute_weighted_cost
+from optassign.models.deadline import Deadline
+from optassign.models.problem import Placement, Problem
+from optassign.models.program import open_scope
+from optassign.models.program.solving import Answer, solve
+from optassign.models.program.weighted import ask_for_least_sum
+from optassign.models.windows import Windows, compute_windows
+from optassign.solving.arrays import to_arrays
+
+Weights = tuple[int, int, int]
+DEFAULT: Weights = (1_000_000, 100_000, 1_000)
+
+
+@dataclass(frozen=True)
+class InChangelogs(Tiny):
+    """A tiny snapshot whose restore costs are in hundredths of the mean changelog, as preset `weighted` counts them."""
+
+    @cached_property
+    def table(self) -> dict[tuple[str, str], tuple[int, int]]:
+        ends = [self.end(task) for task in self.state.tasks if task.logged]
+        mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
+        known = {(t.id, c): self.rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
+        return {pair: (rank, ceil(100.0 * cost / mean)) for pair, (rank, cost) in known.items()}
+
+    def cost(self, copies: Copies, weights: Weights) -> int:
+        """The one sum, as docs/rules.md states it."""
+        excess, work = self.excess(copies), self.plan_values(copies)[0]
+        sticky = work + self.active_moves(copies) + self.standby_moves(copies)
+        return weights[0] * sum(excess[:3]) + weights[1] * sum(excess[3:]) + weights[2] * sticky
+
+
+def find_least(state: ApplicationState, weights: Weights) -> tuple[Answer, Problem, Windows]:
+    """The model's answer, the problem and its shares."""
+    problem = to_arrays(state).problem
+    shares = compute_windows(problem)
+    question = ask_for_least_sum(problem, shares, weights)
+    assert question is not None
+
+    def judge(placed: Placement) -> tuple[int, ...]:
+        return (compute_weighted_cost(problem, shares, weights, placed),)
+
+    return solve(question, judge, Deadline.after(None)), problem, shares
+
+
+def draw_weights(rng: random.Random) -> Weights:
+    """Odd weights from a tenth to ten thousand, in thousandths, sometimes none."""
+    drawn = [0 if rng.random() < 0.1 else round(1000 * 10 ** rng.uniform(-1, 4)) for _ in range(3)]
+    return drawn[0], drawn[1], drawn[2]
+
+
+def require_rules(problem: Problem, placed: Placement) -> None:
+    """R1, R2 and R4."""
+    assert ((placed.active >= 0) & (placed.active < problem.C)).all()
+    keys = placed.standby_keys(problem.C)
+    assert len(np.unique(keys)) == len(keys)
+    number = np.bincount(placed.standby_task, minlength=problem.T)
+    assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0))
+    assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
+
+
+@pytest.mark.parametrize("first", range(0, 100, 10))
+def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int) -> None:
+    """Tiny groups with capacities, unknown lags, drains and tasks of all kinds: the value is the optimum in nearly all."""
+    proven = 0
+    for seed in range(first, first + 10):
+        tiny = InChangelogs(tiny_state(seed, most=400))
+        weights = DEFAULT if seed % 2 else draw_weights(random.Random(seed))
+        found, problem, _ = find_least(tiny.state, weights)
+        every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
+        least = min(tiny.cost(copies, weights) for copies in every)
+        assert found.placement is not None
+        require_rules(problem, found.placement)
+        assert found.bounds[0] <= least <= found.values[0], f"seed {seed}"
+        proven += found.bounds[0] == found.values[0]
+    assert proven >= 9
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+def test_the_sum_is_proven_with_any_weights(shape: Shape, standbys: int) -> None:
+    rng = random.Random(standbys)
+    for seed, weights in enumerate([DEFAULT, *(draw_weights(rng) for _ in range(3))]):
+        found, problem, _ = find_least(generate(shape, 120, 12, standbys, seed=seed, unlogged=0.2), weights)
+        assert found.placement is not None
+        require_rules(problem, found.placement)
+        assert found.bounds == found.values, f"weights {weights}"
+
+
+@pytest.mark.parametrize("shape", ["scale-out", "partial"])
+def test_merged_places_prove_what_places_told_apart_do(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places are merged in large groups only: a small one is solved both ways."""
+    for seed in range(4):
+        state = generate(shape, 200, 20, 1, seed=seed)
+        apart, _, _ = find_least(state, DEFAULT)
+        with monkeypatch.context() as patch:
+            patch.setattr(open_scope, "_MERGE_FROM", 0)
+            merged, _, _ = find_least(state, DEFAULT)
+        assert apart.values == apart.bounds
+        assert merged.bounds <= apart.bounds
+        assert merged.values == apart.values, f"seed {seed}"
+
+
+def weigh(given_goals: tuple[GoalReport, ...]) -> GoalReport:
+    """The row of the one sum."""
+    (row,) = (goal for goal in given_goals if goal.name == "weighted_cost")
+    return row
+
+
+def weighted(state: ApplicationState) -> ApplicationState:
+    return state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
+
+
+def test_the_report_has_value_and_bound_where_pairs_are_many() -> None:
+    given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
+    row = weigh(given.report.goals)
+    assert row.proven
+    assert row.bound == row.value > 0
+    assert (given.report.found_by, given.report.proved_by) == ("lp", "lp")
+    assert not given.report.notes
+
+
+def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optassign.solving.methods.flow_method._SECONDS_PER_ARC", 1.0)
+    given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
+    assert "goal not served: weighted_cost: no time for the weighted sum: the goals of the default order were used" in (
+        given.report.notes
+    )
+    assert not [goal for goal in given.report.goals if goal.name == "weighted_cost"]
+    assert given.plan is not None
