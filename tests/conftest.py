@@ -104,13 +104,19 @@ def pytest_make_collect_report(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one table which real things are missing, how many tests that leaves out, and how to get each."""
-    root = terminalreporter.config.rootpath
-    files = [root / report.nodeid.split("::")[0] for report in terminalreporter.getreports("skipped")]
-    left_out = Counter(name for file in files for name in _real_things(file))
-    if left_out:
+    left_out: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for report in terminalreporter.getreports("skipped"):
+        things = _real_things(terminalreporter.config.rootpath / report.nodeid.split("::")[0])
+        left_out.update(things)
+        if not things:
+            others[_reason(report)] += 1
+    if left_out or others:
         terminalreporter.section("left out, since something is missing")
-        for name, count in sorted(left_out.items()):
-            terminalreporter.write_line(f"{f'tests/{name}':<16}{count:>4}  needs {REAL_THINGS[name]}")
+    for name, count in sorted(left_out.items()):
+        terminalreporter.write_line(f"{f'tests/{name}':<16}{count:>4}  needs {REAL_THINGS[name]}")
+    for why, count in sorted(others.items()):
+        terminalreporter.write_line(f"{'others':<16}{count:>4}  {why}")
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

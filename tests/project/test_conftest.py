@@ -85,6 +85,7 @@ def test_what_is_missing_is_told_in_one_table(pytester: pytest.Pytester, monkeyp
     rows = [line.split() for line in told if line.startswith("tests/")]
     assert [row[:4] for row in rows] == [["tests/java", "2", "needs", "a"], ["tests/spark", "1", "needs", "a"]]
     assert all("apt-get install" in " ".join(row) for row in rows)
+    assert any(line.split()[:2] == ["others", "1"] and "no broker" in line for line in told)
     assert "4 skipped" in told[-1], "pytest's own line closes the output"
 
 
