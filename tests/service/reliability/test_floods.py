@@ -42,8 +42,8 @@ _LIMITS = ("--max-connections", "40", "--max-connections-per-peer", "30", "--max
 
 @pytest.fixture
 def flooded() -> Iterator[ServiceHere]:
-    """A service with low limits, whose clock stands still but for what the test moves."""
-    with run_service_here("--workers", "1", *_LIMITS) as service, service.still():
+    """A service with low limits."""
+    with run_service_here("--workers", "1", *_LIMITS) as service:
         yield service
 
 
@@ -209,11 +209,9 @@ def test_tokens_of_applications_are_read_anew_without_a_restart(tmp_path: Path) 
         failed = service.wait_for("login_failed")
         assert (failed["peer"], failed["path"], failed["level"]) == ("127.0.0.1", "/v1/assign", "warning")
         file.write_text(f"{_TOKENS[0]}\nanother-token-0123456789 other\n", encoding="utf-8")
-        service.pass_seconds(2)  # between looks
-        service.wait_for("tokens_read")
+        service.await_look("tokens_read")
         assert [ask(_TOKENS[1], "orders"), ask("another-token-0123456789", "other")] == [401, 200]
         file.write_text("short\n", encoding="utf-8")
-        service.pass_seconds(2)
-        kept = service.wait_for("settings_kept")
+        kept = service.await_look("settings_kept")
         assert "found a token of 5 characters" in kept["why"]
         assert ask(_TOKENS[0], "orders") == 200
