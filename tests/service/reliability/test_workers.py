@@ -1,5 +1,6 @@
 """Workers that are busy, too slow or dead: the answer is greedy's, in time, and says why; then all is as before."""
 
+import json
 import os
 import signal
 import socket
@@ -259,6 +260,38 @@ def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> N
         wait_until(service.is_ready)
         other = make_state("not-so-early")
         assert read_valid_answer(service.assign(other), other).without_times() == assign(other).without_times()
+
+
+def test_a_worker_that_does_not_start_is_started_again() -> None:
+    with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
+        service.await_held("starting").kill()
+        assert service.wait_for("worker_failed", crew="solvers")["next_try_seconds"] == 0.5
+        service.let_go("starting")
+        assert not service.worker_pids()
+
+        def is_ready_after_half_a_second() -> bool:
+            service.pass_seconds(0.5)
+            return service.is_ready()
+
+        wait_until(is_ready_after_half_a_second)
+
+
+def test_heavy_jobs_never_have_all_workers(threads: ThreadPoolExecutor) -> None:
+    def make_heavy(name: str) -> bytes:
+        """By what is seen of it at a glance."""
+        fields = json.loads(make_state(name).model_dump_json())
+        return json.dumps({**fields, "x_padding": [{"stateful": 1}] * 14_000}).encode()
+
+    with run_service_here("--workers", "2") as service:
+        with service.hold("read"):
+            heavy = [threads.submit(service.assign, make_heavy("heavy-1"))]
+            wait_until(lambda: service.metric("optassign_workers_busy") == 1)
+            heavy.append(threads.submit(service.assign, make_heavy("heavy-2")))
+            wait_until(lambda: service.metric("optassign_queue_length") == 1)
+            small = threads.submit(service.assign, make_state("small"))
+            wait_until(lambda: service.metric("optassign_workers_busy") == 2)
+            assert service.metric("optassign_queue_length") == 1
+        assert [request.result().status_code for request in (*heavy, small)] == [200] * 3
 
 
 def test_requests_of_one_application_are_answered_in_order(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
