@@ -11,21 +11,25 @@ from serving_here import run_service_here
 
 
 @pytest.fixture(scope="session")
-def service() -> Iterator[Service]:
-    """The demonstration, in processes of its own; it has no token."""
+def demonstration() -> Iterator[Service]:
+    """In processes of its own."""
     with run_service("--demo", "--workers", "1") as started:
         yield started
-    assert not find_folder(started).exists(), "the demonstration has left its recordings behind"
-
-
-def find_folder(demonstration: Service) -> Path:
-    return Path(demonstration.wait_for("demo")["folder"])
 
 
 @pytest.fixture(scope="session")
-def day(service: Service) -> Path:
+def day(demonstration: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recordings of the demonstration, as if the day had just ended."""
-    return find_folder(service)
+    folder = tmp_path_factory.mktemp("day") / "copied"
+    shutil.copytree(demonstration.wait_for("demo")["folder"], folder, ignore=shutil.ignore_patterns(".*"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def service(day: Path) -> Iterator[Running]:
+    """A service that has recorded the day; it has no token."""
+    with run_service_here("--workers", "1", "--recordings", str(day)) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from pages import HOSTILE, OPERATOR, READER, list_pages
-from serving import MOST_SECONDS, Running, Service, make_state
+from serving import MOST_SECONDS, Running, make_state
 from serving_here import run_service_here
 
 HTML = {"Accept": "text/html"}
@@ -137,7 +137,7 @@ def test_a_form_that_is_too_long(guarded: Running) -> None:
         assert browser.post("/login", json={"token": OPERATOR}).status_code == 415
 
 
-def test_without_tokens_only_this_machine_is_believed(service: Service) -> None:
+def test_without_tokens_only_this_machine_is_believed(service: Running) -> None:
     """A page of somebody else's may have its name point here."""
     assert service.client.get("/", headers={**HTML, "Host": "evil.example"}).status_code == 403
     for host in ("localhost:8924", "127.0.0.1", "[::1]:8924"):

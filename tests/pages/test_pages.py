@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from pages import REBALANCES_ON_A_PAGE, list_pages, write_recording
-from serving import Running, Service, list_files, make_state, wait_until
+from serving import Running, list_files, make_state, wait_until
 from serving_here import run_service_here
 
 from optassign.formats.base import parse_time
@@ -23,7 +24,7 @@ from optassign.service.views.index import RecordingIndex
 HTML = {"Accept": "text/html"}
 
 
-def test_applications_by_status(service: Service) -> None:
+def test_applications_by_status(service: Running) -> None:
     rows = service.client.get("/v1/history").json()["applications"]
     assert [(row["application"], row["status"]["word"]) for row in rows] == [
         ("payments", "fallback"),
@@ -39,7 +40,7 @@ def test_applications_by_status(service: Service) -> None:
     assert all(word in page for word in ("orders", "warming up", "waits for", "108 of 108", "no connection"))
 
 
-def test_status_since(service: Service) -> None:
+def test_status_since(service: Running) -> None:
     """Orders has been warming up since the last three clients joined, and rested before."""
     (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
@@ -49,7 +50,7 @@ def test_status_since(service: Service) -> None:
     assert not orders["status"]["since_at_least"]
 
 
-def test_what_is_waited_for(service: Service) -> None:
+def test_what_is_waited_for(service: Running) -> None:
     view = service.client.get("/v1/history/orders").json()
     restoring = [copy for copy in view["copies"] if copy["restoring"]]
     assert 0 < len(restoring) <= 2 < len(view["copies"])
@@ -64,7 +65,7 @@ def test_what_is_waited_for(service: Service) -> None:
     assert restoring[0]["client"].partition(" ")[0] in page
 
 
-def test_warm_ups_of_an_assignor_that_says_nothing(service: Service) -> None:
+def test_warm_ups_of_an_assignor_that_says_nothing(service: Running) -> None:
     """Kafka's own assignor reports nothing of what it waits for: its warm-ups are listed, and not all is said to be there."""
     view = service.client.get("/v1/history/clicks").json()
     row = view["row"]
@@ -102,7 +103,7 @@ def test_what_should_be_done_by_now(day: Path) -> None:
     assert "not while it is paused" in show(60, paused={"by": "Ada", "at": first.now})
 
 
-def test_who_holds_what(service: Service) -> None:
+def test_who_holds_what(service: Running) -> None:
     """Every client of the last rebalance, the greatest load first; it leads to what that client gained and lost."""
     view = service.client.get("/v1/history/orders").json()
     row, holders = view["row"], view["holders"]
@@ -151,7 +152,7 @@ def test_which_rebalance_moved_a_task(two_pages: Running) -> None:
     assert 'role="alert"' in two_pages.client.get("/applications/orders?task=9_9", headers=HTML).text
 
 
-def test_a_rebalance_and_why(service: Service) -> None:
+def test_a_rebalance_and_why(service: Running) -> None:
     place = find_join(service)
     view = service.client.get(f"/v1/history/{place}", params={"task": "0_3"}).json()
     assert len(view["moves"]) == view["row"]["moved_active"] == sum(number for _, number in view["reasons"])
@@ -173,7 +174,7 @@ def test_a_rebalance_and_why(service: Service) -> None:
     assert page.count('<svg class="heat"') == 3
 
 
-def test_other_assignors_beside_it(service: Service) -> None:
+def test_other_assignors_beside_it(service: Running) -> None:
     place = find_join(service)
     found = service.client.get(f"/v1/history/{place}/compare").json()["assignors"]
     assert {"previous", "recorded", "cp-sat", "high-availability"} <= set(found)
@@ -182,7 +183,7 @@ def test_other_assignors_beside_it(service: Service) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?anonymised=1"])
-def test_the_snapshot_to_take_away(service: Service, day: Path, query: str) -> None:
+def test_the_snapshot_to_take_away(service: Running, day: Path, query: str) -> None:
     place = find_join(service)
     response = service.client.get(f"/applications/{place}/snapshot{query}")
     assert response.headers["content-disposition"].startswith("attachment; ")
@@ -206,7 +207,7 @@ def test_the_snapshot_to_take_away(service: Service, day: Path, query: str) -> N
     ],
     ids=lambda value: " ".join(value),
 )
-def test_what_if(service: Service, day: Path, query: dict[str, str], expected: dict[str, int]) -> None:
+def test_what_if(service: Running, day: Path, query: dict[str, str], expected: dict[str, int]) -> None:
     before = {path: path.read_bytes() for path in list_files(day)}
     view = service.client.get("/v1/history/orders/what-if", params=query).json()
     assert expected.items() <= view["changed"].items()
@@ -226,7 +227,7 @@ def test_what_if(service: Service, day: Path, query: dict[str, str], expected: d
     assert f"{view['changed']['restore_work']:,}" in page.text
 
 
-def test_the_way_there(service: Service) -> None:
+def test_the_way_there(service: Running) -> None:
     way = service.client.get("/v1/history/payments/what-if/timeline", params={"standbys": "3"}).json()
     assert way["at_s"] == sorted(way["at_s"])
     assert way["standbys_missing"][0] == 24
@@ -251,7 +252,7 @@ def test_the_way_there(service: Service) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be(service: Service, query: dict[str, str], where: str) -> None:
+def test_what_cannot_be(service: Running, query: dict[str, str], where: str) -> None:
     refused = service.client.get("/v1/history/orders/what-if", params=query)
     assert (refused.status_code, refused.json()["where"]) == (400, where)
     assert {"found", "allowed"} <= set(refused.json())
@@ -272,13 +273,13 @@ def test_what_cannot_be(service: Service, query: dict[str, str], where: str) -> 
         "/static/nothing.js",
     ],
 )
-def test_what_there_is_not(service: Service, path: str) -> None:
+def test_what_there_is_not(service: Running, path: str) -> None:
     response = service.client.get(path, headers=HTML)
     assert response.status_code == 404
     assert response.headers["content-type"].startswith("text/html")
 
 
-def test_json_is_as_described(service: Service) -> None:
+def test_json_is_as_described(service: Running) -> None:
     description = service.client.get("/openapi.json").json()
     place = find_join(service)
     asked = {
@@ -294,7 +295,7 @@ def test_json_is_as_described(service: Service) -> None:
         jsonschema.Draft202012Validator({**schema, "components": description["components"]}).validate(value)
 
 
-def test_pages_are_strict(service: Service) -> None:
+def test_pages_are_strict(service: Running) -> None:
     for path in list_pages(service.client):
         response = service.client.get(path, headers=HTML)
         assert response.status_code == 200, path
@@ -310,11 +311,15 @@ def test_pages_are_strict(service: Service) -> None:
 def test_a_rebalance_appears_and_disappears(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert "No rebalance has been recorded yet" in service.client.get("/", headers=HTML).text
-        service.assign(make_state("new one"))
+        with ThreadPoolExecutor(1) as thread, service.hold("read"):
+            thread.submit(service.assign, make_state("new one"))
+            service.await_held("read")
+            service.pass_seconds(3)
+            service.let_go("read")
         wait_until(lambda: service.client.get("/v1/history").json()["applications"])
         (row,) = service.client.get("/v1/history").json()["applications"]
         assert row["application"] == "new one"
-        assert row["last"]["seconds"] > 0
+        assert row["last"]["seconds"] == pytest.approx(3.0)
         assert row["load_most"] >= row["load_least"]
         for path in list_files(tmp_path):
             path.unlink()
@@ -338,7 +343,7 @@ def test_without_recordings_the_page_says_so() -> None:
         assert json.loads(service.client.get("/v1/history").content)["recording"] is False
 
 
-def test_gauges_of_an_application(service: Service) -> None:
+def test_gauges_of_an_application(service: Running) -> None:
     """The service knows them again after a restart, from its recordings."""
     shown = service.client.get("/v1/history").json()["applications"]
     (orders,) = [row for row in shown if row["application"] == "orders"]

@@ -51,6 +51,6 @@ def held_recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def here(held_recordings: Path) -> Iterator[ServiceHere]:
-    """A service in this process, whose clock can be moved and whose worker can be held."""
+    """A service in this process, whose clock goes by hand and whose worker can be held."""
     with run_service_here("--workers", "1", "--recordings", str(held_recordings)) as started:
         yield started

@@ -161,8 +161,7 @@ def test_quiet_hours_and_limits_come_from_a_file(tmp_path: Path) -> None:
         assert shown["limits"] == [{"kind": "most_active_moves", "most": 3}]
         assert not shown["kept"]
         file.write_text("[applications.night]\n", encoding="utf-8")
-        service.pass_seconds(2)  # between looks
-        service.wait_for("applications_read")
+        service.await_look("applications_read")
         assert read_answer(service.assign(make_state("night"))).report.termination.reason != "held"
 
 

@@ -115,8 +115,7 @@ def test_idle_connections_make_room(service: ServiceHere, authority: trustme.CA)
 def test_a_new_certificate_is_taken_without_a_restart(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
     other = trustme.CA()
     write_certificate(other, files.certificate.parent)
-    service.pass_seconds(2)  # between looks
-    service.wait_for("certificate_read")
+    service.await_look("certificate_read")
     with open_client(service, other) as client:
         assert client.get("/readyz").status_code == 200
     with open_client(service, authority) as late, pytest.raises(httpx.ConnectError):
@@ -126,7 +125,6 @@ def test_a_new_certificate_is_taken_without_a_restart(service: ServiceHere, auth
 
 def test_a_certificate_that_cannot_be_used_changes_nothing(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
     files.certificate.write_text("no certificate\n", encoding="ascii")
-    service.pass_seconds(2)
-    assert "cannot be used" in service.wait_for("settings_kept")["why"]
+    assert "cannot be used" in service.await_look("settings_kept")["why"]
     with open_client(service, authority) as client:
         assert client.get("/readyz").status_code == 200

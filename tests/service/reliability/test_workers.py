@@ -1,5 +1,6 @@
 """Workers that are busy, too slow or dead: the answer is greedy's, in time, and says why; then all is as before."""
 
+import json
 import os
 import signal
 import socket
@@ -162,7 +163,7 @@ def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_a_worker_of_the_reserve_is_killed_in_the_middle(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     state = make_state("reserve-dead")
-    with here.still(), here.hold("read", "reserve"):
+    with here.hold("read", "reserve"):
         response = threads.submit(here.assign, state, optassign_deadline_ms="50")
         worker = here.await_held("read", "reserve")
         pid = worker.pid
@@ -173,36 +174,34 @@ def test_a_worker_of_the_reserve_is_killed_in_the_middle(here: ServiceHere, thre
     again = here.assign(state)
     assert (again.status_code, again.headers["retry-after"]) == (503, "600")
     other = make_state("reserve-alive")
-    with here.still():
-        read_valid_answer(here.assign(other, optassign_deadline_ms="50"), other)
+    read_valid_answer(here.assign(other, optassign_deadline_ms="50"), other)
 
 
 def test_a_tiny_deadline_goes_to_greedy_at_once(here: ServiceHere) -> None:
     state = make_state("hurry")
-    with here.still(), here.hold("unread"):  # the solver is not even asked
+    with here.hold("unread"):  # the solver is not even asked
         answer = read_valid_answer(here.assign(state, optassign_deadline_ms="50"), state)
     assert is_greedys(answer, state, Termination(reason="limit", limit="time", detail="the deadline left no time for cp-sat"))
 
 
 def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     first, second = make_state("busy"), make_state("waits")
-    with here.still():
-        with here.hold("read"):
-            slow = begin(here, threads, first)
-            here.await_held("read")
-            waits = threads.submit(here.assign, second, optassign_deadline_ms="4000")
-            wait_until(lambda: here.metric("optassign_queue_length") == 1)
-            here.pass_seconds(4)
-            answer = read_valid_answer(waits.result(), second)
-        why = Termination(reason="limit", limit="time", detail="no worker was free in time for cp-sat")
-        assert is_greedys(answer, second, why)
-        assert read_valid_answer(slow.result(), first).without_times() == assign(first).without_times()
+    with here.hold("read"):
+        slow = begin(here, threads, first)
+        here.await_held("read")
+        waits = threads.submit(here.assign, second, optassign_deadline_ms="4000")
+        wait_until(lambda: here.metric("optassign_queue_length") == 1)
+        here.pass_seconds(4)
+        answer = read_valid_answer(waits.result(), second)
+    why = Termination(reason="limit", limit="time", detail="no worker was free in time for cp-sat")
+    assert is_greedys(answer, second, why)
+    assert read_valid_answer(slow.result(), first).without_times() == assign(first).without_times()
 
 
 def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     """Nor does the reserve get it, which would answer."""
     state = make_state("unread")
-    with here.still(), here.hold("unread"), here.hold("starting"):
+    with here.hold("unread"), here.hold("starting"):
         response = begin(here, threads, state)
         pid = here.await_held("unread").pid
         here.pass_seconds(61)
@@ -219,7 +218,7 @@ def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, thr
 def test_who_is_too_slow_is_overtaken_by_greedy_and_killed_long_after(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     """Meanwhile the service says that it is not ready."""
     state, times = make_state("slow"), schedule(make_state("slow"))
-    with here.still(), here.hold("read"):
+    with here.hold("read"):
         response = begin(here, threads, state)
         pid = here.await_held("read").pid
         here.pass_seconds(times.fallback + 0.001)
@@ -241,28 +240,58 @@ def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> N
     state = make_state("early")
     with run_service_here("--workers", "1", held=(("solvers", "starting"), ("reserve", "starting"))) as service:
         assert service.client.get("/readyz").json() == {"error": "no worker is warm"}
-        with service.still():
-            early = threads.submit(service.assign, state)
-            wait_until(lambda: service.metric("optassign_queue_length") == 1)
-            service.pass_seconds(schedule(state).fallback)
-            wait_until(lambda: early.done() or service.metric("optassign_queue_length") == 1)
-            service.pass_seconds(60)
-            response = early.result()
+        early = threads.submit(service.assign, state)
+        wait_until(lambda: service.metric("optassign_queue_length") == 1)
+        service.pass_seconds(schedule(state).fallback)
+        wait_until(lambda: early.done() or service.metric("optassign_queue_length") == 1)
+        service.pass_seconds(60)
+        response = early.result()
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
         assert response.json() == {"error": "no answer in time: the service is starting, and no worker is ready yet"}
         service.let_go("starting", "reserve")
         wait_until(lambda: len(service.worker_pids("reserve")) == 2)
-        with service.still():
-            early = threads.submit(service.assign, state)
-            wait_until(lambda: service.metric("optassign_queue_length") == 1)
-            service.pass_seconds(schedule(state).fallback)
-            answer = read_valid_answer(early.result(), state)
+        early = threads.submit(service.assign, state)
+        wait_until(lambda: service.metric("optassign_queue_length") == 1)
+        service.pass_seconds(schedule(state).fallback)
+        answer = read_valid_answer(early.result(), state)
         why = "the service is starting: no worker has loaded cp-sat yet"
         assert is_greedys(answer, state, Termination(reason="limit", limit="time", detail=why))
         service.let_go("starting")
         wait_until(service.is_ready)
         other = make_state("not-so-early")
         assert read_valid_answer(service.assign(other), other).without_times() == assign(other).without_times()
+
+
+def test_a_worker_that_does_not_start_is_started_again() -> None:
+    with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
+        service.await_held("starting").kill()
+        assert service.wait_for("worker_failed", crew="solvers")["next_try_seconds"] == 0.5
+        service.let_go("starting")
+        assert not service.worker_pids()
+
+        def is_ready_after_half_a_second() -> bool:
+            service.pass_seconds(0.5)
+            return service.is_ready()
+
+        wait_until(is_ready_after_half_a_second)
+
+
+def test_heavy_jobs_never_have_all_workers(threads: ThreadPoolExecutor) -> None:
+    def make_heavy(name: str) -> bytes:
+        """By what is seen of it at a glance."""
+        fields = json.loads(make_state(name).model_dump_json())
+        return json.dumps({**fields, "x_padding": [{"stateful": 1}] * 14_000}).encode()
+
+    with run_service_here("--workers", "2") as service:
+        with service.hold("read"):
+            heavy = [threads.submit(service.assign, make_heavy("heavy-1"))]
+            wait_until(lambda: service.metric("optassign_workers_busy") == 1)
+            heavy.append(threads.submit(service.assign, make_heavy("heavy-2")))
+            wait_until(lambda: service.metric("optassign_queue_length") == 1)
+            small = threads.submit(service.assign, make_state("small"))
+            wait_until(lambda: service.metric("optassign_workers_busy") == 2)
+            assert service.metric("optassign_queue_length") == 1
+        assert [request.result().status_code for request in (*heavy, small)] == [200] * 3
 
 
 def test_requests_of_one_application_are_answered_in_order(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
@@ -298,7 +327,7 @@ def test_an_answer_that_nobody_can_have_got_is_not_remembered(here: ServiceHere)
 def test_a_burst_waits_until_its_deadline(here: ServiceHere) -> None:
     """A hundred applications at once are a fraction of a second's work: none of them is refused."""
     states = [make_state(f"crowd-{i}") for i in range(100)]
-    with ThreadPoolExecutor(100) as many, here.still():
+    with ThreadPoolExecutor(100) as many:
         with here.hold("unread"):
             taken = [many.submit(here.assign, state) for state in states]
             wait_until(lambda: here.metric("optassign_queue_length") == 99)

@@ -1,4 +1,7 @@
-"""The service in this process: its own loop in a thread, workers that are threads, and clocks that the test moves."""
+"""The service in this process: its own loop in a thread, workers that are threads, and a clock that only the test moves.
+
+However busy the machine is, no deadline comes by itself.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +43,12 @@ _PIDS = itertools.count(1)
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop whose clock can be put forward, and stopped."""
+    """A loop whose clock stands still, and can be put forward."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
-        self.still_at: float | None = None
+        self.still_at: float | None = time.monotonic()
+        """None: it goes on, as for the last moments of the service."""
         super().__init__()
 
     def time(self) -> float:
@@ -220,18 +224,21 @@ class ServiceHere(Running):
         assert found is not None
         return found
 
-    @contextmanager
-    def still(self) -> Iterator[None]:
-        """The loop's clock stands still, but for `pass_seconds`: no deadline comes however long anything takes."""
-        self._call(lambda: setattr(self._loop, "still_at", time.monotonic()))
-        try:
-            yield
-        finally:
-            self._call(lambda: setattr(self._loop, "still_at", None))
-
     def pass_seconds(self, seconds: float) -> None:
-        """Put the clocks forward: the loop's, and that of the day."""
+        """Put the clocks forward, the loop's and that of the day; what the loop has to do then is done."""
         self._call(lambda: setattr(self._loop, "ahead", self._loop.ahead + seconds))
+        for _ in range(10):
+            self._call(lambda: None)
+
+    def await_look(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
+        """The newest of the events of that name, once the service has looked at its files so often."""
+
+        def look() -> bool:
+            self.pass_seconds(2)
+            return len(self.events(name, **fields)) >= count
+
+        wait_until(look)
+        return self.wait_for(name, count, **fields)
 
     def _call(self, change: Callable[[], None]) -> None:
         done = threading.Event()
@@ -244,8 +251,9 @@ class ServiceHere(Running):
         assert done.wait(MOST_SECONDS)
 
     def begin_to_stop(self) -> None:
-        """Have it stop as at a signal."""
+        """Have it stop as at a signal; its clock goes on."""
         self._stopping = True
+        self._call(lambda: setattr(self._loop, "still_at", None))
         self._loop.call_soon_threadsafe(self._service.stop, context=self._context)
 
     def stop(self) -> int | None:
@@ -272,7 +280,7 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
 
 def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
     """The answer to a request that comes after its deadline: greedy's."""
-    with service.still(), service.hold("read", "reserve"), ThreadPoolExecutor(1) as thread:
+    with service.hold("read", "reserve"), ThreadPoolExecutor(1) as thread:
         response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)
         service.await_held("read", "reserve")
         service.pass_seconds(0.01)
