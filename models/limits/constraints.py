@@ -1,4 +1,4 @@
-"""Limits in CP-SAT: as constraints of a model, and whether some can hold together at all."""
+"""Limits as constraints of a CP-SAT model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign.models.cp_sat.solver import run
 from optassign.models.cp_sat.variables import Variables, weighted
-from optassign.models.deadline import Deadline
 from optassign.models.limits.limit import Kind, PlacementLimit
-from optassign.models.problem import Problem
 
 _EXACT_BITS = 50
 """Of a sum of weights; beyond, weights are rounded up to a resolution, so that what the model allows is allowed."""
@@ -49,13 +46,3 @@ def _require_most(v: Variables, limit: PlacementLimit) -> None:
         if terms:
             each = np.array([one for _, one in terms], dtype=np.int64)
             v.model.add(weighted([variable for variable, _ in terms], each) <= limit.most // resolution)
-
-
-def can_hold(problem: Problem, limits: Sequence[PlacementLimit], deadline: Deadline, work: float) -> bool | None:
-    """Whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
-    from optassign.models.cp_sat.plan import make_placement_model
-
-    v = make_placement_model(problem.with_all_columns())
-    require_limits(v, limits)
-    outcome = run(v.model, deadline, work)
-    return False if outcome.reason == "infeasible" else True if outcome.values is not None else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from ortools.math_opt import parameters_pb2, result_pb2, solution_pb2
+from ortools.math_opt import model_pb2, parameters_pb2, result_pb2, solution_pb2
 
 from optassign.models.deadline import Deadline
 from optassign.models.forced import exact_sum
@@ -149,6 +149,19 @@ class Matrix:
         unit = 1 << max(0, greatest.bit_length() - _SCALED_BITS)
         return self._minimise(cost, deadline, _How(unit=unit, may_fail=True))
 
+    def is_infeasible(self, deadline: Deadline) -> bool:
+        """Whether the solver says in time that no values keep the bounds and rows."""
+        nothing = np.zeros_like(self.low)
+        if not self.is_free.any():
+            return self.minimise(nothing, deadline) is None
+        model = _write(self, nothing, _How())
+        try:
+            result = solve_model(model, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolveParametersProto(), deadline)
+        except Exception:  # HiGHS may end in a state that it calls unknown
+            return False
+        ends = (result_pb2.TERMINATION_REASON_INFEASIBLE, result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED)
+        return result.termination.reason in ends
+
     def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
         free = self.is_free
         reduced, rows = self._drop_fixed(free)
@@ -213,13 +226,7 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Sol
             node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
     use_glop = not how.whole and len(matrix.low) <= matrix.glop_up_to
-    model = write_model(
-        (matrix.low, matrix.high),
-        np.full(len(matrix.low), how.whole),
-        (matrix.row_low, matrix.row_high),
-        (matrix.row, matrix.variable, matrix.coefficient),
-        cost if how.unit == 1 else cost / how.unit,
-    )
+    model = _write(matrix, cost, how)
     solvers = [parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS]
     if how.may_fail and not use_glop and not how.whole:
         solvers.append(parameters_pb2.SOLVER_TYPE_GLOP)
@@ -233,6 +240,16 @@ def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Sol
             continue
         break
     return None if result is None else _read(matrix, result, how)
+
+
+def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
+    return write_model(
+        (matrix.low, matrix.high),
+        np.full(len(matrix.low), how.whole),
+        (matrix.row_low, matrix.row_high),
+        (matrix.row, matrix.variable, matrix.coefficient),
+        cost if how.unit == 1 else cost / how.unit,
+    )
 
 
 def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:

@@ -78,7 +78,7 @@ class Optimum:
     relaxed: FloatArray | None
     """(variables,) of the last program that was solved, whole or not."""
     is_impossible: bool = False
-    """No values keep the rows, or the solver says so."""
+    """No values keep the rows, as the solver says."""
 
 
 def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
@@ -125,13 +125,14 @@ def _find_from(
             continue
         step = _minimise(program, matrix, cost.each, deadline, is_last=number == len(stages) - 1)
         if step is None:
-            return Optimum(None, tuple(bounds), None if solved is None else solved.values, solved is None and deadline.left > 0)
+            is_impossible = solved is None and matrix.is_infeasible(deadline)
+            return Optimum(None, tuple(bounds), None if solved is None else solved.values, is_impossible)
         matrix, solved = step.matrix, step.solved
         bounds.append(cost.total(step.bound))
     if solved is None:
-        solved = matrix.minimise(np.zeros_like(matrix.low), deadline)
+        solved = matrix.minimise_scaled(np.zeros_like(matrix.low), deadline)
     if solved is None:
-        return Optimum(None, tuple(bounds), None)
+        return Optimum(None, tuple(bounds), None, matrix.is_infeasible(deadline))
     whole = solved if is_whole(solved.values).all() else _find_whole_on_face(program, matrix, solved, deadline)
     values = None if whole is None else np.rint(whole.values).astype(np.int64)
     return Optimum(values, tuple(bounds), solved.values)

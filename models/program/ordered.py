@@ -8,6 +8,7 @@ import numpy as np
 
 from optassign.models.forced import Forced
 from optassign.models.goals import GoalModel
+from optassign.models.limits.limit import PlacementLimit
 from optassign.models.problem import Problem
 from optassign.models.program.optimum import Stage
 from optassign.models.program.solving import Question
@@ -17,10 +18,19 @@ _EXACT_BITS = 45
 """Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
-def ask_in_order(problem: Problem, forced: Forced, shares: Windows, goals: Iterable[GoalModel]) -> Question | None:
-    """The question; goals that are no linear expression are left out. None where restore costs are too great for a proof."""
-    cost = max(int(np.max(each, initial=0)) for each in (problem.col_cost, problem.pool_cost))
-    if cost >> _EXACT_BITS:
-        return None
+def ask_in_order(
+    problem: Problem,
+    forced: Forced,
+    shares: Windows,
+    goals: Iterable[GoalModel],
+    limits: Iterable[PlacementLimit] = (),
+) -> Question:
+    """The question; goals that are no linear expression are left out."""
     stages = tuple(Stage.of_goal(goal) for goal in goals if goal.is_linear)
-    return Question(problem, forced, shares, stages)
+    return Question(problem, forced, shares, stages, limits=tuple(limits))
+
+
+def is_sum_exact(problem: Problem) -> bool:
+    """Whether restore costs are small enough for a proof in whole numbers."""
+    cost = max(int(np.max(each, initial=0)) for each in (problem.col_cost, problem.pool_cost))
+    return not cost >> _EXACT_BITS

@@ -113,7 +113,7 @@ class _Search:
             reading = read_plan(program.v, optimum.values, anyway=True)
             if reading.placement is not None:
                 self._keep_better(reading.placement)
-            if self.values and self.values <= self.bounds:
+            if self.placement is not None and self.values <= self.bounds:
                 return
             if len(reading.crowded) and not self._apart[reading.crowded].all():
                 self._apart[reading.crowded] = True
@@ -151,7 +151,7 @@ class _Search:
 
     def _keep_better(self, placement: Placement) -> None:
         values = self._judge(placement)
-        if values is not None and (not self.values or values < self.values):
+        if values is not None and (self.placement is None or values < self.values):
             self.placement, self.values = placement, values
 
     def _count_first_steps(self) -> Imbalance:

@@ -6,9 +6,11 @@ Imbalance, restore work and moves are one sum.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from optassign.models.cp_sat.resolution import express_in_changelogs
 from optassign.models.goals import active_moves, restore_work, standby_moves
+from optassign.models.limits.limit import PlacementLimit
 from optassign.models.problem import Problem
 from optassign.models.program.optimum import Stage
 from optassign.models.program.solving import Question
@@ -18,7 +20,9 @@ _EXACT_BITS = 45
 """Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
 
 
-def ask_for_least_sum(problem: Problem, shares: Windows, weights: tuple[int, int, int]) -> Question | None:
+def ask_for_least_sum(
+    problem: Problem, shares: Windows, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
+) -> Question | None:
     """The question; None where weights × restore costs are beyond what a proof in whole numbers can add up.
 
     `weights`: of the imbalance of clients, of that of subtopologies, and of stickiness.
@@ -32,4 +36,4 @@ def ask_for_least_sum(problem: Problem, shares: Windows, weights: tuple[int, int
         return None
     goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL))
     stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)
-    return Question(problem, forced, shares, (stage,), shares_bind=False)
+    return Question(problem, forced, shares, (stage,), shares_bind=False, limits=tuple(limits))

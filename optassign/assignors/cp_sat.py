@@ -16,12 +16,10 @@ from optassign.measuring.load import balances_load
 from optassign.models.deadline import Deadline
 from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.holding.solved_limits import SolvedLimits
 from optassign.solving.load.program_method import LoadProgramMethod
-from optassign.solving.methods.configured_method import ConfiguredMethod
-from optassign.solving.methods.flow_method import FlowMethod, carries_tags, is_small
+from optassign.solving.methods.flow_method import FlowMethod, carries_tags
 from optassign.solving.methods.method import Method
-from optassign.solving.methods.program_method import ProgramMethod
+from optassign.solving.methods.ordered_method import OrderedMethod
 from optassign.solving.methods.weighted_method import WeightedMethod
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
@@ -52,11 +50,7 @@ class CpSatAssignor:
             return _in_a_hurry(state, arrays)
         try:
             method = choose_method(state, arrays, deadline)
-            if arrays.limits:
-                method = SolvedLimits(method, arrays.limits, deadline)
             solution = solve(arrays, method)
-            if solution.given_way is None and arrays.limits.are_given:
-                solution.given_way = {}  # all of them are kept, as none can bind
             answer = to_assignment(state, arrays, solution, "cp-sat")
             broken = validate(state, answer)
             if not broken:
@@ -85,7 +79,7 @@ def choose_method(state: ApplicationState, arrays: Arrays, deadline: Deadline) -
     is_flow_order = order.names == tuple(goal.name for goal in method.flow_goals)
     if is_flow_order:
         return method
-    return ConfiguredMethod(order, deadline) if is_small(arrays.problem) else ProgramMethod(order, deadline)
+    return OrderedMethod(order, deadline)
 
 
 def _expected_seconds(arrays: Arrays) -> float:

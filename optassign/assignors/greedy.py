@@ -11,7 +11,6 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.solving.arrays import Arrays, to_arrays
-from optassign.solving.holding.limited_method import LimitedMethod
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
@@ -39,11 +38,7 @@ class GreedyAssignor:
         method: Method = GreedyMethod(arrays.order)
         if balances_load(state):
             method = LoadMethod(arrays.order, options.load_tolerance, options.min_gain)
-        if arrays.limits:
-            method = LimitedMethod(method, arrays.limits)
         solution = solve(arrays, method)
-        if solution.given_way is None and arrays.limits.are_given:
-            solution.given_way = {}  # all of them are kept, as none can bind
         return to_assignment(state, arrays, solution, "greedy")
 
     def on_assignment_computed(

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from optassign.models.forced import Forced
+from optassign.models.limits.limit import PlacementLimit, list_broken
 from optassign.models.problem import Placement, Problem
 from optassign.models.windows import Windows, count_copies
+
+
+@dataclass(frozen=True, eq=False)
+class LimitsInForce:
+    """An operator's limits, as far as they can hold together."""
+
+    placements: tuple[PlacementLimit, ...] = ()
+    """They bind the plan, and the answer that is its own plan. On the way R3 to R5 decide where copies are."""
+    most_moves: int | None = None
+    """Active moves of one rebalance."""
+    given_way: Mapping[str, str] = field(default_factory=dict)
+    """Limits that cannot hold, and why, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +36,7 @@ class Case:
     """What counts as balanced by the rules."""
     target: Windows
     """What this rebalance demands: the windows, or wider ones where they cannot be kept or are a cost."""
+    limits: LimitsInForce = field(default_factory=LimitsInForce, kw_only=True)
 
     @property
     def bounds(self) -> Mapping[str, float]:
@@ -32,6 +46,19 @@ class Case:
     def reaches_target(self, answer: Placement) -> bool:
         """Whether every count is inside the windows that are demanded."""
         return self.target.hold(count_copies(self.problem, answer))
+
+    def keeps_limits(self, placed: Placement) -> bool:
+        """Whether a plan keeps the limits on placements."""
+        return not list_broken(self.limits.placements, placed)
+
+    def breaks_no_more_limits(self, placed: Placement, other: Placement) -> bool:
+        """Whether a plan breaks no more limits than another one."""
+        limits = self.limits.placements
+        return len(list_broken(limits, placed)) <= len(list_broken(limits, other))
+
+    def may_be_plan(self, placed: Placement) -> bool:
+        """Whether every count is inside the windows that are demanded, and the limits are kept."""
+        return self.reaches_target(placed) and self.keeps_limits(placed)
 
     def is_balanced(self, answer: Placement) -> bool:
         """Whether every count is inside its window."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.goals import load
+from optassign.models.limits.offload import restrict_offload
 from optassign.models.limits.room import Room, admit, measure_room
 from optassign.models.problem import IntArray, Problem
 from optassign.models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
 from optassign.models.warmups import PATIENCE, Progress, Queue, queue_warmups
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
+from optassign.solving.holding.moves import allows_offload
 from optassign.solving.methods.method import Method
 from optassign.solving.pace import estimate_to_balance
 from optassign.solving.solution import Solution
@@ -87,11 +89,11 @@ def relieve(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
     value = options.evaluate(case.windows, price, answer.active)
     bound: int | None = options.bound_moves()
     if value != bound:
-        found = method.find_relief(case, options, plan, price)
+        found = method.find_relief(case, restrict_offload(options, case.limits.placements), plan, price)
         if found is None:
             solution.to_balance_ms = None
             return
-        active, bound = found
+        active, bound = found if allows_offload(case, options, found[0]) else (options.start, None)
         if options.evaluate(case.windows, price, active) < value:
             solution.answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
             solution.balanced = case.is_balanced(solution.answer)

@@ -6,6 +6,7 @@ remembered answer (R7, R8, R10, R11) and about follow-ups stands here, once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,22 +24,24 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
 from optassign.solving.followup import relieve, warm_up
+from optassign.solving.holding.moves import has_few_moves, rebalance_with_few_moves
 from optassign.solving.holding.paused import hold_still
+from optassign.solving.holding.settling import put_limits_in_force
 from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
-from optassign.solving.standing import confirm_second_pass, keep_at_rest
+from optassign.solving.standing import confirm_second_pass, is_optimum, keep_at_rest
 
 
 def solve(arrays: Arrays, method: Method) -> Solution:
     """All stages in their order. The answer keeps R1 to R6 and R8 to R11 if the method keeps its word."""
     clock = Clock()
     with clock.stage("prepare"):
-        case = method.make_case(arrays.problem)
+        case = put_limits_in_force(method.make_case(arrays.problem), arrays.limits, method)
     if arrays.paused:
         with clock.stage("now"):
             held = hold_still(arrays, case, method)
         held.seconds, held.limited = clock.seconds, method.limited
-        held.given_way = method.find_given_way()
+        held.given_way = _list_given_way(arrays, case)
         return held
     with clock.stage("now"):
         solution = (
@@ -58,8 +61,13 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     solution.limited |= method.limited
     solution.notes += method.write_notes(arrays.problem)
     solution.unserved = dict(method.find_unserved(arrays.problem))
-    solution.given_way = method.find_given_way()
+    solution.given_way = _list_given_way(arrays, case)
     return solution
+
+
+def _list_given_way(arrays: Arrays, case: Case) -> Mapping[str, str] | None:
+    """Limits that cannot hold; None where none are given."""
+    return case.limits.given_way if arrays.limits.are_given else None
 
 
 def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clock) -> Solution:
@@ -67,7 +75,7 @@ def _solve_beyond_windows(arrays: Arrays, case: Case, method: Method, clock: Clo
     with clock.stage("plan"):
         rough = method.find_least_excess(case)
     own = case.problem.remembered_plan
-    if own is not None and method.has_no_more_excess(case, own, rough):
+    if own is not None and case.breaks_no_more_limits(own, rough) and method.has_no_more_excess(case, own, rough):
         rough = own  # else plans of equal excess would take turns, each outside of what the other has widened
     case = case.widen_target_to(rough)
     with clock.stage("now"):
@@ -88,12 +96,14 @@ def answer_at_once(arrays: Arrays, case: Case, method: Method) -> Solution | Non
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
     found = method.find_balanced_now(case)
+    if found.placement is not None and not (case.keeps_limits(found.placement) and has_few_moves(case, found.placement)):
+        found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
     own_stands = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
-    own_stands = own_stands and own is not None and method.is_configured_optimum(case, own)
+    own_stands = own_stands and own is not None and is_optimum(case, method, own)
     if own is not None and own_stands and (answer is None or _moves_no_fewer(case, answer, own)):
         answer = own
-    if answer is None or not method.is_configured_optimum(case, answer):
+    if answer is None or not is_optimum(case, method, answer):
         return None
     same = found.placement is not None and answer.same_as(found.placement)
     if same:
@@ -122,6 +132,13 @@ def _spread(arrays: Arrays, placed: Placement) -> Placement:
     return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
+def _keeps_remembered(case: Case, method: Method, own: Placement, found: Placement) -> bool:
+    """R11: whether the remembered plan stays beside the one that was found."""
+    if not case.reaches_target(own) or not case.breaks_no_more_limits(own, found):
+        return False
+    return method.keeps_remembered(case, own, found)
+
+
 def _moves_no_fewer(case: Case, answer: Placement, own: Placement) -> bool:
     return count_active_moves(case.problem, answer) >= count_active_moves(case.problem, own)
 
@@ -130,7 +147,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
     """This rebalance and its warm-ups, on the way to the plan that was found or, while it is as good, the remembered one."""
     assert found.placement is not None
     own = case.problem.remembered_plan
-    keeps_own = own is not None and case.reaches_target(own) and method.keeps_remembered(case, own, found.placement)
+    keeps_own = own is not None and _keeps_remembered(case, method, own, found.placement)
     plan = own if keeps_own and own is not None else found.placement
     if not keeps_own:
         plan = _spread(arrays, plan)
@@ -151,7 +168,7 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         weighted=None if keeps_own else found.weighted,
         notes=[Note.HELD] if held else [],
     )
-    if case.reaches_target(answer) and method.is_configured_optimum(case, answer):
+    if case.reaches_target(answer) and is_optimum(case, method, answer):
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         solution.plan = None
         bounds = {restore_work.GOAL.name: case.forced.forced_work, **method.bound_configured(case, answer)}
@@ -174,10 +191,10 @@ def _rebalance(arrays: Arrays, case: Case, method: Method, plan: Placement) -> t
     Without memory, what the first pass of an unknown answer wanted can only be guessed. Were other tasks sent on their way
     now, a third pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
     """
-    free = method.find_rebalance(case, plan, hold=False)
+    free = rebalance_with_few_moves(case, method, plan, hold=False)
     if not arrays.unconfirmed:
         return free, False
-    held = method.find_rebalance(case, plan, hold=True)
+    held = rebalance_with_few_moves(case, method, plan, hold=True)
     if held.answer.same_as(free.answer):
         return free, False
     # The later bounds hold beside the most copies in their places, and owners are held back from some.

@@ -5,12 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.models.goals import load, restore_work
+from optassign.models.problem import Placement
 from optassign.models.results import FoundBy
 from optassign.models.windows import count_copies
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
+from optassign.solving.holding.moves import has_few_moves
 from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
+
+
+def is_optimum(case: Case, method: Method, answer: Placement) -> bool:
+    """Whether an assignment keeps the limits and is at the optimum of goals (a), so that probing may stop."""
+    is_kept = case.keeps_limits(answer) and has_few_moves(case, answer)
+    return is_kept and method.is_configured_optimum(case, answer)
 
 
 def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution | None:
@@ -30,7 +38,7 @@ def confirm_second_pass(arrays: Arrays, case: Case, method: Method) -> Solution 
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
-    settled = case.reaches_target(remembered) and method.is_configured_optimum(case, remembered)
+    settled = case.reaches_target(remembered) and is_optimum(case, method, remembered)
     has_plan = not settled and not arrays.forgets_plan
     return Solution(
         answer=remembered,
@@ -76,7 +84,7 @@ def keep_at_rest(arrays: Arrays, case: Case, method: Method) -> Solution | None:
         return None
     on_its_way = arrays.remembered_own_plan is not None
     is_good = case.reaches_target(previous) or (not on_its_way and method.is_not_worth_moving(case, previous))
-    if not is_good or not method.is_configured_optimum(case, previous):
+    if not is_good or not is_optimum(case, method, previous):
         return None
     return Solution(
         answer=previous,

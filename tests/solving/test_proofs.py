@@ -26,6 +26,7 @@ from optassign.models.cp_sat.solver import Outcome
 from optassign.models.deadline import Deadline
 from optassign.models.flows.actives import find_least_excess_actives
 from optassign.models.problem import make_placement
+from optassign.models.program.solving import Answer
 from optassign.models.rebalance import rebalance, rebalance_values
 from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -35,7 +36,7 @@ from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import flow_method
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
-from optassign.solving.methods.program_method import ProgramMethod
+from optassign.solving.methods.ordered_method import OrderedMethod
 from optassign.solving.solution import Note
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
@@ -103,8 +104,9 @@ def test_beside_a_better_plan_later_bounds_say_nothing() -> None:
 def test_in_another_order_the_flows_bounds_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time for the goals asked for: of the default order's bounds, only restore work holds by itself."""
     monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr(flow_method, "MOST_PAIRS", 0)
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
-    method = ProgramMethod(goal_order(state), Deadline.after(10.0))
+    method = OrderedMethod(goal_order(state), Deadline.after(10.0))
     found = method.find_plan(method.make_case(to_arrays(state).problem))
     assert set(found.bounds) == {"restore_work"}
     assert not found.proved
@@ -244,6 +246,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
     state = state.model_copy(update={"configs": configs})
+    monkeypatch.setattr(flow_method, "solve", lambda *_: Answer(None, (), is_cut_short=True))
     monkeypatch.setattr(lexicographic, "run", lambda *_: Outcome("none", True, None, None))
     given = assign(state)
     assert given.report.termination.reason == "rest"

@@ -20,6 +20,7 @@ Translated:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,7 @@ from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.case import Case
+from optassign.solving.holding.limits import Limits
 from optassign.solving.methods.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
@@ -76,7 +78,7 @@ class GoalChainAssignor:
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """The answer; never an exception for a valid snapshot."""
-        arrays = to_arrays(state)
+        arrays = replace(to_arrays(state), limits=Limits())  # it knows none, which the report says
         return to_assignment(state, arrays, solve(arrays, GoalChainMethod(arrays)), NAME)
 
     def on_assignment_computed(
@@ -114,12 +116,12 @@ class GoalChainMethod(Method):
         optimise((*chain, ActiveMovesGoal(costs, draft)), draft)
         return Found(draft.placement(), found_by=NAME)
 
-    def find_plan(self, case: Case) -> Found:
+    def search_plan(self, case: Case) -> Found:
         """Cruise Control's proposal, if it is balanced."""
-        placed = self.find_least_excess(case)
+        placed = self.search_least_excess(case)
         return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
 
-    def find_least_excess(self, case: Case) -> Placement:
+    def search_least_excess(self, case: Case) -> Placement:
         """The same with the excess that it has. A search in other windows goes on from here."""
         problem, forced, windows = case.problem, case.forced, case.target
         if windows is self._searched:

@@ -29,8 +29,7 @@ class LoadMethod(Method):
     def __init__(self, order: GoalOrder, tolerance: float, min_gain: float) -> None:
         super().__init__(order)
         self._tolerance, self._min_gain = tolerance, min_gain
-        self._plan: Found | None = None
-        self._planned_for: Case | None = None
+        self._placed: tuple[Case, Found] | None = None
 
     def make_case(self, problem: Problem) -> LoadCase:
         """The case with its loads."""
@@ -54,22 +53,24 @@ class LoadMethod(Method):
         fits = case.reaches_target(answer) and case.keeps_r3_to_r5(answer)
         return Found(answer if fits else None, found_by=FoundBy.GREEDY)
 
-    def find_plan(self, case: Case) -> Found:
-        """The plan within the tolerance, if one was found."""
-        if self._plan is None or self._planned_for is not case:
-            self._plan, self._planned_for = self.search_plan(case), case
-        placed = self._plan.placement
-        assert placed is not None
-        return self._plan if case.reaches_target(placed) else Found(None, found_by=self._plan.found_by)
-
-    def find_least_excess(self, case: Case) -> Placement:
-        """The plan, with the load that it has."""
-        self.find_plan(case)
-        assert self._plan is not None
-        assert self._plan.placement is not None
-        return self._plan.placement
-
     def search_plan(self, case: Case) -> Found:
+        """The plan within the tolerance, if one was found."""
+        found = self._place_once(case)
+        is_within = found.placement is not None and case.reaches_target(found.placement)
+        return found if is_within else Found(None, found_by=found.found_by)
+
+    def search_least_excess(self, case: Case) -> Placement:
+        """The plan, with the load that it has."""
+        placed = self._place_once(case).placement
+        assert placed is not None
+        return placed
+
+    def _place_once(self, case: Case) -> Found:
+        if self._placed is None or self._placed[0] is not case:
+            self._placed = case, self.place(case)
+        return self._placed[1]
+
+    def place(self, case: Case) -> Found:
         """A plan of little restore work, within the tolerance where that was found; its bounds."""
         assert isinstance(case, LoadCase)
         prices = add_pauses(case.problem, case.loads, price_restoring(case.problem, case.forced, case.loads))

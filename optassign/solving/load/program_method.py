@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.plan import solve_least_excess, solve_plan
 from optassign.models.deadline import Deadline
 from optassign.models.forced import prepare
 from optassign.models.goals import GoalModel, find_goals, restore_work
+from optassign.models.limits.constraints import require_limits
+from optassign.models.limits.limit import PlacementLimit, list_broken
+from optassign.models.limits.possibility import find_whether_possible
 from optassign.models.load.prices import add_pauses, price_restoring
 from optassign.models.load.programs.joint import solve_under_load
 from optassign.models.load.programs.planning import plan_actives
@@ -31,7 +36,7 @@ class LoadProgramMethod(LoadMethod):
         self._goals = find_goals(order.names)
         self._others = order.is_given or any(name != LOAD for name in order.configured)
 
-    def search_plan(self, case: Case) -> Found:
+    def place(self, case: Case) -> Found:
         """The plan, and a bound of its restore work under this load."""
         assert isinstance(case, LoadCase)
         problem, forced, loads = case.problem, case.forced, case.loads
@@ -48,6 +53,44 @@ class LoadProgramMethod(LoadMethod):
         if bound <= plan_values(problem, forced, placed)[name]:  # else R3 to R5 force in this answer what the prices count too
             found = replace(found, bounds={name: bound}, by_lp=frozenset({name} if by_program else ()))
         return self._serve_others(case, found) if self._others and is_small(problem) else found
+
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """All goals in one CP-SAT model with the limits as constraints, where all pairs are few."""
+        mended = super().search_limited_plan(case, free)
+        if not is_small(case.problem):
+            return mended
+        problem, forced = prepare(case.problem.with_all_columns())
+        limits = case.limits.placements
+        result = solve_plan(
+            *(problem, forced, case.target, self._goals, self.deadline, WORK, mended.placement),
+            require=partial(require_limits, limits=limits),
+        )
+        self.limited |= result.limited
+        if result.placement is None or list_broken(limits, result.placement):
+            return mended if mended.placement is not None else Found(None, impossible=result.impossible)
+        return Found(
+            result.placement,
+            bounds={goal: bound for goal, (_, bound, _) in result.goals.items() if bound is not None},
+            proved=frozenset(goal for goal, (_, _, proven) in result.goals.items() if proven),
+            found_by=FoundBy.CP_SAT,
+            limited=result.limited,
+        )
+
+    def find_least_excess(self, case: Case) -> Placement:
+        """The plan with the load that it has, or any placement that keeps the limits."""
+        rough = super().find_least_excess(case)
+        if case.keeps_limits(rough) or not is_small(case.problem):
+            return rough
+        problem, forced = prepare(case.problem.with_all_columns())
+        require = partial(require_limits, limits=case.limits.placements)
+        result = solve_least_excess(problem, forced, case.target, self.deadline, WORK, None, require)
+        self.limited |= result.limited
+        return result.placement or rough
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+        """The one model says, then CP-SAT where all pairs are few, then single moves."""
+        known = find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
+        return super().can_hold(case, limits) if known is None else known
 
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the order that is asked for, from one that knows restore work first."""

@@ -3,7 +3,9 @@ their face, CP-SAT for what these leave open."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,12 +18,15 @@ from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.flows.face import CopiesFace
 from optassign.models.flows.relief import find_relief
 from optassign.models.forced import Forced, prepare
-from optassign.models.goals import active_moves, cold_actives, tag_spread
+from optassign.models.goals import GoalModel, active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
+from optassign.models.limits.constraints import require_limits
+from optassign.models.limits.limit import PlacementLimit, list_broken
+from optassign.models.limits.possibility import find_whether_possible
 from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
-from optassign.models.program.ordered import ask_in_order
-from optassign.models.program.solving import Question
+from optassign.models.program.ordered import ask_in_order, is_sum_exact
+from optassign.models.program.solving import solve
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
@@ -56,9 +61,10 @@ class FlowMethod(Method):
         self.spread = carries_tags(order)
         self.flow_goals = decomposition.list_goals(spread=self.spread)
         """The goals that flows and the linear program solve, in their order."""
+        self.goals: Sequence[GoalModel] = self.flow_goals
+        """The goals of a plan, in their order."""
         self._on_copies = tuple(goal.name for goal in self.flow_goals[: -len(FLOW_ORDER) + 2])
         """The goals that do not ask which copy is active."""
-        self._plan: tuple[Case, Found] | None = None
         self._copies: tuple[Case, CopiesFirst | None] | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
@@ -75,19 +81,14 @@ class FlowMethod(Method):
         self.limited |= result.limited
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
-    def find_plan(self, case: Case) -> Found:
+    def search_plan(self, case: Case) -> Found:
         """A flow of copies, and the linear program on its face; flows and CP-SAT for what these leave open."""
-        if self._plan is None or self._plan[0] is not case:
-            self._plan = case, self._find_plan(case)
-        return self._plan[1]
-
-    def _find_plan(self, case: Case) -> Found:
         copies = self._find_copies(case)
         if copies is None:
             return Found(None, impossible=True)
         improved = self._improve_copies(case, copies)
         found = self._join(case, Found(None, bounds=copies.bounds), improved)
-        if self._is_proven(case, found):
+        if self.is_proven(case, found):
             return found
         flows = decomposition.find_balanced_plan(copies, case.target, _MOST_COLUMNS)
         if flows.impossible:
@@ -100,7 +101,7 @@ class FlowMethod(Method):
         assert found.placement is not None
         values = self._evaluate(case, found.placement)
         found = replace(found, bounds=self._keep_valid(found.bounds, values))
-        if self._is_proven(case, found):
+        if self.is_proven(case, found):
             return found
         self.limited |= improved.is_cut_short
         problem, forced = case.problem, case.forced
@@ -124,9 +125,68 @@ class FlowMethod(Method):
         """One flow."""
         return find_relief(options, case.windows, plan.active, price)
 
-    def ask_model(self, case: Case) -> Question | None:
-        """The goals in their order."""
-        return ask_in_order(case.problem, case.forced, case.target, self.flow_goals)
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """The limits as parts of the one model; what single moves lead to where that has no answer."""
+        mended = super().search_limited_plan(case, free)
+        found = self.search_by_program(case, case.limits.placements, self.deadline)
+        if is_small(case.problem) and not (found.placement is not None and self.is_proven(case, found)):
+            return self.search_all_pairs(case, case.limits.placements, mended if found.placement is None else found)
+        return mended if found.placement is None else found
+
+    def search_by_program(self, case: Case, limits: Sequence[PlacementLimit], deadline: Deadline) -> Found:
+        """The goals that are sums over copies as stages of the one model; nothing where it has no answer."""
+        if not is_sum_exact(case.problem):
+            return Found(None)
+        question = ask_in_order(case.problem, case.forced, case.target, self.goals, limits)
+        goals = [goal for goal in self.goals if goal.is_linear]
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            is_allowed = case.reaches_target(placed) and not list_broken(limits, placed)
+            return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
+
+        solved = solve(question, judge, deadline)
+        if solved.placement is None:
+            self.limited |= solved.is_cut_short
+            return Found(None)
+        bounds = {}
+        for goal, value, bound in zip(goals, solved.values, solved.bounds, strict=False):
+            bounds[goal.name] = bound
+            if value != bound:  # those of later goals are about other plans
+                break
+        return Found(solved.placement, bounds=bounds, by_lp=frozenset(bounds), found_by=FoundBy.LP)
+
+    def search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], found: Found) -> Found:
+        """What was found, or what CP-SAT makes of it on all pairs of task and client."""
+        problem, forced = prepare(case.problem.with_all_columns())
+        result = solve_plan(
+            problem,
+            forced,
+            case.target,
+            self.goals,
+            self.deadline,
+            WORK,
+            found.placement,
+            found.bounds,
+            require=partial(require_limits, limits=limits),
+        )
+        self.limited |= result.limited
+        if result.placement is not None and list_broken(limits, result.placement):  # weights of state were rounded
+            result = replace(result, placement=None)
+        if result.placement is None and found.placement is None:
+            return Found(None, impossible=result.impossible)
+        return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def is_proven(self, case: Case, found: Found) -> bool:
+        """Whether it is a plan at the bounds of all goals."""
+        if found.placement is None:
+            return False
+        values = self._evaluate(case, found.placement)
+        return all(found.bounds.get(goal) == value for goal, value in values.items())
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+        """The one model says, then CP-SAT where all pairs are few, then single moves."""
+        known = find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
+        return super().can_hold(case, limits) if known is None else known
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""
@@ -167,17 +227,10 @@ class FlowMethod(Method):
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
 
-    def _is_proven(self, case: Case, found: Found) -> bool:
-        """Whether it is a plan at the bounds of all goals."""
-        if found.placement is None:
-            return False
-        values = self._evaluate(case, found.placement)
-        return all(found.bounds.get(goal) == value for goal, value in values.items())
-
     def _find_joint_plan(self, case: Case, found: Found) -> Found:
         """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
         problem, forced = case.problem, case.forced
-        start = self._greedy.find_plan(case).placement
+        start = self._greedy.search_plan(case).placement
         if not is_small(problem):
             bounds = found.bounds if start is None else self._keep_valid(found.bounds, self._evaluate(case, start))
             return replace(found, placement=start, found_by=FoundBy.GREEDY, bounds=bounds)
@@ -188,17 +241,24 @@ class FlowMethod(Method):
             return replace(found, impossible=result.impossible, limited=not result.impossible)
         return self.choose_better(case, replace(found, placement=start, found_by=FoundBy.GREEDY), result)
 
+    def search_least_excess(self, case: Case) -> Placement:
+        """The greedy plan."""
+        return self._greedy.search_least_excess(case)
+
     def find_least_excess(self, case: Case) -> Placement:
         """CP-SAT, family after family, from the greedy plan."""
-        problem, target = case.problem, case.target
-        rough = self._greedy.find_least_excess(case)
-        if not is_small(problem):
+        rough = super().find_least_excess(case)
+        if not is_small(case.problem):
             return rough
-        result = solve_least_excess(problem, case.forced, target, self.deadline, WORK, rough)
+        problem, forced, target, limits = case.problem, case.forced, case.target, case.limits.placements
+        if limits:
+            problem, forced = prepare(problem.with_all_columns())
+        start = rough if case.keeps_limits(rough) else None
+        require = partial(require_limits, limits=limits)
+        result = solve_least_excess(problem, forced, target, self.deadline, WORK, start, require)
         self.limited |= result.limited
-        if result.placement is None:
-            return rough
-        return min(rough, result.placement, key=lambda placed: compute_excess(problem, target, placed))
+        found = [placed for placed in (rough, result.placement) if placed is not None]
+        return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_excess(problem, target, placed)))
 
     def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
         """Task by task, then one flow: exact."""
@@ -231,10 +291,10 @@ class FlowMethod(Method):
         )
 
     def _evaluate(self, case: Case, plan: Placement) -> dict[str, int]:
-        return evaluate(case.problem, case.forced, plan, self.flow_goals)
+        return evaluate(case.problem, case.forced, plan, self.goals)
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
-        """Values of the goals that flows solve, in their order."""
+        """Values of the goals in their order."""
         return tuple(self._evaluate(case, plan).values())
 
     def _keep_valid(self, bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optassign.goals.order import GoalOrder
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.greedy.racks import trade_actives
@@ -22,10 +21,6 @@ from optassign.solving.methods.method import Method
 class GreedyMethod(Method):
     """Goals (b) to (f) in their default order, whatever is asked for; then zones and racks, as far as trades of two go."""
 
-    def __init__(self, order: GoalOrder) -> None:
-        super().__init__(order)
-        self._plan: tuple[Case, Found] | None = None
-
     def find_balanced_now(self, case: Case) -> Found:
         """A good try."""
         answer = find_greedy_answer_now(case.problem, case.forced, case.target)
@@ -33,13 +28,11 @@ class GreedyMethod(Method):
             answer = self._serve_places(case, answer, now=True)
         return Found(answer, found_by=FoundBy.GREEDY)
 
-    def find_plan(self, case: Case) -> Found:
+    def search_plan(self, case: Case) -> Found:
         """The greedy plan, if it is balanced."""
-        if self._plan is None or self._plan[0] is not case:
-            placed = self.find_least_excess(case)
-            plan = placed if case.reaches_target(placed) else None
-            self._plan = case, Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
-        return self._plan[1]
+        placed = self.search_least_excess(case)
+        plan = placed if case.reaches_target(placed) else None
+        return Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
 
     def _take_zones_from_now(self, case: Case, plan: Placement | None) -> Placement | None:
         """The plan, or what is balanced now with its standbys swapped, where that has copies in more zones.
@@ -58,7 +51,7 @@ class GreedyMethod(Method):
             return swapped
         return plan
 
-    def find_least_excess(self, case: Case) -> Placement:
+    def search_least_excess(self, case: Case) -> Placement:
         """The greedy plan, with the excess that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
         return self._serve_places(case, plan, now=False)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from optassign.goals.order import GoalOrder
 from optassign.models.forced import Forced, prepare
 from optassign.models.goals import cold_copies, pauses, restore_work
+from optassign.models.limits.limit import PlacementLimit, list_broken
+from optassign.models.limits.mending import mend
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.relief import Price, ReliefOptions
-from optassign.models.results import Found, Rebalanced
+from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import plan_values
 from optassign.models.windows import Windows, compute_excess, compute_windows
 from optassign.solving.case import Case
-
-if TYPE_CHECKING:
-    from optassign.models.cp_sat.variables import Variables  # which loads the solver
-    from optassign.models.program.solving import Question
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""
@@ -38,6 +35,8 @@ class Method(ABC):
         self.order = order
         self.limited = False
         """A limit ended some search whose outcome decided something."""
+        self._plan: tuple[Case, Found] | None = None
+        self._any_plan: Placement | None = None
 
     def make_case(self, problem: Problem) -> Case:
         """The problem as this method solves it."""
@@ -57,13 +56,44 @@ class Method(ABC):
     def find_balanced_now(self, case: Case) -> Found:
         """An assignment that keeps R1 to R5 and the target now, with few active moves."""
 
-    @abstractmethod
     def find_plan(self, case: Case) -> Found:
-        """A plan that keeps R1, R2 and R4; inside the target unless `impossible`."""
+        """A plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
+
+        Limits only take plans away: the best plan without them is the best with them, where it keeps them.
+        """
+        if self._plan is None or self._plan[0] is not case:
+            found = self.search_plan(case)
+            if found.placement is not None and not case.keeps_limits(found.placement):
+                found = self.search_limited_plan(case, found.placement)
+            self._plan = case, found
+        return self._plan[1]
 
     @abstractmethod
+    def search_plan(self, case: Case) -> Found:
+        """A plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
+
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """A plan that keeps the limits, too; `free`: one that does not."""
+        mended = self.mend(case, free)
+        return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
+
     def find_least_excess(self, case: Case) -> Placement:
-        """Where no plan keeps the target: one of least excess."""
+        """Where no plan keeps the target: one of little excess that keeps the limits, as far as single moves lead there."""
+        return self.mend(case, self.search_least_excess(case))
+
+    @abstractmethod
+    def search_least_excess(self, case: Case) -> Placement:
+        """A placement of little excess, whatever the limits say."""
+
+    def mend(self, case: Case, placed: Placement) -> Placement:
+        """The placement, with few copies moved so that it keeps the limits."""
+        return mend(case.problem, case.target, case.limits.placements, placed)
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+        """Whether some placement keeps these limits; None where none was found, which proves nothing."""
+        if self._any_plan is None:
+            self._any_plan = self.search_least_excess(case)
+        return None if list_broken(limits, mend(case.problem, case.target, limits, self._any_plan)) else True
 
     def has_no_more_excess(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11 where nothing is balanced: whether a remembered plan has no more excess than what was found."""
@@ -115,18 +145,6 @@ class Method(ABC):
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """What the snapshot asks for (`GoalOrder.asked_for`) and this method does not do, and why."""
         return {}
-
-    def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found | None:
-        """The best plan by an objective of this method's own that keeps what `require` adds; None: it has goals in order."""
-        return None
-
-    def ask_model(self, case: Case) -> Question | None:
-        """What `find_plan` asks of the one model, or might; None from a method whose plans it does not have."""
-        return None
-
-    def find_given_way(self) -> Mapping[str, str] | None:
-        """Limits (`Options.limits`) that cannot hold, and why, by name; None from a method that knows nothing of limits."""
-        return None
 
     def write_notes(self, problem: Problem) -> list[str]:
         """What else the report should say of the method."""

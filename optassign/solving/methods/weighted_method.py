@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.variables import Variables
 from optassign.models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
+from optassign.models.limits.constraints import require_limits
+from optassign.models.limits.limit import PlacementLimit, list_broken
 from optassign.models.problem import IntArray, Placement, Problem
-from optassign.models.program.solving import Question, solve
+from optassign.models.program.solving import solve
 from optassign.models.program.weighted import ask_for_least_sum
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
@@ -22,6 +24,16 @@ from optassign.solving.methods.method import is_within_a_little
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"
+
+
+@dataclass(frozen=True, eq=False)
+class _LeastSum:
+    """What is known of the least sum, in thousandths."""
+
+    placement: Placement | None
+    """None where nothing was found."""
+    bound: int | None
+    found_by: FoundBy
 
 
 class WeightedMethod(FlowMethod):
@@ -35,7 +47,7 @@ class WeightedMethod(FlowMethod):
             round(1000 * weights.subtopology),
             round(1000 * weights.stickiness),
         )
-        self._best: Found | None = None
+        self._default = FlowMethod(order, deadline)
         self._why_unserved: str | None = None
 
     def write_out_pairs(self, problem: Problem) -> tuple[Problem, Forced]:
@@ -56,67 +68,70 @@ class WeightedMethod(FlowMethod):
         """None: imbalance is a cost among others, and may be there for good."""
         return None
 
-    def find_plan(self, case: Case) -> Found:
-        """The least weighted sum."""
-        if self._best is None:
-            self._best = self._find_least_sum(case)
-        return self._best
+    def search_plan(self, case: Case) -> Found:
+        """The least weighted sum; the default order's plan where neither the one model nor CP-SAT has an answer."""
+        least = self._find_least_sum(case, (), None)
+        if least.placement is None:
+            by_windows = replace(case, target=case.windows)
+            plan = self._default.search_plan(by_windows).placement or self._default.search_least_excess(by_windows)
+            least = replace(least, placement=plan)
+            if least.bound is None:
+                is_too_great = ask_for_least_sum(case.problem, case.windows, self._weights) is None
+                self._why_unserved = _TOO_GREAT if is_too_great else _NO_TIME
+                self.limited |= not is_too_great
+                return Found(plan)
+        return self._report(case, least)
 
-    def _find_least_sum(self, case: Case) -> Found:
-        question = self.ask_model(case)
-        if question is None:
-            self._why_unserved = _TOO_GREAT
-            return self._find_default_plan(case)
-        problem = case.problem
-        deadline = self.deadline.less(keep_back_for_default_plan(problem))
-        solved = solve(question, lambda placed: (self._compute_cost(case, placed),), deadline)
-        bound = solved.bounds[0] if solved.bounds else None
-        if solved.placement is None:
-            found = self._find_default_plan(case)
-            if bound is None:
-                self.limited, self._why_unserved = True, _NO_TIME
-                return found
-        else:
-            found = Found(solved.placement, found_by=FoundBy.LP)
-        assert found.placement is not None
-        value = self._compute_cost(case, found.placement)
-        if bound is not None and value > bound and is_small(problem) and is_sum_exact(problem, self._weights):
-            return self._search(case, Known(found.placement, bound))
-        return replace(found, weighted=_in_units(value, bound), by_lp=frozenset({WEIGHTED_COST}))
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """The least weighted sum of what keeps the limits."""
+        start = self.mend(case, free)
+        least = self._find_least_sum(case, case.limits.placements, start if case.keeps_limits(start) else None)
+        return self._report(case, least)
 
-    def ask_model(self, case: Case) -> Question | None:
-        """The one sum."""
-        return ask_for_least_sum(case.problem, case.windows, self._weights)
+    def _find_least_sum(self, case: Case, limits: Sequence[PlacementLimit], start: Placement | None) -> _LeastSum:
+        """By the one model; then by CP-SAT on all pairs, where that leaves a gap and they are few.
 
-    def _find_default_plan(self, case: Case) -> Found:
-        by_windows = replace(case, target=case.windows)
-        found = super().find_plan(by_windows)
-        if found.placement is None:
-            found = Found(super().find_least_excess(by_windows), found_by=FoundBy.GREEDY)
-        return replace(found, bounds={}, proved=frozenset(), by_lp=frozenset())
+        start: a placement that keeps the limits, if one is known.
+        """
 
-    def _search(self, case: Case, known: Known, require: Callable[[Variables], None] | None = None) -> Found:
-        """CP-SAT on all pairs, from what is known; `require` adds what else the placement has to keep."""
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            return None if list_broken(limits, placed) else (self._compute_cost(case, placed),)
+
+        least = _LeastSum(start, None, FoundBy.GREEDY)
+        question = ask_for_least_sum(case.problem, case.windows, self._weights, limits)
+        if question is not None:
+            solved = solve(question, judge, self.deadline.less(keep_back_for_default_plan(case.problem)))
+            if solved.placement is not None:
+                least = replace(least, placement=solved.placement, found_by=FoundBy.LP)
+            least = replace(least, bound=solved.bounds[0] if solved.bounds else None)
+        if least.placement is not None and self._compute_cost(case, least.placement) == least.bound:
+            return least
+        if is_small(case.problem) and is_sum_exact(case.problem, self._weights):
+            return self._search_all_pairs(case, limits, least)
+        return least
+
+    def _search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], least: _LeastSum) -> _LeastSum:
+        """What is known, or what CP-SAT makes of it."""
         problem, _ = prepare(case.problem.with_all_columns())
-        more = () if require is None else (require,)
-        result = solve_weighted(problem, case.windows, self._weights, self.deadline, WORK, known, *more)
+        known, require = Known(least.placement, least.bound), partial(require_limits, limits=limits)
+        result = solve_weighted(problem, case.windows, self._weights, self.deadline, WORK, known, require)
         self.limited |= result.limited
-        placement, found_by = result.placement, FoundBy.CP_SAT
-        if placement is None and known.start is None:
-            return Found(None, impossible=result.impossible)
-        start = known.start
-        if placement is None or (start is not None and self._compute_cost(case, start) <= self._compute_cost(case, placement)):
-            placement, found_by = start, FoundBy.LP if require is None else FoundBy.GREEDY
-        assert placement is not None
-        _, bound, _ = result.goals.get(WEIGHTED_COST, (0, known.bound, False))
-        weighted = _in_units(self._compute_cost(case, placement), bound)
-        return Found(placement, found_by=found_by, limited=result.limited, weighted=weighted)
+        placed = result.placement
+        if placed is None or list_broken(limits, placed):
+            return least
+        bound = result.goals[WEIGHTED_COST][1] if WEIGHTED_COST in result.goals else least.bound
+        if least.placement is not None and self._compute_cost(case, least.placement) <= self._compute_cost(case, placed):
+            return replace(least, bound=bound)
+        return _LeastSum(placed, bound, FoundBy.CP_SAT)
 
-    def solve_plan_within(self, case: Case, start: Placement | None, require: Callable[[Variables], None]) -> Found:
-        """The least weighted sum of what keeps more than the rules."""
-        if not is_sum_exact(case.problem, self._weights):
-            return Found(start, found_by=FoundBy.GREEDY)
-        return self._search(case, Known(start), require)
+    def _report(self, case: Case, least: _LeastSum) -> Found:
+        """The same with value and bound in units of weights."""
+        if least.placement is None:
+            return Found(None)
+        value = self._compute_cost(case, least.placement) / 1000
+        bound = None if least.bound is None else least.bound / 1000
+        by_lp = frozenset({WEIGHTED_COST} if least.found_by is FoundBy.LP else ())
+        return Found(least.placement, found_by=least.found_by, weighted=(value, bound), by_lp=by_lp)
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """The one sum, in thousandths."""
@@ -133,8 +148,7 @@ class WeightedMethod(FlowMethod):
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
         """Whether nothing costs less."""
         best = self.find_plan(case).placement
-        assert best is not None
-        return self.evaluate_plan(case, now) <= self.evaluate_plan(case, best)
+        return best is not None and self.evaluate_plan(case, now) <= self.evaluate_plan(case, best)
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """The sum, where it was not minimised."""
@@ -143,8 +157,3 @@ class WeightedMethod(FlowMethod):
     def write_notes(self, problem: Problem) -> list[str]:
         """Why the sum was not minimised, where it was not."""
         return [] if self._why_unserved is None else [self._why_unserved]
-
-
-def _in_units(value: int, bound: int | None) -> tuple[float, float | None]:
-    """Value and bound of the sum, from thousandths."""
-    return value / 1000, None if bound is None else bound / 1000

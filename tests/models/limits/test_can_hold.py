@@ -12,9 +12,10 @@ import pytest
 
 from optassign.generate import generate
 from optassign.models.deadline import Deadline
-from optassign.models.limits.constraints import can_hold
+from optassign.models.forced import prepare
 from optassign.models.limits.limit import Kind, PlacementLimit, list_broken
 from optassign.models.limits.mending import mend
+from optassign.models.limits.possibility import find_whether_possible
 from optassign.models.problem import Placement, Problem, make_placement
 from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
@@ -49,7 +50,10 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     problem = to_arrays(state).problem
     limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
     found = [placed for placed in enumerate_placements(problem) if not list_broken(limits, placed)]
-    assert can_hold(problem, limits, Deadline(math.inf), 10.0) is bool(found), seed
+    problem, forced = prepare(problem)
+    assert find_whether_possible(problem, forced, limits, Deadline(math.inf), 10.0) is bool(found), seed
+    alone = find_whether_possible(problem, forced, limits, Deadline(math.inf), 0.0)
+    assert alone in (bool(found), None), (seed, "the one model is a relaxation, so what it says is so")
     start = next(enumerate_placements(problem))
     mended = mend(problem, compute_windows(problem), limits, start)
     every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}

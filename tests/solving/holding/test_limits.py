@@ -135,7 +135,8 @@ def test_the_last_named_gives_way_and_the_report_says_to_what(assignor: str) -> 
     rows = {row.name: row for row in assign(with_options(state, limits=[*pins, other]), assignor).report.limits}
     assert not rows["a"].gave_way
     assert rows["b"].gave_way
-    assert rows["b"].why == f"it cannot hold together with a (0_1 active on {one} only)"
+    why = "it cannot hold" if assignor == "cp-sat" else "no placement was found that keeps it"  # greedy proves nothing
+    assert rows["b"].why == f"{why} together with a (0_1 active on {one} only)"
     assert rows["c"].kept
     turned = {row.name: row.gave_way for row in assign(with_options(state, limits=pins[::-1]), assignor).report.limits}
     assert turned == {"b": False, "a": True}
@@ -148,7 +149,9 @@ def test_a_live_rebalance_always_gets_an_answer(assignor: str) -> None:
     answer = assign(state, assignor)
     assert validate(state, answer) == []
     assert [row.gave_way for row in answer.report.limits] == [True, True]
-    assert {row.why for row in answer.report.limits} == {"no placement of all tasks can keep it"}
+    proven = "no placement of all tasks can keep it"
+    why = proven if assignor == "cp-sat" else "no placement was found that keeps it"  # greedy proves nothing
+    assert {row.why for row in answer.report.limits} == {why}
     assert answer.report.balanced, "what cannot hold costs nothing else"
 
 
