@@ -14,7 +14,8 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "tests" / "support" / room) for room in ("fuzzing", "processes")]
 
-from kinds import KINDS, Case, Kind, dump_case, shrinks  # noqa: E402
+from case import Case, Kind  # noqa: E402
+from kinds import KINDS, dump_case, shrinks  # noqa: E402
 from plugin_kind import run_plugin  # noqa: E402
 from service_kinds import Requests, run_schemathesis  # noqa: E402
 from serving import run_service  # noqa: E402
@@ -27,6 +28,8 @@ _SHARES = {
     "recordings": 2,
     "commands": 3,
     "assignors": 10,
+    "rest": 6,
+    "changes": 6,
     "requests": 5,
     "openapi": 3,
     "plugin": 4,

@@ -1,4 +1,4 @@
-"""The kinds of cases that need nothing but this process: readers, commands, and assignors against the validator."""
+"""The kinds of cases that need nothing but this process: readers, commands, assignors against the validator, and groups."""
 
 import contextlib
 import gzip
@@ -6,11 +6,12 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
+from case import Case, Kind
+from groups import Changes, Rest
 from spoiling import KNOWN, dump_known_answer, dump_known_state, make_known_state, make_state, spoil, spoil_bytes
 
 from optassign import assign
@@ -31,26 +32,6 @@ _OPTIONS = (
 )
 _OURS = ("greedy", "greedy", "greedy", "cp-sat")
 _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability", "sticky", "weighted-shards")
-
-
-@dataclass(frozen=True)
-class Case:
-    """Bytes, and what goes with them."""
-
-    content: bytes
-    arguments: tuple[str, ...] = ()
-
-
-class Kind(Protocol):
-    """A kind of cases."""
-
-    def make(self, random: Random) -> Case:
-        """A case."""
-        ...
-
-    def check(self, case: Case) -> str | None:
-        """What is wrong with how it is taken; None: nothing."""
-        ...
 
 
 def describe_error(error: InputError) -> str | None:
@@ -205,6 +186,8 @@ KINDS: dict[str, Kind] = {
     "recordings": Recordings(),
     "commands": Commands(),
     "assignors": Assignors(),
+    "rest": Rest(),
+    "changes": Changes(),
 }
 
 

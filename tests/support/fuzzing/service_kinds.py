@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import httpx
-from kinds import Case
+from case import Case
 from serving import HEADERS, Service
 from spoiling import KNOWN, dump_known_answer, dump_known_state, spoil
 
