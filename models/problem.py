@@ -219,6 +219,25 @@ class Problem:
             col_state=join(self.col_state, no),
         )
 
+    def as_restored(self, placed: Placement) -> Problem:
+        """The problem of the next rebalance, once all copies of a placement are restored and all other state is gone."""
+        keys = np.union1d(np.arange(self.T) * self.C + placed.active, placed.standby_keys(self.C))
+        task, client = keys // self.C, keys % self.C
+        nothing = np.zeros_like(keys)
+        is_active = placed.active[task] == client
+        return replace(
+            self,
+            col_task=task,
+            col_client=client,
+            col_rank=nothing,
+            col_cost=nothing,
+            col_lag=nothing,
+            col_first_rank=nothing,
+            col_owner=is_active,
+            col_standby=~is_active,
+            col_state=np.ones(len(keys), dtype=np.bool_),
+        )
+
     def with_all_columns(self, tasks: IntArray | None = None) -> Problem:
         """The same problem with every client of the given tasks (all, if None) as a column: no pool is left for them."""
         chosen = np.arange(self.T) if tasks is None else np.asarray(tasks, dtype=np.int64)

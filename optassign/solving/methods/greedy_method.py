@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from optassign.models.forced import find_forced
 from optassign.models.goals import rack_traffic, tag_spread
 from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign.models.greedy.racks import trade_actives
 from optassign.models.greedy.relieving import find_greedy_relief
 from optassign.models.greedy.zones import spread_standbys
+from optassign.models.limits.limit import list_broken
 from optassign.models.problem import BoolArray, IntArray, Placement, Problem
 from optassign.models.rebalance import rebalance
 from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy, Rebalanced
 from optassign.models.values import evaluate
+from optassign.models.windows import count_copies
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
+
+_MOST_LOOKS = 4
+"""How often greedy looks again at a plan that was mended to keep limits."""
 
 
 class GreedyMethod(Method):
@@ -55,6 +61,29 @@ class GreedyMethod(Method):
         """The greedy plan, with the excess that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
         return self._serve_places(case, plan, now=False)
+
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """What looking again leads to, where that is balanced."""
+        placed = self.find_least_excess(case)
+        return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
+
+    def find_least_excess(self, case: Case) -> Placement:
+        """The greedy plan, mended to keep limits; then what greedy makes of that in later rebalances, while it is better.
+
+        Else a group could come to rest by a poor plan and find a better one when it is asked again.
+        """
+        best = super().find_least_excess(case)
+        for _ in range(_MOST_LOOKS if case.limits.placements else 0):
+            later = case.problem.as_restored(best)
+            again = self.mend(case, find_greedy_plan(later, find_forced(later), case.target))
+            if self._count_faults(case, again) >= self._count_faults(case, best):
+                break
+            best = again
+        return best
+
+    def _count_faults(self, case: Case, placed: Placement) -> tuple[int, ...]:
+        broken = list_broken(case.limits.placements, placed)
+        return len(broken), *case.target.excess(count_copies(case.problem, placed))
 
     def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
         """The placement with actives traded for racks, then standbys moved and swapped for zones and racks."""
