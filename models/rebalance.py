@@ -7,8 +7,8 @@ R3 to R5 speak of one task at a time, and so do all goals but the excess. For on
 * which of the most-caught-up clients is active makes no difference to that. The planned active is, where it is one of them;
   else an owner, where one of them is; else any.
 
-Every active that this leaves open is equal in (i) to (iv), so the excess is one flow over them. `cp_sat/rebalance.py` states
-the same as a CP-SAT model; the tests hold both against plain enumeration.
+Every active that this leaves open is equal in (i) to (iv), so the excess is one flow over them. The
+tests hold this against a CP-SAT model and against plain enumeration.
 """
 
 from __future__ import annotations

@@ -40,8 +40,6 @@ class Found:
     """Proven that there is nothing to be found."""
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → a number that its value cannot be below, given the goals before it."""
-    face: IntArray | None = None
-    """Keys of the pairs outside of which no plan reaches the bounds of restore work and cold copies."""
     proved: frozenset[str] = frozenset()
     """Goals that CP-SAT proved, given the values of the goals before them."""
     by_lp: frozenset[str] = frozenset()

@@ -29,7 +29,7 @@ from optassign.models.cp_sat.variables import Variables, total
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced
 from optassign.models.goals import GoalModel, restore_work
-from optassign.models.problem import IntArray, Placement, Problem
+from optassign.models.problem import Placement, Problem
 from optassign.models.windows import Windows
 
 
@@ -56,7 +56,6 @@ def solve_plan(
     work: float,
     start: Placement | None = None,
     known: Mapping[str, int] | None = None,
-    face: IntArray | None = None,
     require: Callable[[Variables], None] = require_nothing,
 ) -> Planned:
     """The best plan inside the windows, goal after goal.
@@ -66,11 +65,10 @@ def solve_plan(
         goals: in order.
         start: a placement that keeps the windows; the answer is never worse.
         known: bounds proven elsewhere.
-        face: keys of logged tasks' pairs to choose from; all columns if None.
         require: adds what else a plan has to keep.
     """
     problem, forced, resolution = coarsen_costs(problem, forced)
-    v = make_placement_model(problem, face)
+    v = make_placement_model(problem)
     require(v)
     require_windows(v, windows)
     if resolution == 1:
@@ -107,12 +105,10 @@ def solve_least_excess(
     return minimise(v, make_excess_objectives(v, windows), deadline, work, start, None)
 
 
-def make_placement_model(problem: Problem, face: IntArray | None = None) -> Variables:
-    """A model with the variables of all copies under R1, R2 and R4; logged tasks only on the pairs of `face`, if given."""
+def make_placement_model(problem: Problem) -> Variables:
+    """A model with the variables of all copies under R1, R2 and R4."""
     model = cp_model.CpModel()
     may = np.ones(len(problem.col_task), dtype=np.bool_)
-    if face is not None:
-        may = ~problem.logged[problem.col_task] | np.isin(problem.col_keys, face)
     v = Variables.of(problem, model, may, may)
     require_one_active(v)
     require_one_copy_per_client(v)

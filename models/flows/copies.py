@@ -48,25 +48,10 @@ class BalancedCopies:
     """(A,) columns that some optimum may use."""
     pools: BoolArray
     """(T,) tasks whose pool some optimum may use."""
-    places: BoolArray
-    """(G, C) where some optimum may put pooled copies."""
     face: CopiesFace | None = None
     """The optima of restore work and cold copies; None where costs were rounded, R5 binds or there are no logged tasks."""
     spread_bound: int | None = None
     """Of goal `tag_spread`; None where copies are not spread."""
-
-    def list_face(self, problem: Problem, most: int) -> IntArray | None:
-        """Keys of all pairs of logged tasks that some optimum may use: nothing needs to be looked for outside of them.
-
-        None if there are more than `most`.
-        """
-        tasks = np.flatnonzero(self.pools)
-        places = self.places.sum(axis=1)
-        if int(self.columns.sum()) + int(places[problem.group[tasks]].sum()) > most:
-            return None
-        of_tasks = [task * problem.C + np.flatnonzero(self.places[problem.group[task]]) for task in tasks.tolist()]
-        pooled = np.concatenate(of_tasks) if of_tasks else np.zeros(0, dtype=np.int64)
-        return np.union1d(problem.col_keys[self.columns], pooled[problem.find(pooled) < 0])
 
 
 def find_balanced_copies(
@@ -114,7 +99,6 @@ def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
         stuck=nothing,
         columns=np.zeros(len(problem.col_task), dtype=np.bool_),
         pools=np.zeros(problem.T, dtype=np.bool_),
-        places=np.zeros((problem.G, problem.C), dtype=np.bool_),
         spread_bound=0,
     )
 
@@ -233,14 +217,12 @@ class _CopiesNetwork:
         columns[self._column] = result.face_high[self._on_columns] > 0
         pools = np.zeros(problem.T, dtype=np.bool_)
         pools[self._pooled] = result.face_high[self._to_pools] > 0
-        places = np.zeros((problem.G, problem.C), dtype=np.bool_)
-        places[self._pool_group, self._pool_client] = result.face_high[self._from_pools] > 0
         face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
         bounds = result.bounds[self._first_cost : self._costs]
         if not self._now and self._zones.layers:
             bounds = [bound - self._price_choices(number) for number, bound in enumerate(bounds)]
         spread_bound = self._zones.bound_spread(problem, result.bounds[: self._first_cost])
-        return BalancedCopies(keys, bounds, stuck, columns, pools, places, face, spread_bound)
+        return BalancedCopies(keys, bounds, stuck, columns, pools, face, spread_bound)
 
     def _price_tie(self, number: int) -> IntArray:
         """(T,) what a copy on a cold tied client costs in one of the goals."""

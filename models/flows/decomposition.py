@@ -120,11 +120,8 @@ def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows, *, s
     return _find_copies_first(problem, forced, windows, now=False, spread=spread)
 
 
-def find_balanced_plan(copies: CopiesFirst, windows: Windows, largest_face: int = 0) -> Found:
-    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies.
-
-    `largest_face`: up to so many pairs the face comes back with it.
-    """
+def find_balanced_plan(copies: CopiesFirst, windows: Windows) -> Found:
+    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
     problem, forced, chosen = copies.problem, copies.forced, copies.chosen
     everything = np.ones(len(problem.col_task), dtype=np.bool_)
     relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
@@ -148,7 +145,7 @@ def find_balanced_plan(copies: CopiesFirst, windows: Windows, largest_face: int 
         key=lambda plan: (*evaluate(problem, forced, plan, goals).values(), _break_tie(problem, plan)),
         default=None,
     )
-    return Found(best, bounds=bounds, face=chosen.list_face(problem, largest_face))
+    return Found(best, bounds=bounds)
 
 
 def _break_tie(problem: Problem, plan: Placement) -> int:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from enumeration import Copies, Tiny
 from flow_plans import plan_by_flows
+from rebalance_model import solve_rebalance
 from seeds import few_of
 from tiny import tiny_state
 
 from optassign.models.cp_sat.plan import solve_now, solve_plan
-from optassign.models.cp_sat.rebalance import solve_rebalance
 from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.actives import find_least_excess_actives
@@ -69,8 +69,8 @@ def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
     best = tiny.best_plan()
-    flows = plan_by_flows(problem, forced, within, largest_face=10_000)
-    solved = solve_plan(problem, forced, within, FLOW_ORDER, NO_DEADLINE, WORK, flows.placement, flows.bounds, flows.face)
+    flows = plan_by_flows(problem, forced, within)
+    solved = solve_plan(problem, forced, within, FLOW_ORDER, NO_DEADLINE, WORK, flows.placement, flows.bounds)
     if best is None:
         assert flows.placement is None
         assert solved.placement is None

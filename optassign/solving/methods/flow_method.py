@@ -47,8 +47,6 @@ _SECONDS_PER_ARC = 1.5e-5
 """Of the default order's plan, for each task, column and cell."""
 _TIMES_WITH_TAGS = 4
 """So much longer they take where tags ride on the flow."""
-_MOST_COLUMNS = 3_000
-"""CP-SAT looks for better later goals where the optimal face of the first ones has at most so many pairs."""
 
 
 class FlowMethod(Method):
@@ -82,7 +80,7 @@ class FlowMethod(Method):
         return Found(result.placement, result.impossible, found.bounds, found_by=FoundBy.CP_SAT, limited=result.limited)
 
     def search_plan(self, case: Case) -> Found:
-        """A flow of copies, and the linear program on its face; flows and CP-SAT for what these leave open."""
+        """A flow of copies and the program on its face; flows, the one model and CP-SAT look for what these leave open."""
         copies = self._find_copies(case)
         if copies is None:
             return Found(None, impossible=True)
@@ -90,34 +88,34 @@ class FlowMethod(Method):
         found = self._join(case, Found(None, bounds=copies.bounds), improved)
         if self.is_proven(case, found):
             return found
-        flows = decomposition.find_balanced_plan(copies, case.target, _MOST_COLUMNS)
+        flows = decomposition.find_balanced_plan(copies, case.target)
         if flows.impossible:
             return flows
         found = self._join(case, flows, improved)
-        if found.placement is None:
-            self.limited |= improved.is_cut_short
-            return self._find_joint_plan(case, found)
-        found = self._swap_for_tags(case, found)
-        assert found.placement is not None
-        values = self._evaluate(case, found.placement)
-        found = replace(found, bounds=self._keep_valid(found.bounds, values))
+        if found.placement is not None:
+            found = self._swap_for_tags(case, found)
+        self.limited |= improved.is_cut_short
+        if not improved.is_cut_short:
+            found = self._join_better(case, found, self.search_by_program(case, (), self.deadline))
         if self.is_proven(case, found):
             return found
-        self.limited |= improved.is_cut_short
-        problem, forced = case.problem, case.forced
-        if all(found.bounds.get(goal) == values[goal] for goal in self._on_copies):
-            # The first goals are proven, so only their optimal face is left to search for the later ones.
-            if found.face is None:
-                return found
-            problem, forced = prepare(problem.with_columns(found.face))
-        elif not is_small(problem):
+        if is_small(case.problem):
+            return self.search_all_pairs(case, (), found)
+        if found.placement is None:
+            found = replace(found, placement=self._greedy.search_plan(case).placement, found_by=FoundBy.GREEDY)
+        return found
+
+    def _join_better(self, case: Case, found: Found, other: Found) -> Found:
+        """The better of two plans, with the bounds that hold for it."""
+        mine, theirs = found.placement, other.placement
+        if theirs is None:
             return found
-        else:
-            found = replace(found, face=None)
-        result = solve_plan(
-            problem, forced, case.target, self.flow_goals, self.deadline, WORK, found.placement, found.bounds, found.face
-        )
-        return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+        is_better = mine is None or self.evaluate_plan(case, theirs) < self.evaluate_plan(case, mine)
+        best = other if is_better else found
+        assert best.placement is not None
+        values = self._evaluate(case, best.placement)
+        bounds = {goal: max(found.bounds.get(goal, bound), bound) for goal, bound in {**found.bounds, **other.bounds}.items()}
+        return replace(best, bounds=self._keep_valid(bounds, values))
 
     def find_relief(
         self, case: Case, options: ReliefOptions, plan: Placement, price: Price
@@ -226,20 +224,6 @@ class FlowMethod(Method):
             by_lp=by_lp,
             found_by=FoundBy.LP if best is improved.placement else found.found_by,
         )
-
-    def _find_joint_plan(self, case: Case, found: Found) -> Found:
-        """The flows' bounds hold, but they found no plan: all pairs in one model, or greedy where they are too many."""
-        problem, forced = case.problem, case.forced
-        start = self._greedy.search_plan(case).placement
-        if not is_small(problem):
-            bounds = found.bounds if start is None else self._keep_valid(found.bounds, self._evaluate(case, start))
-            return replace(found, placement=start, found_by=FoundBy.GREEDY, bounds=bounds)
-        first = self.flow_goals[0].name
-        known = {first: found.bounds[first]}
-        result = solve_plan(problem, forced, case.target, self.flow_goals, self.deadline, WORK, start, known)
-        if result.placement is None:
-            return replace(found, impossible=result.impossible, limited=not result.impossible)
-        return self.choose_better(case, replace(found, placement=start, found_by=FoundBy.GREEDY), result)
 
     def search_least_excess(self, case: Case) -> Placement:
         """The greedy plan."""

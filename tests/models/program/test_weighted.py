@@ -10,6 +10,7 @@ from math import ceil
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
+from seeds import few_of
 from tiny import tiny_state
 
 from optassign.assignor import assign
@@ -76,7 +77,7 @@ def require_rules(problem: Problem, placed: Placement) -> None:
     assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
 
 
-@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize("first", few_of(range(0, 300, 10), 10))
 def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int) -> None:
     """Tiny groups with capacities, unknown lags, drains and tasks of all kinds: the value is the optimum in nearly all."""
     proven = 0

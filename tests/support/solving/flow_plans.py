@@ -9,7 +9,7 @@ from optassign.models.results import Found
 from optassign.models.windows import Windows
 
 
-def plan_by_flows(problem: Problem, forced: Forced, windows: Windows, largest_face: int = 0) -> Found:
+def plan_by_flows(problem: Problem, forced: Forced, windows: Windows) -> Found:
     """Copies first, then actives inside them."""
     copies = decomposition.find_optimal_copies(problem, forced, windows)
-    return Found(None, impossible=True) if copies is None else decomposition.find_balanced_plan(copies, windows, largest_face)
+    return Found(None, impossible=True) if copies is None else decomposition.find_balanced_plan(copies, windows)

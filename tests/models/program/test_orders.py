@@ -1,0 +1,77 @@
+"""Orders of goals on the one model, with tags, racks and limits: enumeration of tiny groups agrees with values and bounds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from enumeration import Tiny
+from seeds import few_of
+from tiny import put_in_racks, tiny_state
+from tiny_limits import draw_limits, place
+
+from optassign.formats.state import ApplicationState
+from optassign.goals.order import goal_order
+from optassign.models.deadline import Deadline
+from optassign.models.forced import prepare
+from optassign.models.goals import find_goals
+from optassign.models.limits.limit import list_broken
+from optassign.models.problem import Placement
+from optassign.models.program.ordered import ask_in_order
+from optassign.models.program.solving import solve
+from optassign.models.values import evaluate
+from optassign.models.windows import compute_windows, count_copies
+from optassign.solving.arrays import to_arrays
+
+_GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "active_moves", "standby_moves")
+
+
+def draw_state(seed: int, dice: random.Random) -> ApplicationState:
+    """A tiny group in racks, with two tags, and any order of goals."""
+    state = put_in_racks(tiny_state(seed, most=200), dice)
+    clients = tuple(
+        client.model_copy(update={"tags": {"zone": dice.choice("ab"), "cluster": dice.choice("xy")}})
+        for client in state.clients
+    )
+    goals = [*dice.sample(("tag_spread", "rack_traffic"), dice.randint(0, 2)), *dice.sample(_GOALS, len(_GOALS))]
+    if dice.random() < 0.5:
+        dice.shuffle(goals)
+    configs = {"rack_aware_assignment_tags": ("zone", "cluster"), "rack_aware_assignment_strategy": "min_traffic"}
+    return state.model_copy(
+        update={
+            "clients": clients,
+            "configs": state.configs.model_copy(update=configs),
+            "options": state.options.model_copy(update={"goals": tuple(goals)}),
+        }
+    )
+
+
+@pytest.mark.parametrize("first", few_of(range(0, 500, 10), 5))
+def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
+    met = 0
+    for seed in range(first, first + 10):
+        dice = random.Random(seed)
+        state = draw_state(seed, dice)
+        tiny, goals = Tiny(state), find_goals(goal_order(state).names)
+        problem, forced = prepare(to_arrays(state).problem)
+        shares, limits = compute_windows(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            if list_broken(limits, placed) or not shares.hold(count_copies(problem, placed)):  # noqa: B023 - used at once
+                return None
+            return tuple(evaluate(problem, forced, placed, goals).values())  # noqa: B023
+
+        every = tiny.all_of([tiny.placements_of(task) for task in state.tasks])
+        allowed = [values for copies in every if (values := judge(place(tiny, problem, copies))) is not None]
+        found = solve(ask_in_order(problem, forced, shares, goals, limits), judge, Deadline.after(None))
+        what = f"seed {seed}, {goal_order(state).names}"
+        if not allowed:
+            assert found.placement is None, what
+            met += 1
+            continue
+        assert not found.is_impossible, what
+        best = min(allowed)
+        assert found.bounds <= best[: len(found.bounds)], f"{what}: the bound is above the optimum"
+        assert found.placement is None or found.values >= best, what
+        met += found.values == best == found.bounds
+    assert met >= 8, "almost all are proven"
