@@ -31,8 +31,8 @@ _MOST_ROUNDS = 8
 _MOST_LONGER = 12
 """How often it is built again with more steps: their number at least doubles each time."""
 
-_SECONDS_PER_VARIABLE = 1e-5
-"""For each stage and class of clients; programs of one class take up to four times as long."""
+_SECONDS_PER_VARIABLE = 6e-6
+"""For each stage and class of clients: what programs of several classes take; those of one class take up to six times as long."""
 
 Values = tuple[float, ...]
 
@@ -139,7 +139,7 @@ class _Search:
 
     def _expect_seconds(self, program: PlacementProgram) -> float:
         """What a program takes at least: where there is less, what is kept back is worth more than half a solution."""
-        size = len(program.matrix.low) * self._zones.number * len(self._question.stages)
+        size = len(program.matrix.low) * self._zones.number * max(1, len(self._question.stages))
         return _SECONDS_PER_VARIABLE * size
 
     def _build(self) -> PlacementProgram:

@@ -88,9 +88,10 @@ class LoadProgramMethod(LoadMethod):
         return result.placement or rough
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-        """The one model says, then CP-SAT where all pairs are few, then single moves."""
-        known = find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
-        return super().can_hold(case, limits) if known is None else known
+        """What single moves lead to shows that they can; else the one model says, then CP-SAT where all pairs are few."""
+        if super().can_hold(case, limits):
+            return True
+        return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
 
     def _serve_others(self, case: LoadCase, start: Found) -> Found:
         """The best plan in the order that is asked for, from one that knows restore work first."""

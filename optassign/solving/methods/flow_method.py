@@ -126,7 +126,8 @@ class FlowMethod(Method):
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
         """The limits as parts of the one model; what single moves lead to where that has no answer."""
         mended = super().search_limited_plan(case, free)
-        found = self.search_by_program(case, case.limits.placements, self.deadline)
+        deadline = self.deadline.less(keep_back_for_default_plan(case.problem))  # of wider shares, if there is none
+        found = self.search_by_program(case, case.limits.placements, deadline)
         if is_small(case.problem) and not (found.placement is not None and self.is_proven(case, found)):
             return self.search_all_pairs(case, case.limits.placements, mended if found.placement is None else found)
         return mended if found.placement is None else found
@@ -182,9 +183,10 @@ class FlowMethod(Method):
         return all(found.bounds.get(goal) == value for goal, value in values.items())
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-        """The one model says, then CP-SAT where all pairs are few, then single moves."""
-        known = find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
-        return super().can_hold(case, limits) if known is None else known
+        """What single moves lead to shows that they can; else the one model says, then CP-SAT where all pairs are few."""
+        if super().can_hold(case, limits):
+            return True
+        return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
 
     def _find_copies(self, case: Case) -> CopiesFirst | None:
         """The optimum of the goals that do not ask which copy is active; None where no copies keep the windows."""
