@@ -32,7 +32,7 @@ _MOST_LONGER = 12
 """How often it is built again with more steps: their number at least doubles each time."""
 
 _SECONDS_PER_VARIABLE = 6e-6
-"""For each stage and class of clients: what programs of several classes take; those of one class take up to six times as long."""
+"""For each stage and class of clients, as programs of several classes take; those of one take up to six times as long."""
 
 Values = tuple[float, ...]
 
