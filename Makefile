@@ -26,7 +26,7 @@ WORKERS ?= 4
 # An environment that happens to be active must not leak into ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test test-long test-wheel test-java lint format docs java release audit bench attacks fuzz soak clean
+.PHONY: help setup demo test test-long test-wheel test-java lint format docs java release audit bench attacks fuzz mutants soak clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -132,6 +132,10 @@ attacks: $(READY)  ## what attackers do to the service, and what an innocent plu
 
 fuzz: $(FUZZ_READY)  ## random input for MINUTES (default 5), each case with a seed
 	$(BIN)/python tests/fuzz/run.py --minutes $(or $(MINUTES),5)
+
+mutants: $(READY)  ## whether the tests catch small faults in the sources; writes to RESULTS (default build/mutants/results.jsonl)
+	@mkdir -p build/mutants
+	$(BIN)/python tests/mutants/run.py --results $(or $(RESULTS),build/mutants/results.jsonl)
 
 $(FUZZ_READY): $(READY)
 	@echo "Setting up what makes requests by the OpenAPI description (once)"

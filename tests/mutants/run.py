@@ -1,0 +1,122 @@
+"""`make mutants`: how many small faults in the sources the tests catch.
+
+Each mutant is tried with the tests that execute its line, the fastest first, until one fails. Which tests these are is measured
+once for a set of tests and sources, and kept in build/mutants. The same mutants can be tried against other tests:
+
+    python tests/mutants/run.py --draw 230 --mutants FILE     draws mutants of lines that the present tests execute
+    python tests/mutants/run.py --mutants FILE --results FILE tries them; goes on where an earlier run was stopped
+    ... --before FILE                                         and tells which were caught in those results and are no longer
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from copying import TREE, WORK
+from mapping import TREES, Map, read_map
+from mutating import Mutant, draw_sample, list_lines
+from trying import CAUGHT, run_tests, try_mutant
+
+PRELOADED = ("numpy", "pandas", "pydantic", "hypothesis", "ortools.sat.python.cp_model", "fastapi", "httpx", "jsonschema")
+"""What processes that run tests need not import again."""
+
+
+def read_lines_of(path: Path) -> list[dict[str, Any]]:
+    """What a file of JSON lines holds."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def read_mutants(path: Path) -> list[Mutant]:
+    return [Mutant(**row) for row in read_lines_of(path)]
+
+
+def read_results(path: Path) -> dict[Mutant, dict[str, Any]]:
+    names = [field.name for field in fields(Mutant)]
+    return {Mutant(**{name: row[name] for name in names}): row for row in read_lines_of(path)}
+
+
+def draw_mutants(known: Map, path: Path, number: int, seed: int) -> None:
+    """Write down mutants of lines that tests execute."""
+    sources = {file: (TREE / file).read_text(encoding="utf-8") for file in known.lines}
+    weights = {file: sum(bits != 0 for bits in lines.values()) for file, lines in known.lines.items()}
+
+    def is_tried(mutant: Mutant) -> bool:
+        return bool(known.list_tests(mutant.file, *list_lines(sources[mutant.file], mutant.line)))
+
+    rows = [json.dumps(asdict(mutant)) + "\n" for mutant in draw_sample(sources, weights, is_tried, number, seed)]
+    path.write_text("".join(rows), encoding="utf-8")
+    print(f"{len(rows)} mutants in {path}")
+
+
+def try_all(known: Map, mutants: Path, results: Path, most: int, most_seconds: float) -> None:
+    """Try all mutants that the results do not know yet, and check that what caught them passes without a fault."""
+    done = read_results(results)
+    left = [mutant for mutant in read_mutants(mutants) if mutant not in done]
+    with results.open("a", encoding="utf-8") as file:
+        for number, mutant in enumerate(left, start=1):
+            row = {**asdict(mutant), **try_mutant(mutant, known, most, most_seconds)}
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            print(f"{number}/{len(left)} {row['result']}: {mutant.file}:{mutant.line} {mutant.operator}", flush=True)
+    by = {row["by"] for row in read_results(results).values() if row.get("by") in known.seconds}
+    if left and by:
+        for test in run_tests(sorted(by), known)[1]:
+            print(f"fails without any fault, so what it caught counts for nothing: {test}")
+
+
+def sum_up(results: dict[Mutant, dict[str, Any]]) -> None:
+    for tree in ("", *TREES):
+        of_tree = [row for mutant, row in results.items() if mutant.file.startswith(tree)]
+        counts = Counter(row["result"] for row in of_tree)
+        print(f"{tree or 'all'}: {len(of_tree)}; " + ", ".join(f"{count} {what}" for what, count in counts.most_common()))
+    print(f"{sum(row.get('seconds', 0.0) for row in results.values()):.0f} s")
+
+
+def compare(before: dict[Mutant, dict[str, Any]], after: dict[Mutant, dict[str, Any]]) -> int:
+    """Tell which mutants were caught before and are no longer; return their number."""
+    lost = [mutant for mutant, row in after.items() if row["result"] not in CAUGHT and before[mutant]["result"] in CAUGHT]
+    for mutant in lost:
+        was = before[mutant]["by"]
+        print(f"no longer caught: {mutant.file}:{mutant.line} {mutant.original!r} -> {mutant.replacement!r}, before by {was}")
+    return len(lost)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=Path, default=Path(__file__).with_name("mutants.jsonl"))
+    parser.add_argument("--results", type=Path, help="file to add results to")
+    parser.add_argument("--before", type=Path, help="results to compare with")
+    parser.add_argument("--draw", type=int, metavar="NUMBER", help="draw so many mutants instead of trying them")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=150, help="tests for each mutant")
+    parser.add_argument("--most-seconds", type=float, default=90.0, help="of CPU, by tests for each mutant")
+    parser.add_argument("--coverage", type=Path, help="file to write the totals of the coverage to")
+    parser.add_argument("tests", nargs="*", help="only these tests, as pytest is told")
+    given = parser.parse_args()
+    for name in PRELOADED:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    WORK.mkdir(parents=True, exist_ok=True)
+    known = read_map(given.tests)
+    if given.coverage:
+        given.coverage.write_text(json.dumps(known.totals, indent=1) + "\n", encoding="utf-8")
+    if given.draw:
+        draw_mutants(known, given.mutants, given.draw, given.seed)
+    if not given.results:
+        return 0
+    try_all(known, given.mutants, given.results, given.most, given.most_seconds)
+    after = read_results(given.results)
+    sum_up(after)
+    return 1 if given.before and compare(read_results(given.before), after) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
