@@ -16,7 +16,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.models.values import FLOW_ORDER
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method
+from optassign.solving.methods import solver_method
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [
@@ -29,7 +29,7 @@ ORDER = ("standby_moves", "restore_work", "cold_copies")
 
 @pytest.fixture(autouse=True)
 def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
@@ -102,7 +102,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_method, "_SECONDS_PER_ARC", 1.0)
+    monkeypatch.setattr(solver_method, "_SECONDS_PER_ARC", 1.0)
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ORDER))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == list(ORDER)

@@ -24,7 +24,7 @@ from optassign.models.problem import Problem, make_placement
 from optassign.models.windows import count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
-from optassign.solving.methods import flow_method
+from optassign.solving.methods import solver_method
 
 GOALS = ("rack_cost", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
 COSTS = [(10, 1), (1, 10), (1, 0), (0, 1)]
@@ -128,7 +128,7 @@ def test_trades_leave_counts_as_they_are_and_cost_less(costs: tuple[int, int]) -
 
 def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of the joint model is lowered."""
-    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
     for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
         state = ask(made, 10, 1)
         given = assign(state)

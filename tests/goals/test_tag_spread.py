@@ -22,13 +22,13 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.zones import find_zones
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
-from optassign.solving.methods import flow_method
+from optassign.solving.methods import solver_method
 
 
 def by_flows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a large group: pools are not written out, and CP-SAT is asked only about the face of the flow."""
     monkeypatch.setattr(decomposition, "_ALL_COLUMNS", 0)
-    monkeypatch.setattr(flow_method, "MOST_PAIRS", 0)
+    monkeypatch.setattr(solver_method, "MOST_PAIRS", 0)
 
 
 def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:

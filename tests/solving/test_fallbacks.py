@@ -21,7 +21,7 @@ from optassign.models.flows import decomposition
 from optassign.models.flows.network import FlowError, Network
 from optassign.models.results import Actives, Found
 from optassign.simulation.convergence import converge
-from optassign.solving.methods import flow_method, greedy_method
+from optassign.solving.methods import greedy_method, solver_method
 
 LOGGER = "optassign.assignors.cp_sat"
 
@@ -104,7 +104,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     """This rebalance's flow says that every task is active on the first client, whoever has its state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    monkeypatch.setattr(flow_method, "find_least_excess_actives", all_on_the_first)
+    monkeypatch.setattr(solver_method, "find_least_excess_actives", all_on_the_first)
     with caplog.at_level(logging.ERROR):
         given = assign(state, "cp-sat")
     assert validate(state, given) == []

@@ -24,7 +24,7 @@ from optassign.models.values import evaluate, plan_values
 from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
-from optassign.solving.methods.flow_method import WORK, is_small
+from optassign.solving.methods.solver_method import WORK, is_small
 
 
 class LoadProgramMethod(LoadMethod):

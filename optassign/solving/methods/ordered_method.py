@@ -14,8 +14,9 @@ from optassign.models.program.ordered import is_sum_exact
 from optassign.models.results import Found
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
-from optassign.solving.methods.flow_method import FlowMethod, is_small, keep_back_for_default_plan
+from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
+from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
 from optassign.solving.methods.trading import TRADINGS, Trading
 
 _TRADED = "tasks trade places for it in the plan of the default order, which may leave more than the least"

@@ -19,8 +19,9 @@ from optassign.models.relief import Price, ReliefOptions
 from optassign.models.results import Found, FoundBy
 from optassign.models.windows import Windows
 from optassign.solving.case import Case
-from optassign.solving.methods.flow_method import WORK, FlowMethod, is_small, keep_back_for_default_plan
+from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
+from optassign.solving.methods.solver_method import WORK, is_small, keep_back_for_default_plan
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"

@@ -24,7 +24,7 @@ from optassign.models.program.solving import solve
 from optassign.models.program.weighted import ask_for_least_sum
 from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
-from optassign.solving.methods import flow_method
+from optassign.solving.methods import solver_method
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
 
@@ -64,7 +64,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
 @pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_moves", "restore_work")}])
 def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of CP-SAT's model is lowered; the plan without limits keeps none of these."""
-    monkeypatch.setattr(flow_method, "MOST_PAIRS", 10)
+    monkeypatch.setattr(solver_method, "MOST_PAIRS", 10)
     made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)
     first, last = made.clients[0].process_id, made.clients[-1].process_id
     limits = [

@@ -1,0 +1,199 @@
+"""What methods with a solver share: the one model, CP-SAT on all pairs of small groups, and this rebalance as a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from optassign.goals.order import GoalOrder
+from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_plan
+from optassign.models.deadline import Deadline
+from optassign.models.flows.actives import find_least_excess_actives
+from optassign.models.flows.relief import find_relief
+from optassign.models.forced import prepare
+from optassign.models.goals import GoalModel, cold_actives
+from optassign.models.limits.constraints import require_limits
+from optassign.models.limits.limit import PlacementLimit, list_broken
+from optassign.models.limits.possibility import find_whether_possible
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem
+from optassign.models.program.ordered import ask_in_order, is_sum_exact
+from optassign.models.program.solving import solve
+from optassign.models.rebalance import rebalance
+from optassign.models.relief import Price, ReliefOptions
+from optassign.models.results import Found, FoundBy, Rebalanced
+from optassign.models.values import evaluate
+from optassign.models.windows import compute_excess
+from optassign.solving.case import Case
+from optassign.solving.methods.greedy_method import GreedyMethod
+from optassign.solving.methods.method import Method
+
+_COLD_ACTIVES = cold_actives.GOAL.name
+MOST_PAIRS = 20_000
+"""CP-SAT looks at all pairs of task and client where they are at most so many."""
+WORK = 2.0
+"""Deterministic time for CP-SAT, for each stage: about seconds."""
+_SECONDS_PER_ARC = 1.5e-5
+"""Of the default order's plan, for each task, column and cell."""
+
+
+class SolverMethod(Method):
+    """Goals in their order, with bounds."""
+
+    def __init__(self, order: GoalOrder, deadline: Deadline, goals: Sequence[GoalModel]) -> None:
+        super().__init__(order)
+        self.deadline = deadline
+        self.goals = goals
+        """The goals of a plan, in their order."""
+        self.greedy = GreedyMethod(order)
+
+    def search_limited_plan(self, case: Case, free: Placement) -> Found:
+        """The limits as parts of the one model; what single moves lead to where that has no answer."""
+        mended = super().search_limited_plan(case, free)
+        deadline = self.deadline.less(keep_back_for_default_plan(case.problem))  # of wider shares, if there is none
+        found = self.search_by_program(case, case.limits.placements, deadline)
+        if is_small(case.problem) and not (found.placement is not None and self.is_proven(case, found)):
+            return self.search_all_pairs(case, case.limits.placements, mended if found.placement is None else found)
+        return mended if found.placement is None else found
+
+    def search_by_program(self, case: Case, limits: Sequence[PlacementLimit], deadline: Deadline) -> Found:
+        """The goals that are sums over copies as stages of the one model; nothing where it has no answer."""
+        if not is_sum_exact(case.problem):
+            return Found(None)
+        question = ask_in_order(case.problem, case.forced, case.target, self.goals, limits)
+        goals = [goal for goal in self.goals if goal.is_linear]
+
+        def judge(placed: Placement) -> tuple[int, ...] | None:
+            is_allowed = case.reaches_target(placed) and not list_broken(limits, placed)
+            return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
+
+        solved = solve(question, judge, deadline)
+        if solved.placement is None:
+            self.limited |= solved.is_cut_short
+            return Found(None)
+        bounds = {}
+        for goal, value, bound in zip(goals, solved.values, solved.bounds, strict=False):
+            bounds[goal.name] = bound
+            if value != bound:  # those of later goals are about other plans
+                break
+        return Found(solved.placement, bounds=bounds, by_lp=frozenset(bounds), found_by=FoundBy.LP)
+
+    def search_all_pairs(self, case: Case, limits: Sequence[PlacementLimit], found: Found) -> Found:
+        """What was found, or what CP-SAT makes of it on all pairs of task and client."""
+        problem, forced = prepare(case.problem.with_all_columns())
+        result = solve_plan(
+            problem,
+            forced,
+            case.target,
+            self.goals,
+            self.deadline,
+            WORK,
+            found.placement,
+            found.bounds,
+            require=partial(require_limits, limits=limits),
+        )
+        self.limited |= result.limited
+        if result.placement is not None and list_broken(limits, result.placement):  # weights of state were rounded
+            result = replace(result, placement=None)
+        if result.placement is None and found.placement is None:
+            return Found(None, impossible=result.impossible)
+        return self.choose_better(replace(case, problem=problem, forced=forced), found, result)
+
+    def is_proven(self, case: Case, found: Found) -> bool:
+        """Whether it is a plan at the bounds of all goals."""
+        if found.placement is None:
+            return False
+        values = self.evaluate_goals(case, found.placement)
+        return all(found.bounds.get(goal) == value for goal, value in values.items())
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
+        """What single moves lead to shows that they can; else the one model says, then CP-SAT where all pairs are few."""
+        if super().can_hold(case, limits):
+            return True
+        return find_whether_possible(case.problem, case.forced, limits, self.deadline, WORK if is_small(case.problem) else 0.0)
+
+    def search_least_excess(self, case: Case) -> Placement:
+        """The greedy plan."""
+        return self.greedy.search_least_excess(case)
+
+    def find_least_excess(self, case: Case) -> Placement:
+        """CP-SAT, family after family, from the greedy plan."""
+        rough = super().find_least_excess(case)
+        if not is_small(case.problem):
+            return rough
+        problem, forced, target, limits = case.problem, case.forced, case.target, case.limits.placements
+        if limits:
+            problem, forced = prepare(problem.with_all_columns())
+        start = rough if case.keeps_limits(rough) else None
+        require = partial(require_limits, limits=limits)
+        result = solve_least_excess(problem, forced, target, self.deadline, WORK, start, require)
+        self.limited |= result.limited
+        found = [placed for placed in (rough, result.placement) if placed is not None]
+        return min(found, key=lambda placed: (len(list_broken(limits, placed)), compute_excess(problem, target, placed)))
+
+    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Rebalanced:
+        """Task by task, then one flow: exact."""
+        return rebalance(case.problem, case.windows, plan, find_least_excess_actives, hold)
+
+    def find_relief(
+        self, case: Case, options: ReliefOptions, plan: Placement, price: Price
+    ) -> tuple[IntArray, int | None] | None:
+        """One flow."""
+        return find_relief(options, case.windows, plan.active, price)
+
+    def choose_better(self, case: Case, found: Found, result: Planned) -> Found:
+        """What was found before or CP-SAT's plan, whichever is better, with the bounds that hold for it."""
+        mine, theirs = found.placement, result.placement
+        if theirs is None:
+            return replace(found, limited=found.limited or result.limited)
+        goals = result.goals
+        if mine is not None:
+            values, others = self.evaluate_plan(case, mine), self.evaluate_plan(case, theirs)
+            if values <= others:
+                theirs = mine
+                # A bound holds given the values of the goals before it: of a better plan, up to where it is better.
+                equal = next((i for i, (a, b) in enumerate(zip(values, others, strict=True)) if a != b), len(values))
+                goals = {goal: row for i, (goal, row) in enumerate(goals.items()) if i <= equal}
+        bounds = self.keep_valid(found.bounds, self.evaluate_goals(case, theirs))
+        for goal, (_, bound, _) in goals.items():
+            if bound is not None:
+                bounds[goal] = max(bound, bounds.get(goal, bound))
+        return replace(
+            found,
+            placement=theirs,
+            bounds=bounds,
+            proved=frozenset(goal for goal, (_, _, proven) in goals.items() if proven),
+            found_by=found.found_by if theirs is mine else FoundBy.CP_SAT,
+            limited=found.limited or result.limited,
+        )
+
+    def evaluate_goals(self, case: Case, plan: Placement) -> dict[str, int]:
+        """Goal → its value."""
+        return evaluate(case.problem, case.forced, plan, self.goals)
+
+    def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
+        """Values of the goals in their order."""
+        return tuple(self.evaluate_goals(case, plan).values())
+
+    def keep_valid(self, bounds: dict[str, int], values: dict[str, int]) -> dict[str, int]:
+        """The bounds that hold for a plan of these values: each given that the goals before it are at theirs.
+
+        Cold actives have a bound of their own, since the flow of actives knows nothing of copies.
+        """
+        valid = {}
+        is_met = True
+        for goal, value in values.items():
+            if goal in bounds and (is_met or goal == _COLD_ACTIVES):
+                valid[goal] = bounds[goal]
+            is_met = is_met and bounds.get(goal) == value
+        return valid
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether one CP-SAT model may have all pairs of task and client."""
+    return problem.T * problem.C <= MOST_PAIRS
+
+
+def keep_back_for_default_plan(problem: Problem) -> float:
+    """Seconds that the default order's plan takes: a program before it must leave them, as it may need longer than there is."""
+    return _SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
