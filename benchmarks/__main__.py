@@ -20,6 +20,7 @@ STUDIES = {
     "fallback": "episodes.fallback",
     "lost-tasks": "episodes.lost_tasks",
     "load": "answers.load",
+    "weights": "answers.weights",
     "proofs": "answers.proofs",
     "tags": "answers.tags",
     "racks": "answers.racks",
