@@ -20,6 +20,8 @@ STUDIES = {
     "fallback": "episodes.fallback",
     "lost-tasks": "episodes.lost_tasks",
     "load": "answers.load",
+    "shards": "answers.shards",
+    "weights": "answers.weights",
     "proofs": "answers.proofs",
     "tags": "answers.tags",
     "racks": "answers.racks",

@@ -14,6 +14,7 @@ from optassign.cli.registering import add_register
 __all__ = [
     "accept_integers",
     "accept_numbers",
+    "accept_weights",
     "add_assignor",
     "add_command",
     "add_output",
@@ -116,3 +117,14 @@ def accept_numbers(what: str) -> Callable[[str], float]:
 
     parse.__name__ = "number"  # argparse puts it into its message: invalid number value
     return parse
+
+
+def accept_weights(text: str) -> tuple[float, float, float]:
+    """The type of --weights: three finite numbers from 0, which commas separate."""
+    try:
+        instance, subtopology, stickiness = (float(part) for part in text.split(","))
+    except ValueError:  # not a number, or not three
+        instance = subtopology = stickiness = math.nan
+    if not all(0 <= weight < math.inf for weight in (instance, subtopology, stickiness)):
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: INSTANCE,SUBTOPOLOGY,STICKINESS, each a number, 0 or more")
+    return instance, subtopology, stickiness

@@ -1,18 +1,19 @@
 """One rebalance under several assignors, side by side: rules, measures, seconds, and how each would go on from there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from optassign.assignor import describe_failure, traits
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
-from optassign.formats.state import ApplicationState
+from optassign.formats.state import ApplicationState, Weights
 from optassign.judging.input_remarks import remark_on_input
 from optassign.judging.metrics import Measures, measure
+from optassign.judging.weighted_cost import measure_weighted_cost
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import previous_assignment
 
-__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "compare"]
+__all__ = ["BESIDE", "PREVIOUS", "RECORDED", "Column", "Comparison", "Played", "WeightedCost", "compare", "compare_weights"]
 
 RECORDED = "recorded"
 """The name of the answer that a recording has; it was given then, so it is judged by nobody's promise now."""
@@ -20,6 +21,8 @@ BESIDE = "beside"
 """The name of the service's own answer to a recorded rebalance, where another one was applied."""
 PREVIOUS = "previous"
 """The name under which the previous assignment stands beside the answers; it is no assignor, and is not judged."""
+_WEIGHTED = "cp-sat"
+"""The assignor that knows preset `weighted`."""
 _ALL_MUST_KEEP = frozenset({"format", "R1", "R2"})
 """The rules of a baseline; it may break the others, which it never promised to keep."""
 
@@ -53,6 +56,16 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightedCost:
+    """What the plan of an answer costs under preset `weighted`, in units of weights."""
+
+    weights: Weights
+    value: float
+    bound: float | None
+    """The proven least cost of any plan; None: none is known, or the group is at rest, where the report has no sum."""
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One answer in the comparison."""
 
@@ -66,6 +79,8 @@ class Column:
     seconds: float | None
     played: Played | None
     is_baseline: bool
+    weighted: WeightedCost | None = None
+    """Of an answer under preset `weighted` that was asked for by its weights."""
 
     @property
     def broken(self) -> frozenset[str]:
@@ -145,6 +160,35 @@ def compare(
     return Comparison(tuple(columns), failures, bound, bound_by, left_out or {}, tuple(remark_on_input(state)))
 
 
+def compare_weights(
+    comparison: Comparison,
+    state: ApplicationState,
+    vectors: Sequence[Weights],
+    ask: Callable[[str, ApplicationState], tuple[TaskAssignment, float]],
+    play: Callable[[str, ApplicationState], Played] | None = None,
+) -> Comparison:
+    """Return the comparison with a column more for each vector of weights: the answer of cp-sat under preset `weighted`.
+
+    `ask` and `play` get the assignor and the snapshot with the preset and its weights. The preset takes the place of an order
+    of goals in the snapshot's options.
+    """
+    columns, failures = list(comparison.columns), dict(comparison.failures)
+    for weights in dict.fromkeys(vectors):
+        name = f"weighted {weights.instance:.10g},{weights.subtopology:.10g},{weights.stickiness:.10g}"
+        options = state.options.model_copy(update={"preset": "weighted", "weights": weights, "goals": None})
+        asked = state.model_copy(update={"options": options})
+        try:
+            answer, seconds = ask(_WEIGHTED, asked)
+            played = play(_WEIGHTED, asked) if play is not None else None
+        except Exception as error:  # as of any other assignor: the others answer all the same
+            failures[name] = describe_failure(error)
+            continue
+        bound = next((goal.bound for goal in answer.report.goals if goal.name == "weighted_cost"), None)
+        cost = WeightedCost(weights, measure_weighted_cost(asked, answer), bound)
+        columns.append(replace(_make_column(asked, name, answer, seconds, played, False), weighted=cost))
+    return replace(comparison, columns=tuple(columns), failures=failures)
+
+
 def _column_as_json(column: Column) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seconds": column.seconds,
@@ -155,6 +199,9 @@ def _column_as_json(column: Column) -> dict[str, Any]:
         **asdict(column.measures),
         "notes": list(column.answer.report.notes),
     }
+    if column.weighted is not None:
+        cost = column.weighted
+        found |= {"weights": cost.weights.model_dump(), "weighted_cost": cost.value, "weighted_cost_bound": cost.bound}
     if column.played is not None:
         found["converge"] = {
             field.name: getattr(column.played, field.name) for field in fields(Played) if field.name != "final"

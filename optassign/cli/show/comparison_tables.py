@@ -77,6 +77,8 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield f"{RECORDED}: what was answered then; not judged (`optassign validate` does)", "dim"
     if any(column.name == BESIDE for column in comparison.columns):
         yield f"{BESIDE}: the service's own answer to that, which was not applied", "dim"
+    if any(column.weighted is not None for column in comparison.columns):
+        yield "weighted I,S,T: cp-sat under preset weighted, by its weights of instance, subtopology and stickiness", "dim"
     if any(column.is_baseline and column.measures.violations for column in comparison.columns):
         yield "baselines never promised to keep R3 to R8: what they break is shown, and no error", "dim"
     for column in comparison.columns:
@@ -119,6 +121,11 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     if bound is not None:
         ratios = ["" if _lacks_plan(column) else _format_ratio(column, column.planned_work, bound) for column in columns]
         yield "  ÷ proven minimum", make_cells(ratios)
+    yield (
+        "weighted cost of the plan",
+        make_cells(["" if c.weighted is None else _format_cost(c.weighted.value) for c in columns]),
+    )
+    yield "  its bound", make_cells(["" if c.weighted is None else _format_cost(c.weighted.bound) for c in columns])
     yield "copies not caught up", make_cells([f"{m.cold_copies:,}" for m in measures])
     yield "active tasks not caught up", make_cells([f"{m.cold_actives:,}" for m in measures])
     yield "warm-ups", make_cells([f"{m.warmups:,}" for m in measures])
@@ -165,6 +172,10 @@ def _format_ratio(column: Column, work: int, bound: int) -> str:
     if not bound:
         return "1.00" if not work else "–"
     return f"{work / bound:.2f}"
+
+
+def _format_cost(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:,.3f}".rstrip("0").rstrip(".")
 
 
 def _format_followup(column: Column) -> str:

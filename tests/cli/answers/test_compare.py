@@ -60,6 +60,51 @@ def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scal
     assert "converge" not in found["previous"]
 
 
+def test_each_vector_of_weights_is_a_column_with_its_cost_and_its_bound(
+    capsys: pytest.CaptureFixture[str], scale_out: str
+) -> None:
+    arguments = ("compare", scale_out, "--assignors", "cp-sat", "--weights", "1000,100,1", "--weights", "1,1,1e3")
+    code, out, _ = run_here(capsys, *arguments, "--weights", "1000,100,1")
+    assert code == 0
+    columns = json.loads(out)["assignors"]
+    assert list(columns) == ["previous", "cp-sat", "weighted 1000,100,1", "weighted 1,1,1000"]
+    balanced, sticky = columns["weighted 1000,100,1"], columns["weighted 1,1,1000"]
+    assert balanced["weights"] == {"instance": 1000.0, "subtopology": 100.0, "stickiness": 1.0}
+    assert balanced["weighted_cost"] == balanced["weighted_cost_bound"] > 0
+    assert sticky["planned_work"] < balanced["planned_work"] <= columns["cp-sat"]["planned_work"]
+    assert balanced["violations"] == sticky["violations"] == {}
+    assert not {"weights", "weighted_cost", "weighted_cost_bound"} & {*columns["cp-sat"], *columns["previous"]}
+
+
+def test_the_tables_have_the_cost_of_weights_and_converge_plays_them(
+    capsys: pytest.CaptureFixture[str], scale_out: str
+) -> None:
+    arguments = ("compare", scale_out, "--assignors", "greedy", "--weights", "1000,100,1", "--converge")
+    code, out, _ = run_here(capsys, *arguments, "--format", "markdown")
+    assert code == 0
+    rows = {line.split(" | ")[0]: line.rstrip(" |").split(" | ")[1:] for line in out.splitlines() if line.startswith("|")}
+    cost, bound = rows["| weighted cost of the plan"], rows["| its bound"]
+    assert cost[:2] == bound[:2] == ["", ""]
+    assert cost[2] == bound[2]
+    assert rows["| settles"][2] == "yes"
+    assert "by its weights of instance" in out
+
+
+def test_at_rest_the_cost_of_weights_has_no_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "steady.json"
+    path.write_text(generate(shape="steady", tasks=30, clients=6, seed=4).model_dump_json())
+    arguments = ("compare", str(path), "--assignors", "greedy", "--weights", "1000,100,1")
+    column = json.loads(run_here(capsys, *arguments)[1])["assignors"]["weighted 1000,100,1"]
+    assert (column["weighted_cost"], column["weighted_cost_bound"]) == (0.0, None)
+
+
+@pytest.mark.parametrize("weights", ["1000,100", "1000,100,1,1", "1000,100,-1", "1000,100,x", "nan,1,1", "1,inf,1", ""])
+def test_weights_that_cannot_be(capsys: pytest.CaptureFixture[str], scale_out: str, weights: str) -> None:
+    code, _, err = run_here(capsys, "compare", scale_out, f"--weights={weights}")
+    assert code == 2
+    assert f"--weights: found {weights!r}; allowed: INSTANCE,SUBTOPOLOGY,STICKINESS, each a number, 0 or more" in err
+
+
 def test_one_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     arguments = ("compare", scale_out, "--assignors", "cp-sat", "--converge", "--max-rebalances", "1")
     code, out, _ = run_here(capsys, *arguments)

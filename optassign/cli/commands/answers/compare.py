@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_output, add_play, add_snapshot, add_time_limit
+from optassign.cli.arguments import accept_weights, add_output, add_play, add_snapshot, add_time_limit
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
 from optassign.cli.errors import BROKEN, DONE
 from optassign.cli.registering import add_register, register_listed_assignors
@@ -32,6 +32,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
     add_register(parser)
     parser.add_argument("--kafka", action="store_true", help="Kafka's own classes too, where there is a JDK")
+    parser.add_argument(
+        "--weights",
+        type=accept_weights,
+        action="append",
+        default=[],
+        metavar="I,S,T",
+        help="a column for cp-sat under preset weighted, with its plan's cost and bound (repeatable). I: cost of one unit of "
+        "imbalance of an instance; S: the same in one subtopology; T: cost of one move, or of restoring a hundredth of the "
+        "mean changelog (the preset's own: 1000,100,1)",
+    )
     parser.add_argument("--converge", action="store_true", help="let each play on until it asks for no follow-up")
     add_play(parser)
     add_time_limit(parser)
@@ -93,23 +103,25 @@ def _compare(
 
     from optassign.assignor import assign, create
     from optassign.cli.show.progress import Progress
-    from optassign.judging.comparison import compare
+    from optassign.formats.configs import Weights
+    from optassign.judging.comparison import compare, compare_weights
 
+    vectors = [Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights]
     with Progress("comparing") as progress:
 
-        def ask(name: str) -> "tuple[TaskAssignment, float]":
-            progress.doing = f"asking {name}: {describe_size(state)}"
+        def ask(name: str, asked: "ApplicationState" = state) -> "tuple[TaskAssignment, float]":
+            progress.doing = f"asking {name}: {describe_size(asked)}"
             assignor = create(name, time_limit=arguments.time_limit)  # loads the solver, which is not its time
             start = time.perf_counter()
-            answer = assign(state, assignor)
+            answer = assign(asked, assignor)
             seconds = answer.seconds_elsewhere or time.perf_counter() - start
-            return answer, _time_in_warm_jvm(assignor, state, seconds)
+            return answer, _time_in_warm_jvm(assignor, asked, seconds)
 
-        def play(name: str) -> "Played":
-            progress.doing = f"{name} to the end: {describe_size(state)}"
-            return _play_to_the_end(state, name, arguments)
+        def play(name: str, asked: "ApplicationState" = state) -> "Played":
+            progress.doing = f"{name} to the end: {describe_size(asked)}"
+            return _play_to_the_end(asked, name, arguments)
 
-        return compare(
+        compared = compare(
             state,
             chosen,
             ask,
@@ -118,6 +130,7 @@ def _compare(
             recorded=None if recording is None else recording.assignment,
             beside=None if recording is None else recording.beside_assignment,
         )
+        return compare_weights(compared, state, vectors, ask, play if arguments.converge else None)
 
 
 def _time_in_warm_jvm(assignor: object, state: "ApplicationState", seconds: float) -> float:
