@@ -248,12 +248,12 @@ def _at_rest(case: _Case) -> bool:
     draining = {client.process_id for client in state.clients if client.draining}
     if draining and any(not draining.isdisjoint(before.placement.copies(task.id)) for task in state.tasks):
         return False
+    if not is_balanced(state, before.placement):  # first, as it takes least and a group that has grown ends here
+        return False
     if any(True for rule in _NEEDED_FOR_REST for _ in rule(before)):
         return False
     limits = list_limits(state).values()
-    if any(True for limit in limits for _ in find_breaches(state, limit, before.placement, is_plan=True)):
-        return False
-    return is_balanced(state, before.placement)
+    return not any(True for limit in limits for _ in find_breaches(state, limit, before.placement, is_plan=True))
 
 
 def _may_stay_active(case: _Case, task: str, process_id: str) -> bool:

@@ -135,17 +135,18 @@ def _stands_for(then: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bo
 
 def _report_goals(order: GoalOrder, solution: Solution, facts: Facts) -> tuple[GoalReport, ...]:
     """The values of all goals, recomputed by their measures, beside the bounds that hold for them."""
+    weighted = [] if solution.weighted is None else [_report_weighted(*solution.weighted)]
     others = {name: goal for name, goal in find_plan_goals().items() if name not in order.goals and not goal.is_configured}
     if solution.plan is None and "rebalance" not in solution.bounds:
         all_goals = {**order.goals, **others}
         now = {name: goal for name, goal in all_goals.items() if goal.is_configured or goal.is_reported_at_rest}
-        return tuple(_report_stage("now", now, solution, facts))
+        return (*weighted, *_report_stage("now", now, solution, facts))
     goals = {**order.goals, **{name: goal for name, goal in others.items() if goal.in_default_order}}
-    rows = (
+    return (
+        *weighted,
         *_report_stage("plan", goals, solution, facts),
         *_report_stage("rebalance", find_rebalance_goals(), solution, facts),
     )
-    return rows if solution.weighted is None else (_report_weighted(*solution.weighted), *rows)
 
 
 def _report_weighted(value: float, bound: float | None) -> GoalReport:

@@ -90,7 +90,7 @@ class Solution:
     """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
     limited: bool = False
     weighted: tuple[float, float | None] | None = None
-    """Preset `weighted`: value and bound of the one sum."""
+    """Preset `weighted`: value of the one sum for the plan, or the answer that is its own plan, and the bound of all plans."""
     waiting: IntArray = field(default_factory=_no_keys)
     """Keys of the plan's copies that are not caught up, or wait for their turn; those with a slot first."""
     to_balance_ms: int | None = None

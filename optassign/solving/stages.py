@@ -62,6 +62,7 @@ def solve(arrays: Arrays, method: Method) -> Solution:
     solution.notes += method.write_notes(arrays.problem)
     solution.unserved = dict(method.find_unserved(arrays.problem))
     solution.given_way = _list_given_way(arrays, case)
+    solution.weighted = method.weigh_plan(case, solution.answer if solution.plan is None else solution.plan)
     return solution
 
 
@@ -165,7 +166,6 @@ def _go_towards_plan(arrays: Arrays, case: Case, method: Method, found: Found, c
         is_remembered=keeps_own,
         balanced=case.is_balanced(answer),
         limited=found.limited,
-        weighted=None if keeps_own else found.weighted,
         notes=[Note.HELD] if held else [],
     )
     if case.reaches_target(answer) and is_optimum(case, method, answer):

@@ -114,6 +114,10 @@ class Method(ABC):
         """Values of the plan's goals in their order, each the better the less, for comparing plans."""
         return tuple(plan_values(case.problem, case.forced, plan).values())
 
+    def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
+        """Preset `weighted`: value and bound of the one sum, in units of the weights; None where nothing is weighed."""
+        return None
+
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """R11: whether a remembered plan stays beside the one that was found, which is better only by a little, or later on.
 

@@ -138,6 +138,11 @@ class WeightedMethod(FlowMethod):
         """The one sum, in thousandths."""
         return (self._compute_cost(case, plan),)
 
+    def weigh_plan(self, case: Case, plan: Placement) -> tuple[float, float | None] | None:
+        """The plan's value beside the bound of all plans; None where the default order's plan went out without a bound."""
+        found = self.find_plan(case).weighted
+        return None if found is None else (self._compute_cost(case, plan) / 1000, found[1])
+
     def _compute_cost(self, case: Case, plan: Placement) -> int:
         return compute_weighted_cost(case.problem, case.windows, self._weights, plan)
 

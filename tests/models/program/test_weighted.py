@@ -17,6 +17,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
+from optassign.judging.weighted_cost import measure_weighted_cost
 from optassign.models.cp_sat.weighted import compute_weighted_cost
 from optassign.models.deadline import Deadline
 from optassign.models.problem import Placement, Problem
@@ -24,6 +25,7 @@ from optassign.models.program import open_scope
 from optassign.models.program.solving import Answer, solve
 from optassign.models.program.weighted import ask_for_least_sum
 from optassign.models.windows import Windows, compute_windows
+from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.arrays import to_arrays
 
 Weights = tuple[int, int, int]
@@ -136,6 +138,23 @@ def test_the_report_has_value_and_bound_where_pairs_are_many() -> None:
     assert row.bound == row.value > 0
     assert (given.report.found_by, given.report.proved_by) == ("lp", "lp")
     assert not given.report.notes
+
+
+def test_the_report_has_the_sum_in_follow_ups_and_at_rest() -> None:
+    state = weighted(generate("scale-out", 40, 5, 1, 2, seed=4))
+    reasons = set()
+    for _ in range(40):
+        given = assign(state)
+        row = weigh(given.report.goals)
+        assert row.value == measure_weighted_cost(state, given)
+        assert row.bound is not None
+        assert row.bound <= row.value
+        reasons.add(given.report.termination.reason)
+        if given.report.termination.reason == "rest":
+            break
+        state = make_restored_snapshot(state, given)
+    assert "rest" in reasons
+    assert len(reasons) > 1, "a follow-up came before"
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
