@@ -62,7 +62,7 @@ class WeightedCost:
     weights: Weights
     value: float
     bound: float | None
-    """The proven least cost of any plan; None: none is known, or the group is at rest, where the report has no sum."""
+    """The proven least cost of any plan; None: none is known."""
 
 
 @dataclass(frozen=True, slots=True)
