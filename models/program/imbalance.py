@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign.models.lp.program import FloatArray, Program
-from optassign.models.problem import LOGGED, IntArray
+from optassign.models.problem import IntArray
 from optassign.models.program.constraints import ShareRows
 from optassign.models.program.variables import MergedPlaces, Variables
 
@@ -24,6 +24,8 @@ OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `Windows.in_order` has them: three per client, two per subtopology and client."""
 _FIRST_STEPS = (4, 4, 4, 2, 2)
 """Steps of each share at first: few are used where a plan is good."""
+_MOST_FIRST_STEPS = 64
+"""Of a share that a count is further from: each step is a variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,10 @@ class Imbalance:
     """(5,) arrays: steps of each share, in the order of the family."""
 
     @classmethod
-    def at_first(cls, v_shares: Sequence[IntArray], counts: Sequence[bool]) -> Imbalance:
-        """Few steps for each share; `v_shares`: the lower bounds of each family, for their number."""
-        steps = tuple(np.full(low.size, first) for low, first in zip(v_shares, _FIRST_STEPS, strict=True))
+    def at_first(cls, distances: Sequence[IntArray], counts: Sequence[bool]) -> Imbalance:
+        """Few steps for each share, and one more than a count's distance from it: (5,) arrays."""
+        pairs = zip(distances, _FIRST_STEPS, strict=True)
+        steps = tuple(np.minimum(np.maximum(distance + 1, first), _MOST_FIRST_STEPS) for distance, first in pairs)
         return cls(tuple(counts), steps)
 
 
@@ -54,6 +57,10 @@ class Step:
     """(k,) which share of the family; empty for pools of merged places."""
     is_last: IntArray
     """(k,) bool: the step has no upper bound."""
+    is_above: bool = False
+    """Beyond upper bounds of shares;"""
+    kind: int | None = None
+    """or in pools of merged places, of this kind of tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +71,11 @@ class Steps:
     listed: tuple[Step, ...]
 
     def list_longer(self, values: FloatArray) -> Imbalance | None:
-        """More steps where a last one has more than one copy; None where the cost is exact."""
+        """More steps where a last one has more than one copy; None where the cost is exact.
+
+        What is beyond one client's share often goes to another client as soon as that costs more there: so all clients get as
+        many steps as one needs.
+        """
         more = [steps.copy() for steps in self.imbalance.steps]
         is_exact = True
         for step in self.listed:
@@ -73,8 +84,20 @@ class Steps:
                 continue
             is_exact = False
             needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
-            np.maximum.at(more[step.family], step.index[over], needed)
+            if step.family in OF_CLIENTS:
+                np.maximum(more[step.family], needed.max(), out=more[step.family])
+            else:
+                np.maximum.at(more[step.family], step.index[over], needed)
         return None if is_exact else Imbalance(self.imbalance.counts, tuple(more))
+
+    def list_above(self, family: int) -> list[tuple[IntArray, IntArray]]:
+        """Variables and shares of each step above the shares of a family, (k,) each."""
+        return [(step.variables, step.index) for step in self.listed if step.family == family and step.is_above]
+
+    def list_beyond(self, family: int, kind: int) -> IntArray:
+        """(n,) variables: what each pool of a kind of tasks has on merged places beyond the shares of a family; or none."""
+        found = [step.variables for step in self.listed if step.family == family and step.kind == kind]
+        return found[0] if found else _nothing()
 
 
 def add_steps(program: Program, v: Variables, families: Sequence[ShareRows], imbalance: Imbalance) -> Steps:
@@ -100,20 +123,17 @@ def _add_family(program: Program, v: Variables, family: int, rows: ShareRows, st
             most = np.full(len(index), problem.T * (problem.standbys + 1)) if sign < 0 else rows.low[at] - number + 1
             variables = program.add_variables(np.zeros(len(index), dtype=np.int64), np.where(is_last, most, 1))
             program.add_entries(rows.rows[at], variables, sign)
-            found.append(Step(family, number, variables, index, is_last))
+            found.append(Step(family, number, variables, index, is_last, is_above=sign < 0))
     return found
 
 
 def _add_merged(program: Program, v: Variables, family: int, merged: MergedPlaces) -> Step:
-    """What each pool has on merged places beyond the sum of their shares, at the price of a first step."""
-    scope = v.scope
-    high = (scope.copies_bounds if family == OF_COPIES else scope.actives_bounds)[1][merged.cell]
-    room = scope.place_bounds[1][merged.cell] if merged.kind == LOGGED else np.full(len(high), scope.problem.T)
-    within = np.bincount(merged.row, weights=np.minimum(high, room), minlength=len(merged.pool)).astype(np.int64)
-    most = np.full(len(merged.pool), scope.problem.T * (scope.problem.standbys + 1))
+    """What each pool has on merged places beyond the sum of their shares, at the price of a first step (`cuts.py`)."""
+    problem = v.scope.problem
+    most = np.full(len(merged.pool), problem.T * (problem.standbys + 1))
     over = program.add_variables(np.zeros_like(most), most)
-    rows = program.add_rows(-most, within)
-    program.add_entries(rows, merged.of_pool, 1)
-    program.add_entries(rows, over, -1)
-    nothing = np.zeros(0, dtype=np.int64)
-    return Step(family, 1, over, nothing, np.zeros(len(over), dtype=np.int64))
+    return Step(family, 1, over, _nothing(), np.zeros(len(over), dtype=np.int64), kind=merged.kind)
+
+
+def _nothing() -> IntArray:
+    return np.zeros(0, dtype=np.int64)

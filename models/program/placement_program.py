@@ -27,6 +27,7 @@ from optassign.models.program.constraints import (
 )
 from optassign.models.program.imbalance import Imbalance, Steps, add_steps
 from optassign.models.program.limits import require_most
+from optassign.models.program.room import require_room
 from optassign.models.program.scope import Scope
 from optassign.models.program.variables import Variables, declare_variables
 
@@ -166,6 +167,7 @@ def build_face_program(scope: Scope) -> PlacementProgram:
     require_values_of_tags(program, v)
     require_shares_of_copies(program, v)
     require_shares_of_actives(program, v)
+    require_room(program, v, None)
     matrix = program.finish(_GLOP_UP_TO) if scope.copies.layers else program.finish()
     return PlacementProgram(v, matrix, np.zeros(0, dtype=np.int64))
 
@@ -191,6 +193,7 @@ def build_program(
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
     steps = None if imbalance is None else add_steps(program, v, families, imbalance)
+    require_room(program, v, steps)
     for limit in limits:
         if limit.kind is Kind.MOST:
             require_most(program, v, limit)

@@ -19,9 +19,6 @@ from optassign.models.pooling import deal_pool
 from optassign.models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
 from optassign.models.program.variables import MergedPlaces, Variables
 
-_MOST_BEYOND = 0.1
-"""Share of clients up to which those that a least cut leaves without their copies are told apart, too."""
-
 
 def _nothing() -> IntArray:
     return np.zeros(0, dtype=np.int64)
@@ -143,7 +140,7 @@ def _transport(
     if flow.optimal_flow() == wanted:
         copies[open_] = flow.flows(arcs)
         return copies, _nothing()
-    short = merged.cell[_find_short(flow, merged, of_client)]
+    short = merged.cell[_find_short(flow, merged, clients)]
     if most is None:
         raise _CrowdedError(short)
     return _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most), short
@@ -169,21 +166,20 @@ def _transport_beyond(merged: MergedPlaces, of_pool: IntArray, of_client: IntArr
     return copies
 
 
-def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, of_client: IntArray) -> BoolArray:
-    """(k,) the places of the pools, and of the clients where they are few, that have more than fits there.
+def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
+    """(k,) places of the pools on the clients that are on the near side of a least cut: of the narrowest and the widest one.
 
-    Of the least cuts there is one at each end: the narrow one at the pools may name one of several that are short of room,
-    the wide one may name all pools for the sake of one client.
+    Those pools have more than these clients take and their other places have room for. The program knows that room, but not
+    what these clients take of these pools. Where no client is on the near side: all places of those pools.
     """
-    pools, clients = len(merged.pool), len(of_client)
+    pools, client = len(merged.pool), merged.cell % clients
     narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
     narrow[flow.get_source_side_min_cut()] = True
     wide[flow.get_sink_side_min_cut()] = False
-    is_short = (wide if 2 * int(wide[:pools].sum()) <= pools else narrow)[:pools][merged.row]
-    beyond = ~narrow[pools : pools + clients] & (of_client > 0)
-    if int(beyond.sum()) <= _MOST_BEYOND * clients:
-        is_short |= beyond[merged.cell % clients]
-    return is_short
+    is_short = np.zeros(len(client), dtype=np.bool_)
+    for near in (narrow, wide):
+        is_short |= near[merged.row] & near[pools + client]
+    return is_short if is_short.any() else narrow[merged.row]
 
 
 def _deal(

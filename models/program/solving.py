@@ -7,7 +7,7 @@ is a relaxation, so the bounds of each hold for all placements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -16,7 +16,7 @@ import numpy as np
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
 from optassign.models.limits.limit import PlacementLimit
-from optassign.models.problem import Placement, Problem
+from optassign.models.problem import STATELESS, IntArray, Placement, Problem
 from optassign.models.program.classes import find_classes
 from optassign.models.program.imbalance import Imbalance
 from optassign.models.program.limits import allow, list_labels
@@ -155,8 +155,26 @@ class _Search:
             self.placement, self.values = placement, values
 
     def _count_first_steps(self) -> Imbalance:
-        lows: Sequence[np.ndarray] = [share.low for share in self._shares.in_order()]
-        return Imbalance.at_first(lows, self._question.counts)
+        """A step more than clients have too much or too little where every copy stays."""
+        return Imbalance.at_first(_measure_distances(self._problem, self._shares), self._question.counts)
+
+
+def _measure_distances(problem: Problem, shares: Windows) -> list[IntArray]:
+    """(5,) arrays: how far each count is outside its share where every copy is where it was."""
+    cell = problem.group[problem.col_task] * problem.C + problem.col_client
+    stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
+    owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged[problem.col_task]
+    per_client, per_cell = (problem.col_client, problem.C), (cell, problem.G * problem.C)
+    found = []
+    for share, (of, size), some in zip(
+        shares.in_order(),
+        (per_client, per_client, per_client, per_cell, per_cell),
+        (owned, owned & stateful[problem.col_task], held, owned, held),
+        strict=True,
+    ):
+        count = np.bincount(of[some], minlength=size)
+        found.append(np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count)))
+    return found
 
 
 def _widen_uncounted(question: Question) -> Windows:
