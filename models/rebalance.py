@@ -45,7 +45,7 @@ def rebalance(
     standby_keys = plan.standby_keys(C)
     problem, forced = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
     planned_active = plan.active[problem.col_task] == problem.col_client
-    planned_standby = np.isin(problem.col_keys, standby_keys)
+    planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
 
     open_actives = _find_open_actives(problem, forced, planned_active)
     if np.any(hold):
@@ -79,8 +79,8 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
     led_by_plan = answer.active == plan.active
     return {
-        PLANNED_COPIES: len(np.intersect1d(mine, planned)) + int(np.sum(led_by_plan & unlogged)),
-        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(np.setdiff1d(mine, planned))),
+        PLANNED_COPIES: len(np.intersect1d(mine, planned, assume_unique=True)) + int(np.sum(led_by_plan & unlogged)),
+        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(np.setdiff1d(mine, planned, assume_unique=True))),
         PLANNED_ACTIVES: int(np.sum(led_by_plan)),
         ACTIVE_MOVES: count_active_moves(problem, answer),
     }

@@ -29,15 +29,14 @@ def validate_task_assignment(state: ApplicationState, assignment: TaskAssignment
     active: set[str] = set()
     standby: set[str] = set()
     for client in assignment.clients:
-        for task in (*client.active, *client.standby, *client.warmup):
-            if task not in tasks:
-                return AssignmentError.UNKNOWN_TASK_ID
-        for task in client.active:
-            if task in active:
-                return AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES
-            active.add(task)
+        if not all(map(tasks.__contains__, (*client.active, *client.standby, *client.warmup))):
+            return AssignmentError.UNKNOWN_TASK_ID
+        number = len(active) + len(client.active)
+        active.update(client.active)
+        if len(active) < number:
+            return AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES
         standby.update(client.standby, client.warmup)
-    if any(not tasks[task].stateful for task in standby):
+    if not standby.isdisjoint(task.id for task in state.tasks if not task.stateful):
         return AssignmentError.INVALID_STANDBY_TASK
     answered = {client.process_id for client in assignment.clients}
     if not answered <= state.kafka_streams_states.keys():

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from optassign.formats.assignment import Dropped, SourceRates, TaskAssignment
@@ -51,6 +52,11 @@ class Normalised:
         self.all_tasks: Mapping[str, TaskInfo] = {task.id: task for task in tasks}
         self.kafka_streams_states: Mapping[str, KafkaStreamsState] = {client.process_id: client for client in clients}
         self._not_caught_up = min(acceptable_recovery_lag + 1, INT64_MAX)
+
+    @cached_property
+    def subtopologies(self) -> dict[tuple[str, int], tuple[TaskInfo, ...]]:
+        """Subtopology -> its tasks, all of one kind, in order of ids."""
+        return {key: tuple(tasks) for key, tasks in groupby(self.tasks, lambda task: task.task_id.subtopology_key)}
 
     @cached_property
     def full_lags(self) -> dict[str, int]:

@@ -76,6 +76,11 @@ class ApplicationState(Frozen):
         return self._known.all_tasks
 
     @property
+    def subtopologies(self) -> Mapping[tuple[str, int], tuple[TaskInfo, ...]]:
+        """(Name of the topology, number) -> the tasks of that subtopology, all of one kind, in order of ids."""
+        return self._known.subtopologies
+
+    @property
     def assignment_configs(self) -> AssignmentConfigs:
         """KIP-924 assignmentConfigs."""
         return self.configs

@@ -90,11 +90,12 @@ def note_unused_weights(options: Options) -> tuple[str, ...]:
 def note_weighing(state: ApplicationState) -> tuple[str, ...]:
     """Notes that weights are asked for which the snapshot does not tell, and that names in `task_weights` are nobody's."""
     options, notes = state.options, []
-    known = {task.id for task in state.tasks}.union(task.id.rpartition("_")[0] for task in state.tasks)
-    unknown = sorted(options.task_weights.keys() - known)
+    unknown = set(options.task_weights)
+    if unknown:
+        unknown -= {name for task in state.tasks for name in (task.id, task.id.rpartition("_")[0])}
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        notes.append(f"weights not used: no task or subtopology {', '.join(unknown[:3])}{more}")
+        notes.append(f"weights not used: no task or subtopology {', '.join(sorted(unknown)[:3])}{more}")
     if options.weigh_by == "changelog" and all(task.changelog_end_offset is None for task in state.tasks):
         notes.append("weights are as given: no task has a changelog_end_offset to be weighed by")
     if options.weigh_by == "rates" and (state.rates is None or not state.rates.tasks):

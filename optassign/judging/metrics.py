@@ -74,7 +74,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     """Every measure of one answer, also of one that breaks rules. Unknown tasks and clients count nowhere."""
     placement, ranked = Placement.of(state, assignment), Ranks(state)
     counted = counts(state, placement)
-    cold = find_cold(ranked, list_pairs(state, placement))
+    cold = find_cold(ranked, list_pairs(placement))
     cold_warmups = find_cold(ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id]))
     moved = find_moved_actives(state, placement)
     reached, reachable = count_tag_values(state, placement)
@@ -88,7 +88,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         standby_moves=count_standby_moves(state, placement),
         restore_work=sum(cold.values()),
         cold_copies=len(cold),
-        cold_actives=count_cold_actives(ranked, placement),
+        cold_actives=count_cold_actives(cold, placement),
         warmups=sum(len(clients) for clients in placement.warmup.values()),
         warmup_work=sum(cold_warmups.values()),
         tag_values_reached=reached,

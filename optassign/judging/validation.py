@@ -8,12 +8,14 @@ answer that breaks a rule is a bug of its assignor. No solver, no arrays; work f
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from optassign.formats.assignment import KafkaStreamsAssignment, Report, TaskAssignment
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
 from optassign.measuring.balance import is_balanced
+from optassign.measuring.facts import list_pairs
 from optassign.measuring.input_rates import find_wait_for_rates_ms
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.measuring.load import balances_load
@@ -57,37 +59,35 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violat
     """
     case = _Case(
         state=state,
-        clients=assignment.clients,
+        answer=assignment,
         placement=Placement.of(state, assignment),
         ranks=Ranks(state),
         previous=previous_assignment(state),
-        plan=planned_placement(state, assignment),
-        report=assignment.report,
     )
     return [violation for rule in _RULES for violation in rule(case)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Case:
     """One answer under judgement, and what the rules look up."""
 
     state: ApplicationState
-    clients: tuple[KafkaStreamsAssignment, ...]
+    answer: TaskAssignment
     placement: Placement
     ranks: Ranks
     previous: PreviousAssignment
-    plan: Placement
-    report: Report
 
-    @property
-    def logged(self) -> Iterator[str]:
-        return (task.id for task in self.state.tasks if task.logged)
+    @cached_property
+    def behind(self) -> list[str]:
+        """Tasks of which some active or standby copy is not caught up (rank > 0)."""
+        behind = {task for task, process_id in list_pairs(self.placement) if self.ranks.of(task, process_id)}
+        return [task for task in self.state.full_lags if task in behind]
 
 
 def _form(case: _Case) -> Iterator[Violation]:
     """One `KafkaStreamsAssignment` for every client of the snapshot, of tasks of the snapshot (KIP-924)."""
     known, tasks = case.state.kafka_streams_states, case.state.all_tasks
-    listed = Counter(client.process_id for client in case.clients)
+    listed = Counter(client.process_id for client in case.answer.clients)
     for process_id in known:
         if listed[process_id] != 1:
             found = f"found client {process_id} {listed[process_id]} times; allowed: every client of the snapshot once"
@@ -95,7 +95,7 @@ def _form(case: _Case) -> Iterator[Violation]:
     for process_id in sorted(listed.keys() - known.keys()):
         found = f"found client {process_id}; allowed: clients of the snapshot"
         yield Violation("format", None, process_id, found)
-    for client in case.clients:
+    for client in case.answer.clients:
         for task in sorted({*client.active, *client.standby, *client.warmup}.difference(tasks)):
             found = f"found task {task} on {client.process_id}; allowed: tasks of the snapshot"
             yield Violation("format", task, client.process_id, found)
@@ -121,7 +121,7 @@ def _r2_one_copy_per_client(case: _Case) -> Iterator[Violation]:
 
 
 def _r3_active_on_most_caught_up(case: _Case) -> Iterator[Violation]:
-    for task in case.logged:
+    for task in case.behind:
         for process_id in dict.fromkeys(case.placement.active[task]):
             rank = case.ranks.of(task, process_id)
             least = case.ranks.least(task) if rank else None
@@ -144,7 +144,7 @@ def _r4_number_of_standbys(case: _Case) -> Iterator[Violation]:
 
 
 def _r5_standbys_on_next_most_caught_up(case: _Case) -> Iterator[Violation]:
-    for task in case.logged:
+    for task in case.behind:
         standbys = {process_id: case.ranks.of(task, process_id) for process_id in case.placement.standby[task]}
         if not any(standbys.values()):
             continue
@@ -177,7 +177,7 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
     before, now = case.previous.placement(case.state), case.placement
     for role, was, has in (("active", before.active, now.active), ("standby", before.standby, now.standby)):
         for task, clients in was.items():
-            if changed := set(clients) ^ set(has[task]):
+            if clients != has[task] and (changed := set(clients) ^ set(has[task])):
                 found = f"found task {task} {role} on {len(has[task])} clients{_named(has[task])}; allowed:"
                 found += f" on {len(clients)}{_named(clients)} as before, {why}"
                 yield Violation("R7", task, min(changed), found)
@@ -204,11 +204,14 @@ def _r8_who_asks_for_the_followup(case: _Case) -> Iterator[Violation]:
 def _limits(case: _Case) -> Iterator[Violation]:
     """A limit that is not kept by answer or plan, though the report does not say so."""
     limits = list_limits(case.state)
-    said = {row.name for row in case.report.limits if not row.kept}
+    if not limits:
+        return
+    plan = planned_placement(case.state, case.answer)
+    said = {row.name for row in case.answer.report.limits if not row.kept}
     for name, limit in limits.items():
         if name in said:
             continue
-        for is_plan, placement in ((False, case.placement), (True, case.plan)):
+        for is_plan, placement in ((False, case.placement), (True, plan)):
             for found, process_id in find_breaches(case.state, limit, placement, is_plan=is_plan):
                 where = "in the plan, " if is_plan else ""
                 yield Violation("limit", None, process_id, f"{where}{found} by {describe_limit(name, limit)}")
@@ -244,7 +247,7 @@ def _at_rest(case: _Case) -> bool:
         return False
     if not previous.complete or any(UNKNOWN_LAG in client.lags.values() for client in state.clients):
         return False
-    before = replace(case, clients=(), placement=previous.placement(state))
+    before = replace(case, placement=previous.placement(state))
     draining = {client.process_id for client in state.clients if client.draining}
     if draining and any(not draining.isdisjoint(before.placement.copies(task.id)) for task in state.tasks):
         return False
@@ -275,7 +278,7 @@ def _hardly_worse(case: _Case, task: str, process_id: str, best: int | None) -> 
 
 
 def _askers(case: _Case) -> list[str]:
-    return sorted({client.process_id for client in case.clients if client.followup_rebalance_ms is not None})
+    return sorted({client.process_id for client in case.answer.clients if client.followup_rebalance_ms is not None})
 
 
 def _named(clients: Collection[str]) -> str:

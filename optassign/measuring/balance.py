@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, get_args
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.formats.task_id import TaskId
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.placement import Placement, standbys_per_task
 
@@ -98,12 +97,12 @@ def windows(state: ApplicationState) -> Windows:
             made[key] = {process_id: per_class[size] for process_id, size in clients}
         return made[key]
 
-    tasks_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks)
-    logged_in = Counter(TaskId.parse(task.id).subtopology_key for task in state.tasks if task.logged)
+    tasks_in = {key: len(tasks) for key, tasks in state.subtopologies.items()}
+    logged_in = {key: len(tasks) for key, tasks in state.subtopologies.items() if tasks[0].logged}
     return Windows(
         active=make_once(len(state.tasks), 1, extra),
         stateful_active=make_once(sum(task.stateful for task in state.tasks), 1, extra),
-        copies=make_once(logged_in.total(), copies_per_task, extra),
+        copies=make_once(sum(logged_in.values()), copies_per_task, extra),
         subtopology_active={key: make_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
         subtopology_copies={key: make_once(tasks, copies_per_task, 0) for key, tasks in logged_in.items()},
     )
@@ -121,18 +120,15 @@ def counts(state: ApplicationState, where: Where) -> Counts:
     active, stateful_active, copies = Counter[str](), Counter[str](), Counter[str]()
     subtopology_active: dict[Subtopology, Counter[str]] = {}
     subtopology_copies: dict[Subtopology, Counter[str]] = {}
-    tasks_in: dict[Subtopology, list[str]] = {}
-    for task in state.tasks:
-        tasks_in.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task.id)
-    for subtopology, tasks in tasks_in.items():
-        one = state.all_tasks[tasks[0]]  # all tasks of a subtopology are of one kind
-        actives = Counter(client for task in tasks for client in placement.active[task])
+    for subtopology, tasks in state.subtopologies.items():
+        one = tasks[0]  # all of one kind
+        actives = Counter(client for task in tasks for client in placement.active[task.id])
         subtopology_active[subtopology] = actives
         active.update(actives)
         if one.stateful:
             stateful_active.update(actives)
         if one.logged:
-            all_copies = actives + Counter(client for task in tasks for client in placement.standby[task])
+            all_copies = actives + Counter(client for task in tasks for client in placement.standby[task.id])
             subtopology_copies[subtopology] = all_copies
             copies.update(all_copies)
     return Counts(active, stateful_active, copies, subtopology_active, subtopology_copies)
@@ -257,12 +253,8 @@ def _excess_of_empty(within: Mapping[str, Window]) -> int:
 
 
 def _excess_beyond_empty(within: Mapping[str, Window], counted: Mapping[str, int]) -> int:
-    beyond = 0
-    for process_id, count in counted.items():
-        window = within[process_id]
-        if window.low or count > window.high:  # otherwise both are 0, as they are for most clients of a large group
-            beyond += window.excess(count) - window.excess(0)
-    return beyond
+    alike = Counter(zip(map(within.__getitem__, counted), counted.values(), strict=True))
+    return sum(number * (window.excess(count) - window.excess(0)) for (window, count), number in alike.items())
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:

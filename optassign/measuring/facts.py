@@ -6,7 +6,7 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Window, WindowName, counts, excess, windows
+from optassign.measuring.balance import Counts, Window, WindowName, counts, excess, windows
 from optassign.measuring.placement import Placement, clients_by_task, planned_placement
 from optassign.measuring.ranks import Ranks
 
@@ -29,18 +29,17 @@ class Facts:
     @cached_property
     def plan(self) -> Placement:
         """Who shall have which copy in the end."""
-        return planned_placement(self.state, self.answer)
+        return self.now if self.answer.plan is None else planned_placement(self.state, self.answer)
 
     @cached_property
-    def owners(self) -> Mapping[str, frozenset[str]]:
+    def owners(self) -> Mapping[str, tuple[str, ...]]:
         """Task → the clients that list it as previously active."""
-        listed = clients_by_task(self.state, ((client.process_id, client.previous_active) for client in self.state.clients))
-        return {task: frozenset(clients) for task, clients in listed.items()}
+        return clients_by_task(self.state, ((client.process_id, client.previous_active) for client in self.state.clients))
 
     @cached_property
     def active_counts(self) -> Mapping[str, tuple[int, Window]]:
         """Client → active tasks that it has by this answer, and their window."""
-        counted = counts(self.state, self.now).active
+        counted = self._counts.active
         return {client: (counted.get(client, 0), window) for client, window in windows(self.state).active.items()}
 
     @cached_property
@@ -51,30 +50,41 @@ class Facts:
     @cached_property
     def cold(self) -> Mapping[Pair, int]:
         """Cold copies (rank > 0) that the plan wants or this answer holds, each once, with its restore cost in offsets."""
-        return find_cold(self.ranks, {*self._pairs_now, *self._planned_pairs})
+        return {**self._cold_now, **self.cold_in_plan}
+
+    @cached_property
+    def cold_in_plan(self) -> Mapping[Pair, int]:
+        """Cold copies that the plan wants, with their restore costs."""
+        return self._cold_now if self.plan is self.now else find_cold(self.ranks, list_pairs(self.plan))
 
     @cached_property
     def off_plan_cold(self) -> Mapping[Pair, int]:
         """Cold copies that this answer holds where the plan wants no copy of the task, with their restore costs."""
-        return find_cold(self.ranks, self._pairs_now - self._planned_pairs)
+        plan = self.plan
+        return {(task, client): cost for (task, client), cost in self._cold_now.items() if client not in plan.copies(task)}
 
     @cached_property
     def excess(self) -> Mapping[WindowName, int]:
         """Excess of each window of this answer."""
-        return excess(self.state, self.now)
+        return excess(self.state, self._counts)
 
     @cached_property
-    def _pairs_now(self) -> frozenset[Pair]:
-        return frozenset(list_pairs(self.state, self.now))
+    def _counts(self) -> Counts:
+        return counts(self.state, self.now)
 
     @cached_property
-    def _planned_pairs(self) -> frozenset[Pair]:
-        return frozenset(list_pairs(self.state, self.plan))
+    def _cold_now(self) -> Mapping[Pair, int]:
+        return find_cold(self.ranks, list_pairs(self.now))
 
 
-def list_pairs(state: ApplicationState, placement: Placement) -> Iterable[Pair]:
-    """Every active and standby copy as (task id, process id)."""
-    return ((task.id, client) for task in state.tasks for client in placement.copies(task.id))
+def list_pairs(placement: Placement) -> Iterable[Pair]:
+    """Every active and standby copy as (task id, process id), client by client: its lags are at hand then."""
+    held: dict[str, list[str]] = {}
+    for role in (placement.active, placement.standby):
+        for task, clients in role.items():
+            for client in clients:
+                held.setdefault(client, []).append(task)
+    return ((task, client) for client, tasks in held.items() for task in tasks)
 
 
 def find_cold(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:

@@ -66,9 +66,11 @@ def _no_clients(state: ApplicationState) -> dict[str, tuple[str, ...]]:
 
 
 def _add(role: dict[str, tuple[str, ...]], tasks: Iterable[str], process_id: str) -> None:
+    one = (process_id,)
     for task in tasks:
-        if task in role:
-            role[task] += (process_id,)
+        before = role.get(task)
+        if before is not None:
+            role[task] = before + one
 
 
 def planned_placement(state: ApplicationState, answer: TaskAssignment) -> Placement:

@@ -7,6 +7,7 @@ No solver, no arrays.
 """
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
@@ -16,26 +17,27 @@ _UNKNOWN = 2
 
 
 class Ranks:
-    """Ranks, lags and restore costs of one snapshot, by task id and process id; both have to be in the snapshot.
-
-    Making it takes work in proportion to the tasks and the reported lags.
-    """
+    """Ranks, lags and restore costs of one snapshot, by task id and process id; both have to be in the snapshot."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._acceptable = state.configs.acceptable_recovery_lag
         self._clients: Mapping[str, KafkaStreamsState] = state.kafka_streams_states
         self._held: dict[str, frozenset[str]] = {}
-        self._whole = {task.id: task.changelog_end_offset for task in state.tasks if task.logged}
-        self._reported: dict[str, dict[str, int]] = {task: {} for task in self._whole}
-        for client in state.clients:
-            process_id = client.process_id
+        self._whole = state.full_lags
+
+    @cached_property
+    def _reported(self) -> Mapping[str, Mapping[str, int]]:
+        """Logged task -> the lags that clients report; work in proportion to them, for who has to compare clients."""
+        reported: dict[str, dict[str, int]] = {task: {} for task in self._whole}
+        for process_id, client in self._clients.items():
             for task, lag in client.lags.items():
-                self._reported[task][process_id] = lag
+                reported[task][process_id] = lag
+        return reported
 
     def of(self, task: str, process_id: str) -> int:
         """Rank of a client for a task: 0 is caught up, less is better; 0 for a task without a changelog."""
-        reported = self._reported.get(task)
-        return 0 if reported is None else self._rank(task, process_id, reported.get(process_id))
+        lag = self._clients[process_id].lags.get(task)
+        return 0 if lag is None and task not in self._whole else self._rank(task, process_id, lag)
 
     def _rank(self, task: str, process_id: str, lag: int | None) -> int:
         if lag is None:
@@ -48,9 +50,9 @@ class Ranks:
 
     def least(self, task: str, without: Collection[str] = ()) -> int | None:
         """The rank of the most caught up client that is not in `without`; None if every client is in it."""
-        reported = self._reported.get(task)
-        if reported is None:
+        if task not in self._whole:
             return 0 if len(set(without)) < len(self._clients) else None
+        reported = self._reported[task]
         ranks = [self._rank(task, client, lag) for client, lag in reported.items() if client not in without]
         if self._some_without_state(reported, without):
             ranks.append(self._rank(task, "", None))
@@ -61,7 +63,7 @@ class Ranks:
 
         Running here: 0. Not known: 0 for a holder, else the whole changelog. No state here: the whole changelog.
         """
-        return self._offsets(task, process_id, self._reported[task].get(process_id))
+        return self._offsets(task, process_id, self._clients[process_id].lags.get(task))
 
     def _offsets(self, task: str, process_id: str, lag: int | None) -> int:
         if lag is None or (lag == UNKNOWN_LAG and not self.is_holder(task, process_id)):
@@ -89,11 +91,7 @@ class Ranks:
 
         Where that is missing: more than anybody reports, and not caught up, as far as int64 goes.
         """
-        whole = self._whole[task]
-        if whole is None:
-            largest = max(self._reported[task].values(), default=0)
-            whole = self._whole[task] = min(max(largest, self._acceptable) + 1, _INT64_MAX)
-        return whole
+        return self._whole[task]
 
     def is_holder(self, task: str, process_id: str) -> bool:
         """Whether the client lists the task among its previous ones, so that there is some state of it on its disk."""

@@ -145,7 +145,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
     """The numbers that say what an answer to `state` does."""
     report, placement, ranked = answer.report, Placement.of(state, answer), Ranks(state)
     warming = ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
-    restored = find_cold(ranked, [*list_pairs(state, placement), *warming])
+    restored = find_cold(ranked, [*list_pairs(placement), *warming])
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     work = [goal.value for goal in report.goals if goal.name == "restore_work" and goal.stage in {"plan", "now"}]
     outlook, rates = estimate_outlook(state, answer), find_restore_rates(report.pace)

@@ -8,6 +8,7 @@ snapshot lists (lags, previous tasks, remembered copies), never to tasks × clie
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignme
 from optassign.formats.configs import Relief
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
-from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem
+from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign.models.warmups import Progress
 from optassign.solving.holding.limits import Limits, read_limits
 from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
@@ -119,17 +120,17 @@ def to_arrays(state: ApplicationState) -> Arrays:
     configs = state.configs
     standbys = min(configs.num_standby_replicas, C - 1)
 
-    active_keys = list_keys(((index, c, client.previous_active) for c, client in enumerate(state.clients)), C)
-    listed = list_keys(((index, c, client.previous_standby) for c, client in enumerate(state.clients)), C)
+    active_keys = list_keys(index, ((c, client.previous_active) for c, client in enumerate(state.clients)), C)
+    listed = list_keys(index, ((c, client.previous_standby) for c, client in enumerate(state.clients)), C)
     listed = listed[logged[listed // C]]
-    lag_keys = list_keys(((index, c, client.lags) for c, client in enumerate(state.clients)), C)
-    lags = np.fromiter((lag for client in state.clients for lag in client.lags.values()), np.int64, len(lag_keys))
+    lag_keys = list_keys(index, ((c, client.lags) for c, client in enumerate(state.clients)), C)
+    lags = np.fromiter(chain.from_iterable(client.lags.values() for client in state.clients), np.int64, len(lag_keys))
 
     memory = Memory.read(state.remembered, index, owner, logged, C)
     end = _ends(state, logged, lag_keys, lags, C)
     remembered_keys = np.concatenate([memory.active, memory.standby, memory.warmup, *memory.plan_keys()])
-    keys = np.unique(np.concatenate([active_keys, listed, lag_keys, remembered_keys[remembered_keys >= 0]]))
-    owns, lists = np.isin(keys, active_keys), np.isin(keys, listed)
+    keys = sort_unique(np.concatenate([active_keys, listed, lag_keys, remembered_keys[remembered_keys >= 0]]))
+    owns, lists = (np.isin(keys, some, assume_unique=True) for some in (active_keys, listed))
     holder = owns | lists
 
     task = keys // C
@@ -191,7 +192,7 @@ def to_arrays(state: ApplicationState) -> Arrays:
         remembered_plan=None if state.options.forget_plan else memory.placement_of_plan(standbys, logged, C),
         goal_data=_find_goal_data(state, order),
     )
-    assigned_before = np.unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup]))
+    assigned_before = sort_unique(np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup]))
     return Arrays(
         problem=problem,
         order=order,
@@ -225,17 +226,10 @@ def _find_goal_data(state: ApplicationState, order: GoalOrder) -> dict[str, obje
 
 def _groups(state: ApplicationState) -> tuple[IntArray, IntArray]:
     """(T,) subtopology of each task and (G,) its kind."""
-    seen: dict[tuple[str, int], int] = {}
-    group: list[int] = []
-    kind: list[int] = []
-    for task in state.tasks:
-        task_id = task.task_id
-        key = (task_id.name or "", task_id.subtopology)
-        if key not in seen:
-            seen[key] = len(seen)
-            kind.append(LOGGED if task.logged else UNLOGGED if task.stateful else STATELESS)
-        group.append(seen[key])
-    return np.array(group, dtype=np.int64), np.array(kind, dtype=np.int64)
+    groups = state.subtopologies.values()
+    kind = [LOGGED if tasks[0].logged else UNLOGGED if tasks[0].stateful else STATELESS for tasks in groups]
+    sizes = np.array([len(tasks) for tasks in groups], dtype=np.int64)
+    return np.repeat(np.arange(len(sizes)), sizes), np.array(kind, dtype=np.int64)
 
 
 def _ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: IntArray, C: int) -> IntArray:

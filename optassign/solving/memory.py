@@ -5,14 +5,15 @@ Keys are task × C + client, C clients. What names clients or tasks that are not
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
 from optassign.models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
@@ -50,18 +51,18 @@ class Memory:
         seen[[index[task] for client in remembered.clients for task in (*client.active, *client.standby)]] = True
         answer = [(owner[c.process_id], c) for c in remembered.clients if c.process_id in owner]
         active = nobody.copy()
-        keys = list_keys(((index, c, client.active) for c, client in answer), C)[::-1]
+        keys = list_keys(index, ((c, client.active) for c, client in answer), C)[::-1]
         active[keys // C] = keys  # the last written: of several, in a broken answer, the least client, as for the judge
-        standby = list_keys(((index, c, client.standby) for c, client in answer), C)
+        standby = list_keys(index, ((c, client.standby) for c, client in answer), C)
         standby = standby[logged[standby // C]]
-        warmup = list_keys(((index, c, client.warmup) for c, client in answer), C)
+        warmup = list_keys(index, ((c, client.warmup) for c, client in answer), C)
         plan_active, plan_standby = active, standby
         if remembered.plan is not None:
             planned = [(owner[p.process_id], p) for p in remembered.plan if p.process_id in owner]
             plan_active = nobody.copy()
-            keys = list_keys(((index, c, client.active) for c, client in planned), C)
+            keys = list_keys(index, ((c, client.active) for c, client in planned), C)
             plan_active[keys // C] = keys
-            plan_standby = list_keys(((index, c, client.standby) for c, client in planned), C)
+            plan_standby = list_keys(index, ((c, client.standby) for c, client in planned), C)
         rows = [
             (index[w.task] * C + owner[w.process_id], -1 if w.lag is None else w.lag, w.answers_without_progress)
             for w in remembered.report.warmup_progress
@@ -72,10 +73,10 @@ class Memory:
         return cls(
             True,
             active,
-            np.unique(standby),
-            np.unique(warmup),
+            sort_unique(standby),
+            sort_unique(warmup),
             plan_active,
-            np.unique(plan_standby),
+            sort_unique(plan_standby),
             progress,
             remembered.plan is not None,
             seen,
@@ -104,9 +105,12 @@ def _whole(active: IntArray, standby: IntArray, standbys: int, logged: BoolArray
     return make_placement(active % C, standby, C)
 
 
-def list_keys(rows: Iterable[tuple[dict[str, int], int, Iterable[str]]], clients: int) -> IntArray:
-    """The keys of what rows (task → index, client, tasks) list, in their order."""
-    return np.array([index[task] * clients + c for index, c, tasks in rows for task in tasks], dtype=np.int64)
+def list_keys(index: Mapping[str, int], rows: Iterable[tuple[int, Collection[str]]], clients: int) -> IntArray:
+    """The keys of what rows (client, tasks) list, in their order. `index`: of each task."""
+    listed = list(rows)
+    client, number = np.array([(c, len(tasks)) for c, tasks in listed], dtype=np.int64).reshape(-1, 2).T
+    task = np.fromiter(map(index.__getitem__, chain.from_iterable(tasks for _, tasks in listed)), dtype=np.int64)
+    return np.asarray(task * clients + np.repeat(client, number))
 
 
 def rank_for_this_rebalance(

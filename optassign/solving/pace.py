@@ -19,7 +19,7 @@ from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
+from optassign.models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign.models.warmups import Progress
 from optassign.solving.solution import Solution
 
@@ -209,7 +209,7 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     if rates is None:
         return pace.first_look_ms
     restoring = solution.answer.copy_keys(problem.C, problem.logged)
-    restoring = np.union1d(restoring[problem.rank_of(restoring) > 0], solution.warmups)
+    restoring = sort_unique(np.concatenate([restoring[problem.rank_of(restoring) > 0], solution.warmups]))
     times = _estimate_times(problem, restoring, rates)
     due = np.sort(times[np.isin(restoring, relevant)])
     wait = float(due[-1])
@@ -266,8 +266,8 @@ def _find_relevant(problem: Problem, plan: Placement, solution: Solution) -> Int
     logged = np.flatnonzero(problem.logged)
     planned = logged * problem.C + plan.active[logged]
     planned = plan.copy_keys(problem.C, problem.logged) if solution.waits_for_room else planned
-    held = np.intersect1d(planned, solution.answer.copy_keys(problem.C, problem.logged))
-    return np.union1d(solution.warmups, held[problem.rank_of(held) > 0])
+    held = np.intersect1d(planned, solution.answer.copy_keys(problem.C, problem.logged), assume_unique=True)
+    return sort_unique(np.concatenate([solution.warmups, held[problem.rank_of(held) > 0]]))
 
 
 def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:

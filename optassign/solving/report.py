@@ -214,7 +214,8 @@ def _waiting(arrays: Arrays, solution: Solution) -> tuple[Waiting, ...]:
     if plan is None:
         return ()
     task, client = solution.waiting // problem.C, solution.waiting % problem.C
-    slot = np.isin(solution.waiting, np.union1d(solution.warmups, solution.answer.copy_keys(problem.C, problem.logged)))
+    held = np.concatenate([solution.warmups, solution.answer.copy_keys(problem.C, problem.logged)])
+    slot = np.isin(solution.waiting, held, assume_unique=True)
     lag = problem.lag_of(solution.waiting)
     active = plan.active[task] == client
     return tuple(

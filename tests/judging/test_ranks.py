@@ -37,11 +37,11 @@ def test_previous_active_client_is_a_holder_too() -> None:
 
 
 def test_whole_changelog() -> None:
-    clients = {"a": {"0_0": 7, "0_1": 70, "0_3": MAX}, "b": {"0_0": -2, "0_1": 60}}
+    clients = {"a": {"0_0": 7, "0_1": 70, "0_3": MAX}, "b": {"0_0": -2, "0_1": 60}, "c": {}}
     tasks = {"0_0": 50, **{f"0_{i}": {"changelog_end_offset": None} for i in (1, 2, 3)}}
     found = Ranks(snapshot(tasks, clients))
     assert [found.whole_changelog(f"0_{i}") for i in range(4)] == [50, 71, 11, MAX]
-    assert [found.of(f"0_{i}", "c") for i in range(4)] == [50, 71, 11, MAX]  # c: any client without state
+    assert [found.of(f"0_{i}", "c") for i in range(4)] == [50, 71, 11, MAX]  # c: has no state
 
 
 def test_tiny_changelog_is_caught_up_everywhere() -> None:
@@ -58,7 +58,7 @@ def test_without_limit_all_are_caught_up(lag: int | None, end: int | None) -> No
 
 
 def test_just_below_no_limit() -> None:
-    state = snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": MAX - 1}}, acceptable_recovery_lag=MAX - 1)
+    state = snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": MAX - 1}, "b": {}}, acceptable_recovery_lag=MAX - 1)
     found = Ranks(state)
     assert (found.of("0_0", "a"), found.of("0_0", "b")) == (0, MAX)
 

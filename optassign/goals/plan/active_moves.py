@@ -6,17 +6,16 @@ Not in the default order, which counts `pauses`; `options.goals` may ask for it.
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
-from optassign.measuring.placement import Placement, clients_by_task
+from optassign.measuring.placement import Placement
 
 
 def find_moved_actives(state: ApplicationState, placement: Placement) -> list[str]:
     """Tasks that are no longer active on a client that lists them in `previous_active`; nobody's tasks cannot move."""
-    owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
-    return [
-        task
-        for task, before in owners.items()
-        if before and placement.active[task] and set(before).isdisjoint(placement.active[task])
-    ]
+    active = placement.active
+    owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
+    left = {task for task, owner in owned if owner not in active[task]}
+    kept = {task for task, owner in owned if task in left and owner in active[task]}
+    return [task for task in state.all_tasks if task in left and task not in kept]
 
 
 def count_active_moves(state: ApplicationState, placement: Placement) -> int:

@@ -10,12 +10,9 @@ from optassign.measuring.facts import Facts
 
 
 def _measure(facts: Facts) -> int:
-    owned = {task for client in facts.state.clients for task in client.previous_active}
-    started_elsewhere = sum(
-        task.id not in owned and any(facts.ranks.of(task.id, client) for client in facts.plan.active[task.id])
-        for task in facts.state.tasks
-    )
-    return len(find_moved_actives(facts.state, facts.plan)) + started_elsewhere
+    cold = {task for task, client in facts.cold_in_plan if client in facts.plan.active[task]}
+    started_elsewhere = cold.difference(*(client.previous_active for client in facts.state.clients))
+    return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
 
 
 GOAL = Goal(name="pauses", place=70, unit="tasks", measure=_measure, is_count=True, depends_on_owners=True)

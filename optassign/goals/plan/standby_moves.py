@@ -17,7 +17,8 @@ def count_standby_moves(state: ApplicationState, placement: Placement) -> int:
     else:
         before = dict(Placement.of(state, state.remembered).standby)
         holders.update(task for client in state.remembered.clients for task in (*client.active, *client.standby))
-    return sum(len(set(placement.standby[task]).difference(before[task])) for task in holders)
+    held = ((task, clients) for task, clients in placement.standby.items() if clients and task in holders)
+    return sum(len(set(clients).difference(before[task])) for task, clients in held)
 
 
 def _measure(facts: Facts) -> int:

@@ -6,7 +6,7 @@ from optassign.measuring.facts import Facts
 
 def _measure(facts: Facts) -> int:
     now, plan = facts.now, facts.plan
-    return sum(len(set(now.active[task.id]).intersection(plan.active[task.id])) for task in facts.state.tasks)
+    return sum(len(set(now.active[task]).intersection(plan.active[task])) for task in facts.state.all_tasks)
 
 
 GOAL = Goal(name="planned_actives", place=30, unit="tasks", measure=_measure, more_is_better=True)

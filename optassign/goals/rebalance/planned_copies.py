@@ -6,7 +6,7 @@ from optassign.measuring.facts import Facts
 
 def _measure(facts: Facts) -> int:
     now, plan = facts.now, facts.plan
-    return sum(len(set(now.copies(task.id)).intersection(plan.copies(task.id))) for task in facts.state.tasks)
+    return sum(len(set(now.copies(task)).intersection(plan.copies(task))) for task in facts.state.all_tasks)
 
 
 GOAL = Goal(name="planned_copies", place=10, unit="copies", measure=_measure, more_is_better=True)
