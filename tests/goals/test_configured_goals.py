@@ -19,6 +19,7 @@ from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
+from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
 
@@ -118,3 +119,25 @@ def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> Non
         assert [len(client.active) for client in given.clients] == expected
         assert validate(state, given) == []
         assert given.report.termination.reason != "fallback"
+
+
+@pytest.mark.long
+def test_racks_are_served_beyond_the_joint_model() -> None:
+    """The least is read across racks for 22,000 pairs of task and client, in balance, and the group comes to rest so."""
+    made = generate("scale-out", tasks=220, clients=100, standbys=1, racks=3, warmups=40, seed=3)
+    configs = made.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
+    state = made.model_copy(update={"configs": configs})
+    given, without = assign(state), assign(made)
+    assert validate(state, given) == []
+    plan = planned_placement(state, given)
+    assert is_balanced(state, plan)
+    less, more = count_rack_crossings(state, plan), count_rack_crossings(made, planned_placement(made, without))
+    assert less is not None
+    assert more is not None
+    assert less < more / 2
+    (row,) = [goal for goal in given.report.goals if goal.name == "rack_traffic"]
+    assert (row.value, row.bound) == (less, less)
+    assert not any("rack_traffic" in note for note in given.report.notes)
+    result = converge(state)
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+    assert (count_rack_crossings(state, Placement.of(state, result.final)) or 0) <= less

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 
-import numpy as np
 import pytest
 from enumeration import Copies, Tiny
 from tiny import put_in_racks, tiny_state
@@ -18,12 +17,7 @@ from optassign.goals.plan.rack_cost import GOAL
 from optassign.judging.validation import validate
 from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.models.flows.traffic import bound_traffic, count_traffic, lessen_traffic
-from optassign.models.problem import Placement as Placed
-from optassign.models.problem import Problem, make_placement
-from optassign.models.windows import count_copies
 from optassign.simulation.convergence import converge
-from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
 
 GOALS = ("rack_cost", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
@@ -102,28 +96,6 @@ def test_groups_come_to_rest_by_it() -> None:
     for seed in range(20):
         result = converge(racked(seed))
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
-
-
-def place_at_random(problem: Problem, rng: random.Random) -> Placed:
-    clients = [rng.sample(range(problem.C), 1 + problem.standbys * int(problem.logged[t])) for t in range(problem.T)]
-    standbys = [t * problem.C + c for t, others in enumerate(clients) for c in others[1:]]
-    return make_placement(np.array([own[0] for own in clients]), np.array(standbys, dtype=np.int64), problem.C)
-
-
-@pytest.mark.parametrize("costs", COSTS)
-def test_trades_leave_counts_as_they_are_and_cost_less(costs: tuple[int, int]) -> None:
-    less = 0
-    for number, made in enumerate(make_snapshots("balance_subtopology", 12)):
-        problem = to_arrays(ask(made, *costs)).problem
-        placed = place_at_random(problem, random.Random(number))
-        traded = lessen_traffic(problem, placed)
-        before, after = count_copies(problem, placed), count_copies(problem, traded)
-        assert np.array_equal(before.group_active, after.group_active), made.application
-        assert np.array_equal(before.group_copies, after.group_copies), made.application
-        assert bound_traffic(problem) <= count_traffic(problem, traded) <= count_traffic(problem, placed), made.application
-        assert lessen_traffic(problem, traded).same_as(traded), f"{made.application}: a group must come to rest"
-        less += count_traffic(problem, traded) < count_traffic(problem, placed)
-    assert less > 6
 
 
 def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:

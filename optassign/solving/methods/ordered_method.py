@@ -8,7 +8,8 @@ from dataclasses import replace
 from optassign.goals.order import GoalOrder
 from optassign.models.deadline import Deadline
 from optassign.models.forced import Forced, prepare
-from optassign.models.goals import GoalModel, find_goals, restore_work
+from optassign.models.goals import GoalModel, disk, find_goals, restore_work
+from optassign.models.greedy.disks import bound_state, count_state, even_out_state
 from optassign.models.problem import Placement, Problem
 from optassign.models.program.ordered import is_sum_exact
 from optassign.models.results import Found
@@ -17,9 +18,10 @@ from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
 from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
-from optassign.solving.methods.trading import TRADINGS, Trading
 
 _TRADED = "tasks trade places for it in the plan of the default order, which may leave more than the least"
+_ROUNDED = 1
+"""By so much a value may be above its bound and as good, as both are rounded."""
 _NO_SUM = "it is no sum over copies, and pairs of task and client are too many for a model that has it"
 _NO_TIME = "no time for goals in this order: those of the default order were used"
 _TOO_GREAT = "lags too great for an exact sum: the goals of the default order were used"
@@ -29,7 +31,7 @@ class OrderedMethod(FlowMethod):
     """Every goal, in any order.
 
     Goals that are no sum over copies need all pairs of task and client, which must be few. Beyond, `disk` before the default
-    order is served by trades of places, and so are racks where the program has not the time.
+    order is served by trades of places.
     """
 
     def __init__(self, order: GoalOrder, deadline: Deadline) -> None:
@@ -38,9 +40,7 @@ class OrderedMethod(FlowMethod):
         self._default = FlowMethod(order, deadline)
         self._left_out = tuple(goal.name for goal in self.goals if not goal.is_linear)
         first, *rest = order.names or ("",)
-        is_before_default = tuple(rest) == tuple(goal.name for goal in FLOW_ORDER)
-        self._trading = TRADINGS.get(first) if is_before_default else None
-        self._always_trades = self._trading is not None and first in self._left_out
+        self._is_disk_first = first == disk.GOAL.name and tuple(rest) == tuple(goal.name for goal in FLOW_ORDER)
         self._is_least = False
         """Whether trading has found the least that there can be."""
         self._why_default: str | None = None
@@ -53,7 +53,7 @@ class OrderedMethod(FlowMethod):
     def search_plan(self, case: Case) -> Found:
         """All goals in the order that is asked for; the default order's plan where the one model has no answer."""
         problem = case.problem
-        if self._find_always_traded(problem) is not None:
+        if self._trades(problem):
             return self._find_default_plan(case)
         found = self.search_by_program(case, (), self.deadline.less(keep_back_for_default_plan(problem)))
         if self.is_proven(case, found):
@@ -66,7 +66,8 @@ class OrderedMethod(FlowMethod):
         if found.placement is not None:
             return found
         self._why_default = _NO_TIME if is_sum_exact(problem) else _TOO_GREAT
-        return self._find_default_plan(case)
+        plan = self._find_default_plan(case)
+        return replace(plan, bounds={**plan.bounds, **found.bounds})
 
     def search_limited_plan(self, case: Case, free: Placement) -> Found:
         """As for the default order; a plan that traded places is mended."""
@@ -84,8 +85,7 @@ class OrderedMethod(FlowMethod):
         by_itself = restore_work.GOAL.name
         bounds = {goal: bound for goal, bound in found.bounds.items() if goal == by_itself}
         found = replace(found, bounds=bounds, proved=frozenset())
-        trading = self._find_trading(case.problem)
-        return found if trading is None else self._trade(case, trading, found)
+        return self._trade(case, found) if self._trades(case.problem) else found
 
     def evaluate_plan(self, case: Case, plan: Placement) -> tuple[float, ...]:
         """Values in the order of the plan that was found."""
@@ -96,11 +96,10 @@ class OrderedMethod(FlowMethod):
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
         """As for the default order, if the remembered plan is as good in goals (a); another order decides by its first goal."""
         if not self._is_in_order(case):
-            trading = self._find_trading(case.problem)
-            if trading is not None:
-                counts = [trading.count(case.problem, plan) for plan in (own, found)]
-                if not (is_within_a_little(*counts) and is_within_a_little(*reversed(counts))):
-                    return counts[0] < counts[1]
+            if self._trades(case.problem):
+                mine, theirs = (count_state(case.problem, plan) for plan in (own, found))
+                if not (is_within_a_little(mine, theirs) and is_within_a_little(theirs, mine)):
+                    return mine < theirs
             return super().keeps_remembered(case, own, found)
         if self._evaluate_configured(case, own) > self._evaluate_configured(case, found):
             return False
@@ -111,18 +110,13 @@ class OrderedMethod(FlowMethod):
         return super().keeps_remembered(case, own, found)
 
     def is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        """Whether goals (a) are as good as the plan has them, or as trading makes them."""
-        trading = self._find_trading(case.problem)
-        if trading is not None:
-            value = trading.count(case.problem, now)
-            if value <= trading.bound(case.problem) + trading.resolution:
+        """Whether goals (a) are as good as in the plan; state, which grows all the time, may be 2% above what trades reach."""
+        if self._trades(case.problem):
+            value = count_state(case.problem, now)
+            if value <= bound_state(case.problem) + _ROUNDED:
                 self._is_least = True
                 return True
-            if not self._always_trades:
-                self.find_plan(case)  # which says whether the program had the time
-            if not self._is_in_order(case):
-                least = trading.count(case.problem, trading.lessen(case.problem, now))
-                return is_within_a_little(value, least) if trading.rests_nearby else value == least
+            return is_within_a_little(value, count_state(case.problem, even_out_state(case.problem, now)))
         if not self.order.configured:
             return super().is_configured_optimum(case, now)
         plan = self.find_plan(case).placement
@@ -130,18 +124,16 @@ class OrderedMethod(FlowMethod):
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int]:
         """Of goals (a), for an assignment that is at their optimum."""
-        trading = self._find_trading(case.problem)
-        if trading is not None:
-            return {trading.goal: trading.bound(case.problem)}
+        if self._trades(case.problem):
+            return {disk.GOAL.name: bound_state(case.problem)}
         return super().bound_configured(case, now)
 
     def find_unserved(self, problem: Problem) -> Mapping[str, str]:
         """Of large groups: goals that are no sums over copies; everything where the default order's plan went out."""
         if is_small(problem):
             return {}
-        trading = self._find_trading(problem)
-        if trading is not None and (self._always_trades or self._why_default is not None):
-            return {} if self._is_least else {trading.goal: _TRADED}
+        if self._trades(problem):
+            return {} if self._is_least else {disk.GOAL.name: _TRADED}
         unserved = {**super().find_unserved(problem), **dict.fromkeys(self._left_out, _NO_SUM)}
         if self._why_default is None:
             return {goal: why for goal, why in unserved.items() if goal in self.order.asked_for}
@@ -150,28 +142,23 @@ class OrderedMethod(FlowMethod):
 
     def write_notes(self, problem: Problem) -> list[str]:
         """Why the default order was used, where it was."""
-        return [] if self._why_default is None or self._find_trading(problem) is not None else [self._why_default]
+        return [] if self._why_default is None else [self._why_default]
 
     def _is_in_order(self, case: Case) -> bool:
         """Whether the plan that was found, or will be, is one of the order that is asked for."""
-        return self._why_default is None and self._find_always_traded(case.problem) is None
+        return self._why_default is None and not self._trades(case.problem)
 
-    def _find_always_traded(self, problem: Problem) -> Trading | None:
-        return self._find_trading(problem) if self._always_trades else None
+    def _trades(self, problem: Problem) -> bool:
+        """Whether tasks trade places: `disk` comes first, pairs are many, and there is state."""
+        return self._is_disk_first and not is_small(problem) and bool(problem.logged.any())
 
-    def _find_trading(self, problem: Problem) -> Trading | None:
-        """What tasks trade places for, where pairs are many and the problem tells what that needs."""
-        if self._trading is None or is_small(problem):
-            return None
-        return self._trading if self._trading.is_known(problem) else None
-
-    def _trade(self, case: Case, trading: Trading, found: Found) -> Found:
+    def _trade(self, case: Case, found: Found) -> Found:
         """The plan with its tasks traded; no goal that was not bounded by itself is bounded in addition to that."""
         assert found.placement is not None
-        traded = trading.lessen(case.problem, found.placement)
-        bound = trading.bound(case.problem)
-        self._is_least = trading.count(case.problem, traded) <= bound + trading.resolution
-        return replace(found, placement=traded, bounds={**found.bounds, trading.goal: bound})
+        traded = even_out_state(case.problem, found.placement)
+        bound = bound_state(case.problem)
+        self._is_least = count_state(case.problem, traded) <= bound + _ROUNDED
+        return replace(found, placement=traded, bounds={**found.bounds, disk.GOAL.name: bound})
 
     def _evaluate_configured(self, case: Case, placed: Placement) -> tuple[int, ...]:
         return self._evaluate_goals(case, placed, find_goals(self.order.configured))

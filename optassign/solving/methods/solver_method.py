@@ -57,7 +57,7 @@ class SolverMethod(Method):
         return mended if found.placement is None else found
 
     def search_by_program(self, case: Case, limits: Sequence[PlacementLimit], deadline: Deadline) -> Found:
-        """The goals that are sums over copies as stages of the one model; nothing where it has no answer."""
+        """The goals that are sums over copies as stages of the one model; at most a bound where it has no answer."""
         if not is_sum_exact(case.problem):
             return Found(None)
         question = ask_in_order(case.problem, case.forced, case.target, self.goals, limits)
@@ -70,7 +70,8 @@ class SolverMethod(Method):
         solved = solve(question, judge, deadline)
         if solved.placement is None:
             self.limited |= solved.is_cut_short
-            return Found(None)
+            # The bound of the first goal holds whatever the plan is.
+            return Found(None, bounds={goal.name: bound for goal, bound in zip(goals[:1], solved.bounds, strict=False)})
         bounds = {}
         for goal, value, bound in zip(goals, solved.values, solved.bounds, strict=False):
             bounds[goal.name] = bound
