@@ -11,7 +11,7 @@ An answer for this rebalance (`find_balanced_now`):
 3. Where there are none: copies first, then actives inside them.
 
 A plan: copies first (`find_optimal_copies`). All plans that have their restore work and cold copies are a linear program, which
-finds the best of them (lp/improve.py). Where it finds none or leaves something open, these flows do (`find_balanced_plan`):
+finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do (`find_balanced_plan`):
 
 With `spread`, goal `tag_spread` comes before all others, and the flows of copies carry it (zones.py).
 

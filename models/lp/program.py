@@ -135,19 +135,14 @@ class Matrix:
             coefficient=np.concatenate([self.coefficient, coefficients[used]]),
         )
 
-    def minimise(self, cost: IntArray, deadline: Deadline, *, whole: bool = False) -> Solved | None:
-        """The least cost (n,), in whole numbers if `whole`; None where there is none, or a limit came first."""
-        return self._minimise(cost, deadline, _How(whole=whole))
+    def minimise(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """The least cost (n,) of any size, which is scaled for the solver; None where there is none, or a limit came first."""
+        greatest = int(np.abs(cost).max(initial=0))
+        return self._minimise(cost, deadline, _How(unit=1 << max(0, greatest.bit_length() - _SCALED_BITS)))
 
     def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
         """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
-        return self._minimise(cost, deadline, _How(whole=True, any_found=True, may_fail=True))
-
-    def minimise_scaled(self, cost: IntArray, deadline: Deadline) -> Solved | None:
-        """The least cost (n,) of any size: it is scaled for the solver, and where HiGHS gives up Glop has a try."""
-        greatest = int(np.abs(cost).max(initial=0))
-        unit = 1 << max(0, greatest.bit_length() - _SCALED_BITS)
-        return self._minimise(cost, deadline, _How(unit=unit, may_fail=True))
+        return self._minimise(cost, deadline, _How(whole=True))
 
     def is_infeasible(self, deadline: Deadline) -> bool:
         """Whether the solver says in time that no values keep the bounds and rows."""
@@ -211,35 +206,28 @@ class _How:
     """How a program is solved."""
 
     whole: bool = False
-    any_found: bool = False
     unit: int = 1
     """The solver has the cost in units of so much."""
-    may_fail: bool = False
-    """Where the first solver fails, the other one has a try, and an error is no answer."""
 
 
 def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
-    """As `Matrix.minimise`, of a program without fixed variables."""
+    """As `Matrix.minimise`, of a program without fixed variables; where HiGHS gives up, Glop has a try."""
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
+    solvers = [parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP]
     if how.whole:
         parameters = parameters_pb2.SolveParametersProto(
             node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
         )
-    use_glop = not how.whole and len(matrix.low) <= matrix.glop_up_to
+        solvers.pop()
+    elif len(matrix.low) <= matrix.glop_up_to:
+        solvers.pop(0)
     model = _write(matrix, cost, how)
-    solvers = [parameters_pb2.SOLVER_TYPE_GLOP if use_glop else parameters_pb2.SOLVER_TYPE_HIGHS]
-    if how.may_fail and not use_glop and not how.whole:
-        solvers.append(parameters_pb2.SOLVER_TYPE_GLOP)
-    result = None
     for solver in solvers:
         try:
-            result = solve_model(model, solver, parameters, deadline)
+            return _read(matrix, solve_model(model, solver, parameters, deadline), how)
         except Exception:  # HiGHS may end in a state that it calls unknown
-            if not how.may_fail:
-                raise
             continue
-        break
-    return None if result is None else _read(matrix, result, how)
+    return None
 
 
 def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
@@ -255,7 +243,7 @@ def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
 def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
     """What the solver found, if it is what was asked for."""
     ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
-    if how.any_found:
+    if how.whole:
         ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)
     solution = next(iter(result.solutions), None)
     if solution is None or result.termination.reason not in ends:

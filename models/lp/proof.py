@@ -52,21 +52,6 @@ def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof
     return finer if (finer.bound, finer.is_tight) > (proof.bound, proof.is_tight) else proof
 
 
-def split_duals(duals: FloatArray, goals: int, weight: int) -> list[FloatArray]:
-    """Duals (m,) of each goal, out of those of one cost in which each goal weighs `weight` times the one after it.
-
-    Duals are linear in the cost, so those of the sum are the weighted sum of the goals' own, like digits of a number. Where a
-    digit is too great, what comes of it proves less (`prove_bound`), never too much.
-    """
-    rest, digits = np.rint(duals * _PARTS).astype(np.int64), []
-    for place in range(goals - 1, -1, -1):
-        unit = weight**place
-        digit = (2 * rest + unit) // (2 * unit)
-        digits.append(digit / _PARTS)
-        rest -= digit * unit
-    return digits
-
-
 def fix_to_optima(matrix: Matrix, proof: Proof) -> Matrix:
     """The bounds that leave exactly what costs no more than the proven bound, if something does (complementary slackness)."""
 

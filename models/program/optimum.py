@@ -17,11 +17,12 @@ from optassign.models.forced import Forced
 from optassign.models.goals import GoalModel
 from optassign.models.lp.program import FloatArray, Matrix, Solved
 from optassign.models.lp.proof import fix_to_optima, is_whole, prove_best_bound
-from optassign.models.lp.stages import is_near
 from optassign.models.problem import IntArray
 from optassign.models.program.placement_program import PlacementProgram
 
 _NO_IMBALANCE = (0,) * 5
+_SAME = 1e-3
+"""Costs are whole, so a value so near to a whole number is that number."""
 _MOST_WHOLE = 60_000
 """Free variables up to which branch and bound has a program in whole numbers."""
 
@@ -79,6 +80,8 @@ class Optimum:
     """(variables,) of the last program that was solved, whole or not."""
     is_impossible: bool = False
     """No values keep the rows, as the solver says."""
+    face: Matrix | None = None
+    """What all stages leave; None where a limit came first."""
 
 
 def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
@@ -130,12 +133,12 @@ def _find_from(
         matrix, solved = step.matrix, step.solved
         bounds.append(cost.total(step.bound))
     if solved is None:
-        solved = matrix.minimise_scaled(np.zeros_like(matrix.low), deadline)
+        solved = matrix.minimise(np.zeros_like(matrix.low), deadline)
     if solved is None:
         return Optimum(None, tuple(bounds), None, matrix.is_infeasible(deadline))
     whole = solved if is_whole(solved.values).all() else _find_whole_on_face(program, matrix, solved, deadline)
     values = None if whole is None else np.rint(whole.values).astype(np.int64)
-    return Optimum(values, tuple(bounds), solved.values)
+    return Optimum(values, tuple(bounds), solved.values, face=matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +153,12 @@ class _Step:
 
 def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadline: Deadline, *, is_last: bool) -> _Step | None:
     """One stage; None where nothing is left, or found in time."""
-    solved = matrix.minimise_scaled(cost, deadline)
+    solved = matrix.minimise(cost, deadline)
     if solved is None or solved.duals is None:
         return None
     proof = prove_best_bound(matrix, cost, solved.duals)
     value = float(cost @ solved.values)
-    if is_near(value, proof.bound):
+    if _is_near(value, proof.bound):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
         if not is_last or is_whole(solved.values).all():
             return _Step(face, solved, proof.bound)
@@ -184,6 +187,11 @@ def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved,
         if whole is not None:
             return whole
     return None
+
+
+def _is_near(value: float, bound: int) -> bool:
+    """Whether a value is the bound, but for the solver's tolerance."""
+    return abs(value - bound) < max(_SAME, 1e-9 * abs(bound))
 
 
 def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None:

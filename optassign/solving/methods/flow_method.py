@@ -16,8 +16,8 @@ from optassign.models.flows.face import CopiesFace
 from optassign.models.forced import Forced
 from optassign.models.goals import active_moves, cold_actives, tag_spread
 from optassign.models.greedy.zones import spread_standbys
-from optassign.models.lp.improve import Improved, improve_plan
 from optassign.models.problem import LOGGED, Placement, Problem
+from optassign.models.program.on_face import Improved, improve_plan
 from optassign.models.results import Found, FoundBy
 from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
@@ -107,7 +107,7 @@ class FlowMethod(SolverMethod):
             return Improved(None)
         if self.deadline.left < _expect_seconds(face):
             return Improved(None, is_cut_short=True)
-        return improve_plan(face, case.target, FLOW_ORDER[2:], self.deadline)
+        return improve_plan(face, case.forced, case.target, FLOW_ORDER[2:], self.deadline)
 
     def _join(self, case: Case, found: Found, improved: Improved) -> Found:
         """What flows found and the plan that is best on the face, whichever is better, with the bounds that hold for it."""

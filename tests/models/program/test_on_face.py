@@ -16,9 +16,9 @@ from optassign.models.deadline import Deadline
 from optassign.models.flows import decomposition
 from optassign.models.flows.decomposition import CopiesFirst
 from optassign.models.forced import Forced
-from optassign.models.lp import improve
-from optassign.models.lp.improve import improve_plan
 from optassign.models.problem import Problem
+from optassign.models.program import on_face
+from optassign.models.program.on_face import improve_plan
 from optassign.models.program.placement_program import PlacementProgram, build_face_program
 from optassign.models.program.scope import Scope
 from optassign.models.values import FLOW_ORDER, plan_values
@@ -34,7 +34,7 @@ def test_the_plan_is_inside_the_windows_and_never_worse_than_the_flows(shape: Sh
     for spec, problem, forced, within, copies in _find_faces(shape, 60):
         found = decomposition.find_balanced_plan(copies, within)
         assert copies.chosen.face is not None
-        improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
+        improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         assert improved.placement is not None, spec.name
         assert within.hold(count_copies(problem, improved.placement)), spec.name
         values = list(plan_values(problem, forced, improved.placement).values())
@@ -78,7 +78,7 @@ def test_only_places_that_are_short_of_room_are_told_apart(monkeypatch: pytest.M
         shares.append(float(scope.apart.mean()))
         return build_face_program(scope)
 
-    monkeypatch.setattr(improve, "build_face_program", build)
+    monkeypatch.setattr(on_face, "build_face_program", build)
     grid = dict(GRID)
     for name in ("restart-1000x100x2-warmups=20-seed=18", "partial-1000x100x1-warmups=20-threads=3-seed=21"):
         planned = [goal for goal in assign(grid[name].generate()).report.goals if goal.stage == "plan"]
@@ -93,10 +93,10 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(shape: Shape, mo
     compared = 0
     for spec, problem, forced, within, copies in _find_faces(shape, 40):
         assert copies.chosen.face is not None
-        merged = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
+        merged = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         with monkeypatch.context() as patch:
-            patch.setattr(improve, "build_face_program", _tell_all_apart)
-            apart = improve_plan(copies.chosen.face, within, LATER, Deadline.after(None))
+            patch.setattr(on_face, "build_face_program", _tell_all_apart)
+            apart = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(None))
         assert merged.placement is not None, spec.name
         assert apart.placement is not None, spec.name
         values = [list(plan_values(problem, forced, plan).values()) for plan in (merged.placement, apart.placement)]
@@ -112,7 +112,7 @@ def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     copies = decomposition.find_optimal_copies(problem, forced, within)
     assert copies is not None
     assert copies.chosen.face is not None
-    improved = improve_plan(copies.chosen.face, within, LATER, Deadline.after(0.0))
+    improved = improve_plan(copies.chosen.face, forced, within, LATER, Deadline.after(0.0))
     assert (improved.placement, improved.bounds, improved.is_cut_short) == (None, {}, True)
 
 
