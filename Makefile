@@ -102,7 +102,7 @@ $(DOCS_READY): $(READY)
 
 java: $(JAVA_BUILT)  ## the Java modules and their tests, if a source has changed; needs a JDK 17 or later and Maven
 
-# The stamp tells optassign/assignors/baselines/jvm.py and benchmarks/kafka/jars.py that they need not build again.
+# The stamp tells optassign/assignors/baselines/jvm.py and benchmarks/optassign_benchmarks/kafka/jars.py that they need not build again.
 $(JAVA_BUILT): $(JAVA_SOURCES)
 	@mkdir -p build $(@D)
 	@echo "Building the Java modules and running their tests"
@@ -125,7 +125,7 @@ $(RELEASE_READY): $(READY)
 	@touch $@
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
-	$(BIN)/python -m optassign.benchmarks $(BENCH_ARGS)
+	$(BIN)/python -m optassign_benchmarks $(BENCH_ARGS)
 
 attacks: $(READY)  ## what attackers do to the service, and what an innocent plug-in notices
 	$(BIN)/python tests/attacks/run.py
@@ -144,7 +144,7 @@ $(FUZZ_READY): $(READY)
 
 soak: $(READY)  ## service, broker and application under faults for MINUTES (default 60): what grows; needs a JDK 17 and Maven
 	@mkdir -p build
-	$(BIN)/python -m optassign.benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/python -m optassign_benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
 
 clean:  ## remove what builds and tests leave; .venv stays
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target

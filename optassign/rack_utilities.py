@@ -17,7 +17,7 @@ import numpy as np
 from optassign.formats.assignment import KafkaStreamsAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskTopicPartition
-from optassign.models.flows.network import Network
+from optassign_models.flows.network import Network
 
 __all__ = ["optimize_rack_aware_active_tasks", "optimize_rack_aware_standby_tasks"]
 

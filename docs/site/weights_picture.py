@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from drawing import Colours, svg, text, write_all
 
-from optassign.benchmarks.studies.answers.weights import SEED, SIZES, STANDBYS, ask_all
 from optassign.generate import generate
 from optassign.measuring.balance import counts, spread
 from optassign.measuring.facts import Facts
+from optassign_benchmarks.studies.answers.weights import SEED, SIZES, STANDBYS, ask_all
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 600, 58, 300

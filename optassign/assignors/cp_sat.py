@@ -13,8 +13,6 @@ from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
-from optassign.models.deadline import Deadline
-from optassign.models.flows.zones import find_zones
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.load.program_method import LoadProgramMethod
 from optassign.solving.methods.flow_method import FlowMethod, carries_tags
@@ -25,6 +23,8 @@ from optassign.solving.report import to_assignment
 from optassign.solving.solution import Limit, Reason
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
+from optassign_models.deadline import Deadline
+from optassign_models.flows.zones import find_zones
 
 _log = logging.getLogger(__name__)
 

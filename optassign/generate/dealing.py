@@ -21,8 +21,8 @@ import numpy as np
 
 from optassign.generate.mending import mend_sums
 from optassign.generate.places import deal_tasks
-from optassign.models.problem import BoolArray, IntArray
-from optassign.models.shares import split_copies
+from optassign_models.problem import BoolArray, IntArray
+from optassign_models.shares import split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
@@ -47,7 +47,7 @@ class Dealt:
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment of G subtopologies to C clients: all counts are inside the windows of `models/windows.py`.
+    """A balanced assignment of G subtopologies to C clients: all counts are inside the windows of `optassign_models/windows.py`.
 
     Tasks are numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
 

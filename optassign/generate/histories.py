@@ -10,7 +10,7 @@ import numpy as np
 
 from optassign.generate.dealing import Dealt, deal_assignment
 from optassign.generate.topology import Topology
-from optassign.models.problem import IntArray
+from optassign_models.problem import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optassign.models.problem import IntArray
+from optassign_models.problem import IntArray
 
 
 def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray) -> bool:

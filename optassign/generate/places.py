@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from optassign.models.problem import IntArray
+from optassign_models.problem import IntArray
 
 
 def deal_tasks(

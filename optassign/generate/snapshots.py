@@ -14,7 +14,7 @@ import numpy as np
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generate.histories import MAKE_HISTORY, History, Settings
 from optassign.generate.topology import Topology, draw_topology
-from optassign.models.problem import IntArray
+from optassign_models.problem import IntArray
 
 Shape = Literal["cold", "steady", "scale-out", "scale-in", "restart", "partial"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)

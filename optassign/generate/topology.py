@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.problem import BoolArray, IntArray
+from optassign_models.problem import BoolArray, IntArray
 
 _SMALLEST_END = 11_000
 _LARGEST_END = 20_000_000

@@ -16,11 +16,11 @@ from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignme
 from optassign.formats.configs import Relief
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import GoalOrder, goal_order
-from optassign.models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, sort_unique
-from optassign.models.warmups import Progress
 from optassign.solving.holding.limits import Limits, read_limits
 from optassign.solving.memory import Memory, find_previous, list_keys, may_be_second_pass, rank_for_this_rebalance
 from optassign.solving.pace import Pace, read_pace
+from optassign_models.problem import LOGGED, STATELESS, UNLOGGED, BoolArray, IntArray, Placement, Problem, sort_unique
+from optassign_models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
 _CAPACITY_UNIT = 1_000_000

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optassign.models.forced import Forced
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.problem import Placement, Problem
-from optassign.models.windows import Windows, count_copies
+from optassign_models.forced import Forced
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.problem import Placement, Problem
+from optassign_models.windows import Windows, count_copies
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.goals import load
-from optassign.models.limits.offload import restrict_offload
-from optassign.models.limits.room import Room, admit, measure_room
-from optassign.models.problem import IntArray, Problem
-from optassign.models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
-from optassign.models.warmups import PATIENCE, Progress, Queue, queue_warmups
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.moves import allows_offload
 from optassign.solving.methods.method import Method
 from optassign.solving.pace import estimate_to_balance
 from optassign.solving.solution import Solution
+from optassign_models.goals import load
+from optassign_models.limits.offload import restrict_offload
+from optassign_models.limits.room import Room, admit, measure_room
+from optassign_models.problem import IntArray, Problem
+from optassign_models.relief import NO_RELIEF, RELIEF, Price, count_too_many, find_relief_options, swap_roles
+from optassign_models.warmups import PATIENCE, Progress, Queue, queue_warmups
 
 
 def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
-from optassign.models.warmups import Progress
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
+from optassign_models.warmups import Progress
 
 _INT64_MAX = (1 << 63) - 1
 

@@ -19,9 +19,9 @@ from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
-from optassign.models.warmups import Progress
 from optassign.solving.solution import Solution
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
+from optassign_models.warmups import Progress
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from optassign.models.problem import IntArray, Placement
-from optassign.models.warmups import Progress
+from optassign_models.problem import IntArray, Placement
+from optassign_models.warmups import Progress
 
 
 class Reason(StrEnum):

@@ -11,15 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign.models.goals import restore_work, tag_spread
-from optassign.models.goals.active_moves import count_active_moves
-from optassign.models.limits.limit import list_broken
-from optassign.models.problem import Placement
-from optassign.models.rebalance import PLANNED_COPIES
-from optassign.models.relief import count_too_many
-from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.ties.failover import spread_failover
-from optassign.models.ties.lost import spread_lost
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.clock import Clock
@@ -30,6 +21,15 @@ from optassign.solving.holding.settling import put_limits_in_force
 from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
 from optassign.solving.standing import confirm_second_pass, is_optimum, keep_at_rest
+from optassign_models.goals import restore_work, tag_spread
+from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.limits.limit import list_broken
+from optassign_models.problem import Placement
+from optassign_models.rebalance import PLANNED_COPIES
+from optassign_models.relief import count_too_many
+from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.ties.failover import spread_failover
+from optassign_models.ties.lost import spread_lost
 
 
 def solve(arrays: Arrays, method: Method) -> Solution:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.goals import load, restore_work
-from optassign.models.problem import Placement
-from optassign.models.results import FoundBy
-from optassign.models.windows import count_copies
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.moves import has_few_moves
 from optassign.solving.methods.method import Method
 from optassign.solving.solution import Note, Reason, Solution
+from optassign_models.goals import load, restore_work
+from optassign_models.problem import Placement
+from optassign_models.results import FoundBy
+from optassign_models.windows import count_copies
 
 
 def is_optimum(case: Case, method: Method, answer: Placement) -> bool:

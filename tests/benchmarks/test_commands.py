@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from optassign.benchmarks.__main__ import STUDIES, main
-from optassign.benchmarks.answers import DIGESTS, list_cases
-from optassign.benchmarks.tables import DOCUMENT, describe_machine, replace_table, to_markdown
+from optassign_benchmarks.__main__ import STUDIES, main
+from optassign_benchmarks.answers import DIGESTS, list_cases
+from optassign_benchmarks.tables import DOCUMENT, describe_machine, replace_table, to_markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,11 +25,11 @@ def test_every_study_is_a_module_and_has_its_place_in_the_document() -> None:
 
 
 def test_listing_the_studies_imports_none() -> None:
-    code = "import sys; import optassign.benchmarks.__main__; print(*sys.modules)"
+    code = "import sys; import optassign_benchmarks.__main__; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not [name for name in loaded if name.startswith("optassign.benchmarks.studies")]
+    assert not [name for name in loaded if name.startswith("optassign_benchmarks.studies")]
     assert not {"pyspark", "confluent_kafka", "fastapi", "ortools"}.intersection(loaded)
-    assert all(find_spec(f"optassign.benchmarks.studies.{module}") for module in STUDIES.values())
+    assert all(find_spec(f"optassign_benchmarks.studies.{module}") for module in STUDIES.values())
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_only_studies_with_a_smaller_run_are_run_smaller(
 
     for name, run in (("long", run_long), ("short", lambda: ("all", []))):
         monkeypatch.setitem(STUDIES, name, name)
-        monkeypatch.setitem(sys.modules, f"optassign.benchmarks.studies.{name}", SimpleNamespace(run=run))
-    monkeypatch.setattr("optassign.benchmarks.__main__.describe_machine", lambda: "M")
+        monkeypatch.setitem(sys.modules, f"optassign_benchmarks.studies.{name}", SimpleNamespace(run=run))
+    monkeypatch.setattr("optassign_benchmarks.__main__.describe_machine", lambda: "M")
     monkeypatch.setattr(sys, "argv", ["benchmarks", study, *asked])
     assert main() == 0
-    assert capsys.readouterr().out == f"`python -m optassign.benchmarks {printed}\n"
+    assert capsys.readouterr().out == f"`python -m optassign_benchmarks {printed}\n"
 
 
 def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_digests_cannot_be_renewed_in_part() -> None:
-    command = [sys.executable, "-m", "optassign.benchmarks.answers", "--every", "10", "--write"]
+    command = [sys.executable, "-m", "optassign_benchmarks.answers", "--every", "10", "--write"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert result.returncode == 2
     assert "allowed: --write alone" in result.stderr

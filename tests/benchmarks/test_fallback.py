@@ -3,8 +3,8 @@
 import math
 from dataclasses import replace
 
-from optassign.benchmarks.studies.episodes import fallback as study
-from optassign.benchmarks.studies.episodes.time_to_balance import Job, Outcome
+from optassign_benchmarks.studies.episodes import fallback as study
+from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
 
 GROUP = Job("scale-out", 100, 10, 2, "small", 101)
 OUTCOME = Outcome(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from optassign.assignor import assign
-from optassign.benchmarks.machine_reassignment import Instance, main, make_snapshot, read_instance
 from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.reading import read_state
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
+from optassign_benchmarks.machine_reassignment import Instance, main, make_snapshot, read_instance
 
 # Two resources; machines of 20 and 10 (safe: 16 and 8 of the first, 12 and 6 of the second); one service; four processes.
 MODEL = """2

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.studies.episodes import moves
-from optassign.benchmarks.studies.episodes.moves import Job, Outcome, play
 from optassign.formats.state import ApplicationState
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
+from optassign_benchmarks.grid import Spec
+from optassign_benchmarks.studies.episodes import moves
+from optassign_benchmarks.studies.episodes.moves import Job, Outcome, play
 
 SPEC = Spec("scale-out", 40, 5, seed=3, memory=True)
 

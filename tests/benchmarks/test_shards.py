@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
-from optassign.benchmarks.studies.answers import shards
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
+from optassign_benchmarks.studies.answers import shards
 
 
 def stay(state: ApplicationState) -> tuple[dict[str, str], None]:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from optassign.benchmarks.disk_limit import Copy, find_limit, schedule_restoring
-from optassign.benchmarks.known_rates import Forgetful
-from optassign.benchmarks.least_excess import find_least
-from optassign.benchmarks.studies.episodes import time_to_balance as study
-from optassign.benchmarks.studies.episodes.time_to_balance import Job, Outcome
 from optassign.measuring.balance import Window
 from optassign.simulation.timed.simulator import simulate
 from optassign.solving import stages
+from optassign_benchmarks.disk_limit import Copy, find_limit, schedule_restoring
+from optassign_benchmarks.known_rates import Forgetful
+from optassign_benchmarks.least_excess import find_least
+from optassign_benchmarks.studies.episodes import time_to_balance as study
+from optassign_benchmarks.studies.episodes.time_to_balance import Job, Outcome
 
 RATES = {"a": 100.0, "b": 50.0}
 

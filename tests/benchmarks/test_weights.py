@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from optassign.benchmarks.studies.answers import weights
+from optassign_benchmarks.studies.answers import weights
 
 DOCS = Path(__file__).parents[2] / "docs"
 

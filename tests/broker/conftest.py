@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from optassign.benchmarks.broker.members import Restoring, Subtopology
-from optassign.benchmarks.broker.scenario import OURS, Observed, start_broker
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.scenario import OURS, Observed, start_broker
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
 
 NewGroup = Callable[..., Observed]
 _TASKS = (Subtopology("0", 8, logged=True), Subtopology("1", 4, logged=False))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from optassign.benchmarks.broker.applications import StreamsGroup
-from optassign.benchmarks.broker.scenario import OURS
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.load import PARTITIONS
-from optassign.benchmarks.kafka.placement import Placement
+from optassign_benchmarks.broker.applications import StreamsGroup
+from optassign_benchmarks.broker.scenario import OURS
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.load import PARTITIONS
+from optassign_benchmarks.kafka.placement import Placement
 
 _PRELOAD = 1000
 """Records per partition before the first process starts."""

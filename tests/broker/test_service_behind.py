@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from serving import Service, run_service
 
-from optassign.benchmarks.broker.members import Restoring, Subtopology
-from optassign.benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.waiting import await_condition
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

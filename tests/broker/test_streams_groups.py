@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign.benchmarks.broker.scenario import Change, Observed, play
-from optassign.benchmarks.broker.timeline import CopyEvent
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.broker.scenario import Change, Observed, play
+from optassign_benchmarks.broker.timeline import CopyEvent
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.waiting import await_condition
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

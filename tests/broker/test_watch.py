@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from optassign.benchmarks.broker.scenario import Change, Observed, play
-from optassign.benchmarks.broker.timeline import replay
-from optassign.benchmarks.broker.watching import Watching
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.broker.scenario import Change, Observed, play
+from optassign_benchmarks.broker.timeline import replay
+from optassign_benchmarks.broker.watching import Watching
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.waiting import await_condition
 
 NewGroup = Callable[..., Observed]
 _LONGEST = 600.0

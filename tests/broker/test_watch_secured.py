@@ -18,12 +18,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
 )
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from optassign.benchmarks.broker.members import Restoring, Subtopology
-from optassign.benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
-from optassign.benchmarks.broker.watching import Watching
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
-from optassign.benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.scenario import OURS, Change, Observed, play, start_broker
+from optassign_benchmarks.broker.watching import Watching
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
+from optassign_benchmarks.kafka.processes import find_free_ports
 
 _LONGEST = 600.0
 """Seconds: generous, since the machine may be busy."""

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optassign.benchmarks.grid import GRID, LARGE, Grid, Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.generate import SHAPES, Shape, generate
@@ -15,6 +14,7 @@ from optassign.measuring.balance import excess, is_balanced
 from optassign.measuring.placement import Placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 from optassign.utilities import identity_assignment
+from optassign_benchmarks.grid import GRID, LARGE, Grid, Spec
 
 SETTLED = [spec for _, spec in GRID if spec.shape == "steady" and spec.clients <= 25]
 

@@ -19,12 +19,12 @@ from optassign.judging.explain import explain_answer, explain_client
 from optassign.judging.explanation_text import answer_to_lines, client_to_lines
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.models.greedy.disks import bound_state, count_state, even_out_state
-from optassign.models.problem import make_placement
-from optassign.models.windows import count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
+from optassign_models.greedy.disks import bound_state, count_state, even_out_state
+from optassign_models.problem import make_placement
+from optassign_models.windows import count_copies
 
 GOALS = ("disk", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
 

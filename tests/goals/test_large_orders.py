@@ -14,9 +14,9 @@ from optassign.generate import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
 from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
-from optassign.models.values import FLOW_ORDER
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import solver_method
+from optassign_models.values import FLOW_ORDER
 
 DEFAULT = tuple(goal.name for goal in FLOW_ORDER)
 ORDERS = [

@@ -12,7 +12,6 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.benchmarks.load_groups import EVENTS, drift, make_group, reweigh
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.judging.metrics import measure
@@ -21,6 +20,7 @@ from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import Placement, planned_placement, previous_assignment
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
+from optassign_benchmarks.load_groups import EVENTS, drift, make_group, reweigh
 
 OURS = ("cp-sat", "greedy")
 

@@ -23,9 +23,9 @@ from optassign.goals.plan.active_moves import count_active_moves
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.models.values import FLOW_ORDER
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
+from optassign_models.values import FLOW_ORDER
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 

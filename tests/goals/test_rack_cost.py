@@ -10,7 +10,6 @@ from enumeration import Copies, Tiny
 from tiny import put_in_racks, tiny_state
 
 from optassign.assignor import assign
-from optassign.benchmarks.studies.answers.racks import make_snapshots
 from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.rack_cost import GOAL
@@ -19,6 +18,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import solver_method
+from optassign_benchmarks.studies.answers.racks import make_snapshots
 
 GOALS = ("rack_cost", "restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves")
 COSTS = [(10, 1), (1, 10), (1, 0), (0, 1)]

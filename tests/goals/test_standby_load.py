@@ -14,7 +14,6 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.benchmarks.load_groups import EVENTS, make_group
 from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState
 from optassign.judging.explain import explain_task
@@ -23,6 +22,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
 from optassign.measuring.placement import Placement, planned_placement
 from optassign.simulation.convergence import converge
+from optassign_benchmarks.load_groups import EVENTS, make_group
 
 OURS = ("cp-sat", "greedy")
 

@@ -11,18 +11,18 @@ from judging import snapshot
 from tiny import tiny_state
 
 from optassign.assignor import assign
-from optassign.benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.plan.tag_spread import count_values_of_tags
 from optassign.judging.validation import validate
 from optassign.measuring.placement import Placement
-from optassign.models.flows import decomposition
-from optassign.models.flows.zones import find_zones
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
+from optassign_benchmarks.studies.answers.tags import find_most, make_snapshots, reached_by
+from optassign_models.flows import decomposition
+from optassign_models.flows.zones import find_zones
 
 
 def by_flows_alone(monkeypatch: pytest.MonkeyPatch) -> None:

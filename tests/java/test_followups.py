@@ -14,15 +14,15 @@ from java_cases import write_cases
 
 from optassign.formats.assignment import KafkaStreamsAssignment, PlannedAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.models.flows.relief import find_relief
-from optassign.models.problem import IntArray, Placement
-from optassign.models.relief import Price, count_too_many, find_relief_options
-from optassign.models.warmups import queue_warmups
-from optassign.models.windows import compute_windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.followup import update_progress
 from optassign.solving.pace import choose_delay, estimate_to_balance
 from optassign.solving.solution import Reason, Solution
+from optassign_models.flows.relief import find_relief
+from optassign_models.problem import IntArray, Placement
+from optassign_models.relief import Price, count_too_many, find_relief_options
+from optassign_models.warmups import queue_warmups
+from optassign_models.windows import compute_windows
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[PlannedAssignment]
 

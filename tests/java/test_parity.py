@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from optassign.assignor import create
-from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
 from optassign.simulation.successors import make_restored_snapshot
+from optassign_benchmarks.grid import Spec
 
 RECORDED = sorted((Path(__file__).parent.parent / "data" / "kafka-4.3.1").glob("*.json"))
 THREADS: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 2), (1, 4))

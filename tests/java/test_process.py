@@ -87,7 +87,7 @@ def test_a_process_and_its_fork_have_a_jvm_each() -> None:
 import os, sys
 from optassign.assignors.baselines import jvm
 from optassign.assignors.baselines.kafka import KafkaSticky
-from optassign.benchmarks.grid import Spec
+from optassign_benchmarks.grid import Spec
 def ask(seed): return len(KafkaSticky().timed(Spec("cold", 20, 4, seed=seed).generate()))
 def pid(): return jvm._jvm._process.pid
 ask(1)

@@ -9,7 +9,6 @@ import pytest
 from judging import answer, random_case, snapshot
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import GRID
 from optassign.formats.assignment import Report, TaskAssignment, Waiting
 from optassign.formats.state import ApplicationState
 from optassign.judging.explain import explain_answer, explain_client, explain_task
@@ -19,6 +18,7 @@ from optassign.judging.metrics import measure
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import Placement
 from optassign.utilities import identity_assignment
+from optassign_benchmarks.grid import GRID
 
 TWO_THREADS = snapshot(
     {"0_0": 500, "0_1": 600, "0_2": 700, "0_3": 800, "1_0": "stateless", "1_1": "stateless"},

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from kafka_group import PATIENT, RATE
 
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.group import PRELOAD, Group
-from optassign.benchmarks.kafka.jars import ToolMissingError, classpath
-from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import tail_logs
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import tail_logs
 
 NewGroup = Callable[..., Group]
 _LONGEST_ERROR = 4000

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from optassign.benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, Group
-from optassign.benchmarks.kafka.service import Service
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
+from optassign_benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, Group
+from optassign_benchmarks.kafka.service import Service
 
 _TASKS = 12
 """With a changelog."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from kafka_group import PATIENT, RATE, assert_sound
 
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.faults import Fault, FaultyFront
-from optassign.benchmarks.kafka.group import PRELOAD, Group
-from optassign.benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.faults import Fault, FaultyFront
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.service import Service
 
 _TIMEOUT_MS = 3000
 _PROBES = 3

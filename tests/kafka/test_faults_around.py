@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from kafka_group import RATE, assert_sound
 
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.group import PRELOAD, Group
-from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import await_condition
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 pytestmark = pytest.mark.long
 _PROBES = 3

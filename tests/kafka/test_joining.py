@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from kafka_group import assert_nothing_cold_ran, assert_sound
 
-from optassign.benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import Group
 
 _PROBES = 2
 """A probe moves what has been warmed up, and a second may move what had to wait for the first."""

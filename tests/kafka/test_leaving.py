@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from kafka_group import assert_sound
 
-from optassign.benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.group import Group
 
 _PROBES = 3
 

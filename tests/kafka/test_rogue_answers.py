@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from kafka_group import assert_sound
 
-from optassign.benchmarks.kafka.faults import Fault, FaultyFront
-from optassign.benchmarks.kafka.group import Group
-from optassign.benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.faults import Fault, FaultyFront
+from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.service import Service
 
 pytestmark = pytest.mark.long
 _PROBES = 3

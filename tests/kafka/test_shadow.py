@@ -10,12 +10,12 @@ import pytest
 
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
-from optassign.benchmarks.kafka.group import Group
-from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.formats.assignment import TaskAssignment
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import Recording, read_recording
+from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 # Kafka's own default has tasks come back to who had given them away.
 _DEFAULT = "kafka-high-availability"

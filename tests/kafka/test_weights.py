@@ -9,14 +9,14 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from optassign.benchmarks.kafka.group import MOST_PROBES, Group
-from optassign.benchmarks.kafka.placement import Placement
-from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.formats.base import parse_time
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
+from optassign_benchmarks.kafka.group import MOST_PROBES, Group
+from optassign_benchmarks.kafka.placement import Placement
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 _BURST = 3_000
 """Records per partition, beside which the others' input hardly counts."""

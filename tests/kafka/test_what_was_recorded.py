@@ -9,12 +9,12 @@ import pytest
 from command_line import run_process
 from kafka_group import assert_sound
 
-from optassign.benchmarks.kafka.group import Group
-from optassign.benchmarks.kafka.recordings import check_recordings
-from optassign.benchmarks.kafka.service import Service
-from optassign.benchmarks.kafka.waiting import await_condition
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
+from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.recordings import check_recordings
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 
 def test_recordings_are_valid_and_replay(new_group: Callable[..., Group], service: Service) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kafka_group import PATIENT, RATE, assert_nothing_cold_ran, assert_sound
 
-from optassign.benchmarks.kafka.broker import Broker
-from optassign.benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
 
 _PROBES = 2
 """A probe moves what has been warmed up, and a second may move what had to wait for the first."""

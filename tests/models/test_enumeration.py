@@ -12,18 +12,18 @@ from rebalance_model import solve_rebalance
 from seeds import few_of
 from tiny import tiny_state
 
-from optassign.models.cp_sat.plan import solve_now, solve_plan
-from optassign.models.deadline import Deadline
-from optassign.models.flows import decomposition
-from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.forced import Forced
-from optassign.models.goals import active_moves
-from optassign.models.goals.active_moves import count_active_moves
-from optassign.models.problem import Placement, Problem, make_placement
-from optassign.models.rebalance import REBALANCE_GOALS, rebalance
-from optassign.models.values import FLOW_ORDER, plan_values
-from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.cp_sat.plan import solve_now, solve_plan
+from optassign_models.deadline import Deadline
+from optassign_models.flows import decomposition
+from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.forced import Forced
+from optassign_models.goals import active_moves
+from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.rebalance import REBALANCE_GOALS, rebalance
+from optassign_models.values import FLOW_ORDER, plan_values
+from optassign_models.windows import Windows, compute_windows
 
 NO_DEADLINE = Deadline.after(None)
 WORK = 20.0

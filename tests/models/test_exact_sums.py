@@ -12,12 +12,12 @@ from optassign.assignor import assign
 from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
-from optassign.models.cp_sat.plan import Planned
-from optassign.models.deadline import Deadline
-from optassign.models.program.solving import Answer
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import weighted_method
 from optassign.solving.methods.weighted_method import WeightedMethod
+from optassign_models.cp_sat.plan import Planned
+from optassign_models.deadline import Deadline
+from optassign_models.program.solving import Answer
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign.models.flows.network import Network
+from optassign_models.flows.network import Network
 
 
 def assignment_network(costs: np.ndarray, high: np.ndarray, low: np.ndarray) -> Network:

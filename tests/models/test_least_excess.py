@@ -10,14 +10,14 @@ import pytest
 from enumeration import Copies, Tiny
 from tiny import tiny_state
 
-from optassign.models.cp_sat.excess import FAMILIES
-from optassign.models.cp_sat.plan import solve_least_excess
-from optassign.models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
-from optassign.models.deadline import Deadline
-from optassign.models.flows import decomposition
-from optassign.models.problem import Placement, Problem, make_placement
-from optassign.models.windows import Counts, Window, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
+from optassign_models.cp_sat.excess import FAMILIES
+from optassign_models.cp_sat.plan import solve_least_excess
+from optassign_models.cp_sat.weighted import Known, compute_weighted_cost, solve_weighted
+from optassign_models.deadline import Deadline
+from optassign_models.flows import decomposition
+from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.windows import Counts, Window, compute_windows, count_copies
 
 NO_DEADLINE = Deadline.after(None)
 

@@ -7,12 +7,12 @@ import pytest
 from judging import snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.greedy.plan import choose_greedy_actives
-from optassign.models.problem import make_placement
-from optassign.models.rebalance import ChooseActives, rebalance
-from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.greedy.plan import choose_greedy_actives
+from optassign_models.problem import make_placement
+from optassign_models.rebalance import ChooseActives, rebalance
+from optassign_models.windows import compute_windows
 
 END = 1000
 IDS = ["0_0", "0_1", "0_2", "0_3"]

@@ -11,18 +11,18 @@ from ortools.sat.python import cp_model
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.goals.order import goal_order
-from optassign.models.cp_sat.excess import make_excess_objectives
-from optassign.models.cp_sat.plan import solve_plan
-from optassign.models.cp_sat.solver import run
-from optassign.models.cp_sat.variables import Variables
-from optassign.models.cp_sat.weighted import is_sum_exact
-from optassign.models.deadline import Deadline
-from optassign.models.forced import Forced, prepare
-from optassign.models.goals import find_goals, load
-from optassign.models.problem import Placement, Problem
-from optassign.models.values import FLOW_ORDER, evaluate
-from optassign.models.windows import Windows, compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.plan import solve_plan
+from optassign_models.cp_sat.solver import run
+from optassign_models.cp_sat.variables import Variables
+from optassign_models.cp_sat.weighted import is_sum_exact
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import find_goals, load
+from optassign_models.problem import Placement, Problem
+from optassign_models.values import FLOW_ORDER, evaluate
+from optassign_models.windows import Windows, compute_windows
 
 NO_DEADLINE = Deadline.after(None)
 NO_WORK = 1e-9

@@ -8,8 +8,8 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
-from optassign.models.windows import Window, Windows, compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.windows import Window, Windows, compute_windows
 
 
 def as_rows(window: Window, clients: tuple[str, ...]) -> dict[str, tuple[int, int]]:

@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TREES = {
     "optassign": ROOT / "optassign",
-    "optassign.models": ROOT / "models",
-    "optassign.benchmarks": ROOT / "benchmarks",
+    "optassign_models": ROOT / "models",
+    "optassign_benchmarks": ROOT / "benchmarks",
 }
 """Where each tree of packages really stands; the symlinks inside optassign/ are not followed."""
 
@@ -27,14 +27,14 @@ THIRD_PARTY = {  # the longest prefix counts
     "optassign.solving": CORE | {"ortools"},
     "optassign.cli.show.pictures": CORE | {"matplotlib"},
     "optassign.cli.show.timelines": CORE | {"matplotlib"},
-    "optassign.models": {"numpy", "ortools"},
+    "optassign_models": {"numpy", "ortools"},
     "optassign.service": CORE | {"fastapi", "h11", "prometheus_client", "starlette", "uvicorn"},
     "optassign.service.pages": CORE | {"fastapi", "jinja2", "markupsafe", "starlette"},
-    "optassign.benchmarks.kafka": CORE | {"confluent_kafka"},
-    "optassign.benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
+    "optassign_benchmarks.kafka": CORE | {"confluent_kafka"},
+    "optassign_benchmarks": CORE | {"matplotlib", "ortools", "pandas", "pyarrow", "pyspark"},
 }
 ROOMS = (
-    "optassign.models",
+    "optassign_models",
     "optassign.printable",
     "optassign.formats",
     "optassign.utilities",
@@ -51,7 +51,7 @@ ROOMS = (
     "optassign.simulation",
     "optassign.schema",
     "optassign.service",
-    "optassign.benchmarks",
+    "optassign_benchmarks",
     "optassign.cli",
 )
 """From the bottom up: a room imports itself and rooms before it. The face, optassign/__init__.py, is everybody's."""
@@ -106,7 +106,7 @@ def faults(module: str, package: str, source: str) -> list[str]:
         elif top != "optassign":
             if top not in allowed and top not in sys.stdlib_module_names:
                 found.append(f"{module}: {name} is not among {sorted(allowed)}")
-        elif inside(module, "optassign.models") and not inside(name, "optassign.models"):
+        elif inside(module, "optassign_models") and not inside(name, "optassign_models"):
             found.append(f"{module}: models must not know {name}")
         elif module != "optassign" and room_of(name) > room_of(module):
             found.append(f"{module}: {name} is of a room further up")
@@ -174,16 +174,16 @@ def test_rooms_are_small() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("optassign.models.cp_sat.plan", "import optassign"),
-        ("optassign.models.cp_sat.plan", "import pydantic"),
-        ("optassign.models.cp_sat.plan", "from optassign.judging import metrics"),
+        ("optassign_models.cp_sat.plan", "import optassign"),
+        ("optassign_models.cp_sat.plan", "import pydantic"),
+        ("optassign_models.cp_sat.plan", "from optassign.judging import metrics"),
         ("optassign.judging.metrics", "import ortools"),
         ("optassign.judging.metrics", "import models"),
         ("optassign.judging.metrics", "from benchmarks.grid import cells"),
         ("optassign.judging.explain", "from optassign.simulation import cluster"),
         ("optassign.judging.explain", "from .. import simulation"),
         ("optassign.judging.explain", "def late():\n    from ..service.app import app"),
-        ("optassign.simulation.cluster", "import optassign.benchmarks"),
+        ("optassign.simulation.cluster", "import optassign_benchmarks"),
         ("optassign.formats.configs", "from optassign.goals.registry import find_plan_goals"),
         ("optassign.measuring.ranks", "from optassign.judging.metrics import measure"),
     ],
@@ -196,13 +196,13 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         (
-            "optassign.models.cp_sat.plan",
-            "import math, numpy\nfrom ortools.sat.python import cp_model\nfrom optassign.models.flows import f",
+            "optassign_models.cp_sat.plan",
+            "import math, numpy\nfrom ortools.sat.python import cp_model\nfrom optassign_models.flows import f",
         ),
-        ("optassign.assignors.cp_sat", "from optassign.models import plan\nfrom ..formats.state import ApplicationState"),
+        ("optassign.assignors.cp_sat", "from optassign_models import plan\nfrom ..formats.state import ApplicationState"),
         ("optassign.cli", "def run():\n    from optassign import benchmarks, service, simulation"),
         ("optassign.simulation.cluster", "from .scenarios import Scenario\nfrom ..judging.metrics import measure"),
-        ("optassign.benchmarks.grid", "import pyspark\nfrom optassign.simulation import cluster"),
+        ("optassign_benchmarks.grid", "import pyspark\nfrom optassign.simulation import cluster"),
     ],
 )
 def test_a_right_import_passes(module: str, source: str) -> None:

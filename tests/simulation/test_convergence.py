@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 import pytest
 from judging import answer, snapshot
 
-from optassign.benchmarks.grid import GRID, Spec
 from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
@@ -19,6 +18,7 @@ from optassign.simulation.growth import Growth
 from optassign.simulation.rebalances import PlayedRebalance
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.utilities import AssignmentError, identity_assignment
+from optassign_benchmarks.grid import GRID, Spec
 
 
 class ScriptedAssignor:

@@ -15,13 +15,13 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
 from optassign.judging.validation import validate
-from optassign.models.cp_sat import lexicographic
-from optassign.models.cp_sat.solver import Outcome
-from optassign.models.flows import decomposition
-from optassign.models.flows.network import FlowError, Network
-from optassign.models.results import Actives, Found
 from optassign.simulation.convergence import converge
 from optassign.solving.methods import greedy_method, solver_method
+from optassign_models.cp_sat import lexicographic
+from optassign_models.cp_sat.solver import Outcome
+from optassign_models.flows import decomposition
+from optassign_models.flows.network import FlowError, Network
+from optassign_models.results import Actives, Found
 
 LOGGER = "optassign.assignors.cp_sat"
 

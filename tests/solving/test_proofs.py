@@ -20,17 +20,6 @@ from optassign.generate import generate
 from optassign.goals.order import goal_order
 from optassign.goals.registry import measure_goals
 from optassign.measuring.placement import planned_placement
-from optassign.models.cp_sat import lexicographic
-from optassign.models.cp_sat.plan import Planned
-from optassign.models.cp_sat.solver import Outcome
-from optassign.models.deadline import Deadline
-from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.problem import make_placement
-from optassign.models.program.solving import Answer
-from optassign.models.rebalance import rebalance, rebalance_values
-from optassign.models.results import Found
-from optassign.models.values import FLOW_ORDER, plan_values
-from optassign.models.windows import compute_windows
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
@@ -38,6 +27,17 @@ from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.ordered_method import OrderedMethod
 from optassign.solving.solution import Note
+from optassign_models.cp_sat import lexicographic
+from optassign_models.cp_sat.plan import Planned
+from optassign_models.cp_sat.solver import Outcome
+from optassign_models.deadline import Deadline
+from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.problem import make_placement
+from optassign_models.program.solving import Answer
+from optassign_models.rebalance import rebalance, rebalance_values
+from optassign_models.results import Found
+from optassign_models.values import FLOW_ORDER, plan_values
+from optassign_models.windows import compute_windows
 
 ORDERED = tuple(goal.name for goal in FLOW_ORDER)
 NO_DEADLINE = Deadline.after(None)

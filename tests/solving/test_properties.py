@@ -24,7 +24,7 @@ from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import balances_load
 from optassign.measuring.placement import planned_placement
-from optassign.models.values import FLOW_ORDER
+from optassign_models.values import FLOW_ORDER
 
 ASSIGNORS = ("cp-sat", "greedy")
 MAX = 2**63 - 1

@@ -34,7 +34,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 @pytest.fixture(scope="session")
 def spark(java: None) -> "Iterator[SparkSession]":
     """A session in this process, on one core."""
-    from optassign.benchmarks.spark.session import open_session
+    from optassign_benchmarks.spark.session import open_session
 
     with open_session("local[1]", QUICK) as started:
         yield started

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
 
-from optassign.benchmarks.spark.presets import Sweep
-from optassign.benchmarks.spark.report.values import format_value
-from optassign.benchmarks.spark.solving.jobs import Limits
-from optassign.benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
 from optassign.measuring.balance import WINDOW_NAMES
+from optassign_benchmarks.spark.presets import Sweep
+from optassign_benchmarks.spark.report.values import format_value
+from optassign_benchmarks.spark.solving.jobs import Limits
+from optassign_benchmarks.spark.tables.column_docs import DOCUMENT, TABLES, column_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,12 +112,12 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 
 @pytest.mark.long
 def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.report.pages import to_html, to_markdown
-    from optassign.benchmarks.spark.report.report import make_report
-    from optassign.benchmarks.spark.runs import Run, find_run
-    from optassign.benchmarks.spark.storage import Storage
-    from optassign.benchmarks.spark.sweep import run_sweep
     from optassign.formats.parsing.input_errors import InputError
+    from optassign_benchmarks.spark.report.pages import to_html, to_markdown
+    from optassign_benchmarks.spark.report.report import make_report
+    from optassign_benchmarks.spark.runs import Run, find_run
+    from optassign_benchmarks.spark.storage import Storage
+    from optassign_benchmarks.spark.sweep import run_sweep
 
     storage = Storage(spark, str(tmp_path))
     with pytest.raises(InputError, match="found no run"):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from spark_cluster import PATIENCE, kill, read_rows
 
-from optassign.benchmarks.kafka.processes import find_free_ports
-from optassign.benchmarks.spark.presets import PRESETS, Sweep, read_sweep
+from optassign_benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.spark.presets import PRESETS, Sweep, read_sweep
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
 

@@ -7,14 +7,14 @@ import pytest
 from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
-from optassign.benchmarks.spark.report.values import format_value
-from optassign.benchmarks.spark.tables.columns import STATUSES
-from optassign.benchmarks.spark.tables.history_columns import HISTORIES
 from optassign.simulation.histories.columns import GROUPS
 from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.grades import Grades
 from optassign.simulation.histories.playing import play_history
 from optassign.simulation.histories.suites import play_suite
+from optassign_benchmarks.spark.report.values import format_value
+from optassign_benchmarks.spark.tables.columns import STATUSES
+from optassign_benchmarks.spark.tables.history_columns import HISTORIES
 
 ASSIGNORS = ("greedy", "sticky")
 SEEDS = range(3, 6)
@@ -81,8 +81,8 @@ def test_the_tables_fit_the_page(played: Path) -> None:
 
 
 def test_a_grid_names_a_suite_and_its_seeds(tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.presets import HistorySweep, read_sweep
     from optassign.formats.parsing.input_errors import InputError
+    from optassign_benchmarks.spark.presets import HistorySweep, read_sweep
 
     path = tmp_path / "grid.toml"
     path.write_text('name = "mine"\nhistories = "large"\nseed = 7\ncount = 2\n')

@@ -14,12 +14,12 @@ from spark_cluster import Cluster, master_options, read_rows, start_optassign, w
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
 from optassign import assign
-from optassign.benchmarks.spark.recordings.generator import generate_recordings
-from optassign.benchmarks.spark.report.values import format_value
-from optassign.benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 from optassign.judging.metrics import measure
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.convergence import converge
+from optassign_benchmarks.spark.recordings.generator import generate_recordings
+from optassign_benchmarks.spark.report.values import format_value
+from optassign_benchmarks.spark.tables.columns import CONVERGENCES, ERRORS, REPLAYS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -248,9 +248,9 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
 
 @pytest.mark.long
 def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:
-    from optassign.benchmarks.spark.replay import run_replay
-    from optassign.benchmarks.spark.runs import find_run
-    from optassign.benchmarks.spark.storage import Storage
+    from optassign_benchmarks.spark.replay import run_replay
+    from optassign_benchmarks.spark.runs import find_run
+    from optassign_benchmarks.spark.storage import Storage
 
     storage = Storage(spark, str(replayed))
     before = set(replayed.glob("table=*/run=*/*.parquet"))
@@ -264,10 +264,10 @@ def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSe
 
 @pytest.mark.long
 def test_ten_times_the_size(recordings: Path, spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.replay import run_replay
-    from optassign.benchmarks.spark.runs import Run
-    from optassign.benchmarks.spark.solving.jobs import Limits
-    from optassign.benchmarks.spark.storage import Storage
+    from optassign_benchmarks.spark.replay import run_replay
+    from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solving.jobs import Limits
+    from optassign_benchmarks.spark.storage import Storage
 
     folder = recordings / "_application-2"
     run = Run("replay", "replay", ("greedy",), Limits(), recordings=f"file:{folder}", scale=10)

@@ -7,7 +7,7 @@ import pytest
 
 SCRIPT = """
 import os, signal
-from optassign.benchmarks.spark.session import open_session
+from optassign_benchmarks.spark.session import open_session
 
 seen = []
 try:

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from optassign.benchmarks.grid import Spec
-from optassign.benchmarks.spark.executors import to_record_batch_or_failures
-from optassign.benchmarks.spark.solving.jobs import Job, Limits
-from optassign.benchmarks.spark.solving.solver_process import SolverProcess
-from optassign.benchmarks.spark.tables.columns import RESULTS, arrow_schema, to_record_batch
+from optassign_benchmarks.grid import Spec
+from optassign_benchmarks.spark.executors import to_record_batch_or_failures
+from optassign_benchmarks.spark.solving.jobs import Job, Limits
+from optassign_benchmarks.spark.solving.solver_process import SolverProcess
+from optassign_benchmarks.spark.tables.columns import RESULTS, arrow_schema, to_record_batch
 
 SPEC = Spec("scale-out", 12, 3, seed=1)
 LIMITS = Limits(answer_limit=60.0, convergence_limit=60.0, memory_limit=2048)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_cluster import FAILING_ASSIGNORS, Cluster, kill, master_options, read_rows, start_optassign, wait_for, wait_for_end
 
-from optassign.benchmarks.spark.presets import Sweep, SweepLimits
-from optassign.benchmarks.spark.sweep import row_key
-from optassign.benchmarks.spark.tables.columns import RESULTS, spark_schema
+from optassign_benchmarks.spark.presets import Sweep, SweepLimits
+from optassign_benchmarks.spark.sweep import row_key
+from optassign_benchmarks.spark.tables.columns import RESULTS, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,9 +75,9 @@ def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_results_are_those_of_one_core(on_the_cluster: Path, spark: "SparkSession", tmp_path: Path) -> None:
-    from optassign.benchmarks.spark.runs import Run, find_run
-    from optassign.benchmarks.spark.storage import Storage
-    from optassign.benchmarks.spark.sweep import run_sweep
+    from optassign_benchmarks.spark.runs import Run, find_run
+    from optassign_benchmarks.spark.storage import Storage
+    from optassign_benchmarks.spark.sweep import run_sweep
 
     spark.sparkContext.addPyFile(FAILING_ASSIGNORS)
     there = find_run(Storage(spark, str(on_the_cluster)), None)
@@ -198,7 +198,7 @@ def list_begun(folder: Path) -> list[Path]:
 
 
 def parse_grid(grid: str, folder: Path) -> Sweep:
-    from optassign.benchmarks.spark.presets import read_sweep
+    from optassign_benchmarks.spark.presets import read_sweep
 
     path = folder / "again.toml"
     path.write_text(grid)

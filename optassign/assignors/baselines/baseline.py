@@ -16,12 +16,12 @@ import numpy as np
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import IntArray, Placement
-from optassign.models.windows import compute_windows, count_copies
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
 from optassign.solving.solution import Reason, Solution
 from optassign.utilities import AssignmentError
+from optassign_models.problem import IntArray, Placement
+from optassign_models.windows import compute_windows, count_copies
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,8 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays
+from optassign_models.problem import IntArray, make_placement
 
 
 class ConsumerStickyAssignor(Baseline):

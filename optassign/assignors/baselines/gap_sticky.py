@@ -50,8 +50,8 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.loads import Loads
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
-from optassign.models.problem import Problem, make_placement
 from optassign.solving.arrays import Arrays
+from optassign_models.problem import Problem, make_placement
 
 _Hosts = list[list[tuple[tuple[int, int], int]]]
 """Per task the clients that had it before, as (preference, client), the most preferred first."""

@@ -42,14 +42,6 @@ from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.models.forced import Forced
-from optassign.models.goals import active_moves, find_goals
-from optassign.models.greedy.plan import choose_greedy_actives
-from optassign.models.problem import BoolArray, Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.results import Found, Rebalanced
-from optassign.models.values import FLOW_ORDER, evaluate
-from optassign.models.windows import Windows
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.limits import Limits
@@ -57,6 +49,14 @@ from optassign.solving.methods.method import Method
 from optassign.solving.report import to_assignment
 from optassign.solving.stages import solve
 from optassign.utilities import AssignmentError
+from optassign_models.forced import Forced
+from optassign_models.goals import active_moves, find_goals
+from optassign_models.greedy.plan import choose_greedy_actives
+from optassign_models.problem import BoolArray, Placement, Problem
+from optassign_models.rebalance import rebalance
+from optassign_models.results import Found, Rebalanced
+from optassign_models.values import FLOW_ORDER, evaluate
+from optassign_models.windows import Windows
 
 NAME = "goal-chain"
 _KNOWN = frozenset({active_moves.GOAL.name, *(goal.name for goal in FLOW_ORDER)})

@@ -22,9 +22,9 @@ from optassign.assignors.baselines.baseline import Baseline, Placed
 from optassign.assignors.baselines.jvm import JavaNotFoundError, available
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.models.problem import IntArray, make_placement
 from optassign.solving.arrays import Arrays, to_arrays
 from optassign.solving.report import to_assignment
+from optassign_models.problem import IntArray, make_placement
 
 __all__ = [
     "JavaNotFoundError",

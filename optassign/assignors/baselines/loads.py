@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optassign.models.problem import IntArray
+from optassign_models.problem import IntArray
 
 _INT64_SAFE = 1 << 62
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.problem import Placement, make_placement
 from optassign.solving.arrays import Arrays
+from optassign_models.problem import Placement, make_placement
 
 _IN_TRANSIT = -2
 """`col_first_rank` of the client that the remembered answer made active, of a task in transit (R10)."""

@@ -33,8 +33,8 @@ def _measure(facts: Facts) -> int | None:
 
 
 def _find_data(state: ApplicationState) -> object | None:
-    from optassign.models.goals.rack_cost import Costs
-    from optassign.models.goals.rack_traffic import Racks
+    from optassign_models.goals.rack_cost import Costs
+    from optassign_models.goals.rack_traffic import Racks
 
     racks = rack_traffic.GOAL.find_data(state)
     return Costs(racks, *find_costs(state.configs)) if isinstance(racks, Racks) else None

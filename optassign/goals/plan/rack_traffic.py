@@ -68,7 +68,7 @@ def _find_data(state: ApplicationState) -> object | None:
         return None
     import numpy as np  # what measures the goal needs no arrays
 
-    from optassign.models.goals.rack_traffic import Racks
+    from optassign_models.goals.rack_traffic import Racks
 
     def count(read: list[list[TaskTopicPartition]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         crossings = [[sum(bool(p.racks) and rack not in p.racks for p in partitions) for rack in names] for partitions in read]

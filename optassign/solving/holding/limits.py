@@ -11,8 +11,8 @@ from optassign.formats.assignment import LimitReport, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits, select_clients, select_tasks
 from optassign.measuring.placement import Placement, planned_placement
-from optassign.models.limits.limit import Kind, PlacementLimit
-from optassign.models.problem import IntArray
+from optassign_models.limits.limit import Kind, PlacementLimit
+from optassign_models.problem import IntArray
 
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 NOT_SERVED = "limit not served: "

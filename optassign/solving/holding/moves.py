@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
-from optassign.models.relief import ReliefOptions
-from optassign.models.results import Rebalanced
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.relief import ReliefOptions
+from optassign_models.results import Rebalanced
 
 
 def has_few_moves(case: Case, answer: Placement) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign.models.goals import restore_work
-from optassign.models.problem import IntArray, Placement, Problem, make_placement
-from optassign.models.results import FoundBy
 from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
 from optassign.solving.solution import Reason, Solution
 from optassign.solving.standing import keep_at_rest
+from optassign_models.goals import restore_work
+from optassign_models.problem import IntArray, Placement, Problem, make_placement
+from optassign_models.results import FoundBy
 
 
 def hold_still(arrays: Arrays, case: Case, method: Method) -> Solution:

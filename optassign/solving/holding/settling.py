@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from optassign.models.limits.conflicts import choose_compatible, find_conflict
-from optassign.models.limits.limit import PlacementLimit
 from optassign.solving.case import Case, LimitsInForce
 from optassign.solving.holding.limits import Limits
 from optassign.solving.methods.method import Method
+from optassign_models.limits.conflicts import choose_compatible, find_conflict
+from optassign_models.limits.limit import PlacementLimit
 
 
 def _explain(others: str, *, is_proven: bool) -> str:

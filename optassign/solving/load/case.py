@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from optassign.models.load.bounds import bound_greatest_load
-from optassign.models.load.heuristics.dealing import deal_all, deal_copies
-from optassign.models.load.heuristics.exchange import even_out_all
-from optassign.models.load.heuristics.lightening import lighten
-from optassign.models.load.loads import ROUNDING, Loads, read_loads
-from optassign.models.problem import Placement
 from optassign.solving.case import Case
+from optassign_models.load.bounds import bound_greatest_load
+from optassign_models.load.heuristics.dealing import deal_all, deal_copies
+from optassign_models.load.heuristics.exchange import even_out_all
+from optassign_models.load.heuristics.lightening import lighten
+from optassign_models.load.loads import ROUNDING, Loads, read_loads
+from optassign_models.problem import Placement
 
 LOAD = "load"
 

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.models.goals import rack_traffic, tag_spread
-from optassign.models.greedy.zones import spread_standbys
-from optassign.models.load.heuristics.leading import choose_least_loaded, find_leading_actives
-from optassign.models.load.heuristics.lightening import even_out_standbys, lighten
-from optassign.models.load.heuristics.placing import EVEN, place_actives
-from optassign.models.load.heuristics.standbys import place_standbys
-from optassign.models.load.loads import ROUNDING
-from optassign.models.load.prices import add_pauses, price_restoring
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.windows import Windows
 from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.methods.method import Method
+from optassign_models.goals import rack_traffic, tag_spread
+from optassign_models.greedy.zones import spread_standbys
+from optassign_models.load.heuristics.leading import choose_least_loaded, find_leading_actives
+from optassign_models.load.heuristics.lightening import even_out_standbys, lighten
+from optassign_models.load.heuristics.placing import EVEN, place_actives
+from optassign_models.load.heuristics.standbys import place_standbys
+from optassign_models.load.loads import ROUNDING
+from optassign_models.load.prices import add_pauses, price_restoring
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.rebalance import rebalance
+from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.windows import Windows
 
 
 class LoadMethod(Method):

@@ -7,24 +7,24 @@ from dataclasses import replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.plan import solve_least_excess, solve_plan
-from optassign.models.deadline import Deadline
-from optassign.models.forced import prepare
-from optassign.models.goals import GoalModel, find_goals, restore_work
-from optassign.models.limits.constraints import require_limits
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.limits.possibility import find_whether_possible
-from optassign.models.load.prices import add_pauses, price_restoring
-from optassign.models.load.programs.joint import solve_under_load
-from optassign.models.load.programs.planning import plan_actives
-from optassign.models.load.programs.shedding import bound_price
-from optassign.models.problem import Placement, Problem
-from optassign.models.results import Found, FoundBy
-from optassign.models.values import evaluate, plan_values
 from optassign.solving.case import Case
 from optassign.solving.load.case import LOAD, LoadCase
 from optassign.solving.load.method import LoadMethod
 from optassign.solving.methods.solver_method import WORK, is_small
+from optassign_models.cp_sat.plan import solve_least_excess, solve_plan
+from optassign_models.deadline import Deadline
+from optassign_models.forced import prepare
+from optassign_models.goals import GoalModel, find_goals, restore_work
+from optassign_models.limits.constraints import require_limits
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.possibility import find_whether_possible
+from optassign_models.load.prices import add_pauses, price_restoring
+from optassign_models.load.programs.joint import solve_under_load
+from optassign_models.load.programs.planning import plan_actives
+from optassign_models.load.programs.shedding import bound_price
+from optassign_models.problem import Placement, Problem
+from optassign_models.results import Found, FoundBy
+from optassign_models.values import evaluate, plan_values
 
 
 class LoadProgramMethod(LoadMethod):

@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.plan import solve_now
-from optassign.models.deadline import Deadline
-from optassign.models.flows import decomposition
-from optassign.models.flows.decomposition import CopiesFirst
-from optassign.models.flows.face import CopiesFace
-from optassign.models.forced import Forced
-from optassign.models.goals import active_moves, cold_actives, tag_spread
-from optassign.models.greedy.zones import spread_standbys
-from optassign.models.problem import LOGGED, Placement, Problem
-from optassign.models.program.on_face import Improved, improve_plan
-from optassign.models.results import Found, FoundBy
-from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
 from optassign.solving.methods.solver_method import WORK, SolverMethod, is_small
+from optassign_models.cp_sat.plan import solve_now
+from optassign_models.deadline import Deadline
+from optassign_models.flows import decomposition
+from optassign_models.flows.decomposition import CopiesFirst
+from optassign_models.flows.face import CopiesFace
+from optassign_models.forced import Forced
+from optassign_models.goals import active_moves, cold_actives, tag_spread
+from optassign_models.greedy.zones import spread_standbys
+from optassign_models.problem import LOGGED, Placement, Problem
+from optassign_models.program.on_face import Improved, improve_plan
+from optassign_models.results import Found, FoundBy
+from optassign_models.values import FLOW_ORDER, evaluate
 
 _COLD_ACTIVES = cold_actives.GOAL.name
 _SECONDS_PER_PAIR = 3e-5

@@ -1,24 +1,24 @@
-"""The stages without a solver, by the heuristics of models/greedy/. No bounds: nothing is proven here."""
+"""The stages without a solver, by the heuristics of optassign_models/greedy/. No bounds: nothing is proven here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optassign.models.forced import find_forced
-from optassign.models.goals import rack_traffic, tag_spread
-from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign.models.greedy.racks import trade_actives
-from optassign.models.greedy.relieving import find_greedy_relief
-from optassign.models.greedy.zones import spread_standbys
-from optassign.models.limits.limit import list_broken
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.relief import Price, ReliefOptions
-from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.values import evaluate
-from optassign.models.windows import count_copies
 from optassign.solving.case import Case
 from optassign.solving.methods.method import Method
+from optassign_models.forced import find_forced
+from optassign_models.goals import rack_traffic, tag_spread
+from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign_models.greedy.racks import trade_actives
+from optassign_models.greedy.relieving import find_greedy_relief
+from optassign_models.greedy.zones import spread_standbys
+from optassign_models.limits.limit import list_broken
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.rebalance import rebalance
+from optassign_models.relief import Price, ReliefOptions
+from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.values import evaluate
+from optassign_models.windows import count_copies
 
 _MOST_LOOKS = 4
 """How often greedy looks again at a plan that was mended to keep limits."""

@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from optassign.goals.order import GoalOrder
-from optassign.models.forced import Forced, prepare
-from optassign.models.goals import cold_copies, pauses, restore_work
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.limits.mending import mend
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
-from optassign.models.relief import Price, ReliefOptions
-from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.values import plan_values
-from optassign.models.windows import Windows, compute_excess, compute_windows
 from optassign.solving.case import Case
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import cold_copies, pauses, restore_work
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.mending import mend
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.relief import Price, ReliefOptions
+from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.values import plan_values
+from optassign_models.windows import Windows, compute_excess, compute_windows
 
 _LITTLE = 50
 """A remembered plan may be worse by one part of so many: 2%."""

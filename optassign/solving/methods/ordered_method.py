@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from optassign.goals.order import GoalOrder
-from optassign.models.deadline import Deadline
-from optassign.models.forced import Forced, prepare
-from optassign.models.goals import GoalModel, disk, find_goals, restore_work
-from optassign.models.greedy.disks import bound_state, count_state, even_out_state
-from optassign.models.problem import Placement, Problem
-from optassign.models.program.ordered import is_sum_exact
-from optassign.models.results import Found
-from optassign.models.values import FLOW_ORDER, evaluate
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
 from optassign.solving.methods.solver_method import is_small, keep_back_for_default_plan
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import GoalModel, disk, find_goals, restore_work
+from optassign_models.greedy.disks import bound_state, count_state, even_out_state
+from optassign_models.problem import Placement, Problem
+from optassign_models.program.ordered import is_sum_exact
+from optassign_models.results import Found
+from optassign_models.values import FLOW_ORDER, evaluate
 
 _TRADED = "tasks trade places for it in the plan of the default order, which may leave more than the least"
 _ROUNDED = 1

@@ -7,26 +7,26 @@ from dataclasses import replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.plan import Planned, solve_least_excess, solve_plan
-from optassign.models.deadline import Deadline
-from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.flows.relief import find_relief
-from optassign.models.forced import prepare
-from optassign.models.goals import GoalModel, cold_actives
-from optassign.models.limits.constraints import require_limits
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.limits.possibility import find_whether_possible
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem
-from optassign.models.program.ordered import ask_in_order, is_sum_exact
-from optassign.models.program.solving import solve
-from optassign.models.rebalance import rebalance
-from optassign.models.relief import Price, ReliefOptions
-from optassign.models.results import Found, FoundBy, Rebalanced
-from optassign.models.values import evaluate
-from optassign.models.windows import compute_excess
 from optassign.solving.case import Case
 from optassign.solving.methods.greedy_method import GreedyMethod
 from optassign.solving.methods.method import Method
+from optassign_models.cp_sat.plan import Planned, solve_least_excess, solve_plan
+from optassign_models.deadline import Deadline
+from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.flows.relief import find_relief
+from optassign_models.forced import prepare
+from optassign_models.goals import GoalModel, cold_actives
+from optassign_models.limits.constraints import require_limits
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.limits.possibility import find_whether_possible
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.program.ordered import ask_in_order, is_sum_exact
+from optassign_models.program.solving import solve
+from optassign_models.rebalance import rebalance
+from optassign_models.relief import Price, ReliefOptions
+from optassign_models.results import Found, FoundBy, Rebalanced
+from optassign_models.values import evaluate
+from optassign_models.windows import compute_excess
 
 _COLD_ACTIVES = cold_actives.GOAL.name
 MOST_PAIRS = 20_000

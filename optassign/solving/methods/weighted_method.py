@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from optassign.goals.order import GoalOrder
-from optassign.models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
-from optassign.models.deadline import Deadline
-from optassign.models.forced import Forced, prepare
-from optassign.models.limits.constraints import require_limits
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.problem import IntArray, Placement, Problem
-from optassign.models.program.solving import solve
-from optassign.models.program.weighted import ask_for_least_sum
-from optassign.models.relief import Price, ReliefOptions
-from optassign.models.results import Found, FoundBy
-from optassign.models.windows import Windows
 from optassign.solving.case import Case
 from optassign.solving.methods.flow_method import FlowMethod
 from optassign.solving.methods.method import is_within_a_little
 from optassign.solving.methods.solver_method import WORK, is_small, keep_back_for_default_plan
+from optassign_models.cp_sat.weighted import WEIGHTED_COST, Known, compute_weighted_cost, is_sum_exact, solve_weighted
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, prepare
+from optassign_models.limits.constraints import require_limits
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.program.solving import solve
+from optassign_models.program.weighted import ask_for_least_sum
+from optassign_models.relief import Price, ReliefOptions
+from optassign_models.results import Found, FoundBy
+from optassign_models.windows import Windows
 
 _TOO_GREAT = "weights × lags too great for an exact sum: the goals of the default order were used"
 _NO_TIME = "no time for the weighted sum: the goals of the default order were used"

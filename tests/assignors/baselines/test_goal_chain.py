@@ -21,15 +21,15 @@ from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balan
 from optassign.assignors.baselines.surviving import find_surviving
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.models.forced import Forced, prepare
-from optassign.models.goals import find_goals
-from optassign.models.greedy.plan import choose_greedy_actives
-from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.values import FLOW_ORDER, evaluate, plan_values
-from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import find_goals
+from optassign_models.greedy.plan import choose_greedy_actives
+from optassign_models.problem import Placement, Problem
+from optassign_models.rebalance import rebalance
+from optassign_models.values import FLOW_ORDER, evaluate, plan_values
+from optassign_models.windows import Windows, compute_windows, count_copies
 
 NAME = "goal-chain"
 LOG = 1_000

@@ -14,9 +14,9 @@ from optassign.assignors.baselines.as_in_kafka.assigned_copies import AssignedCo
 from optassign.assignors.baselines.as_in_kafka.java_hashing import order_by_hash
 from optassign.assignors.baselines.as_in_kafka.java_heap import JavaHeap
 from optassign.assignors.baselines.as_in_kafka.least_loaded import LeastLoaded
-from optassign.benchmarks.grid import Spec
 from optassign.formats.state import ApplicationState
 from optassign.judging.validation import validate
+from optassign_benchmarks.grid import Spec
 
 EVERYBODY = 2**63 - 1
 

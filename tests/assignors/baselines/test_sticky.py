@@ -7,9 +7,9 @@ from answers_as_text import describe
 from judging import snapshot
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import Spec
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape
+from optassign_benchmarks.grid import Spec
 
 STATELESS = "stateless"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign.models.greedy.algorithms.deferred_acceptance import accept_pairs
-from optassign.models.problem import BoolArray, IntArray
+from optassign_models.greedy.algorithms.deferred_acceptance import accept_pairs
+from optassign_models.problem import BoolArray, IntArray
 
 
 def take_one_by_one(order: IntArray, left: IntArray, left_room: IntArray, right: IntArray, right_room: IntArray) -> BoolArray:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign.models.flows.network import Network
-from optassign.models.greedy.algorithms.exchange import Exchange
-from optassign.models.windows import Window
+from optassign_models.flows.network import Network
+from optassign_models.greedy.algorithms.exchange import Exchange
+from optassign_models.windows import Window
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -16,17 +16,17 @@ from tiny import tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.models.flows import decomposition
-from optassign.models.flows.actives import find_least_excess_actives
-from optassign.models.forced import Forced, prepare
-from optassign.models.goals.active_moves import count_active_moves
-from optassign.models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import rebalance
-from optassign.models.results import Found
-from optassign.models.values import plan_values
-from optassign.models.windows import Window, Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
+from optassign_models.flows import decomposition
+from optassign_models.flows.actives import find_least_excess_actives
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign_models.problem import Placement, Problem
+from optassign_models.rebalance import rebalance
+from optassign_models.results import Found
+from optassign_models.values import plan_values
+from optassign_models.windows import Window, Windows, compute_windows, count_copies
 
 SEEDS = range(300)
 BATCH = 30
@@ -254,7 +254,7 @@ def test_actives_need_a_column_for_every_task() -> None:
 # -------------------------------------------------------------------------------------------------------------- no solver
 
 
-@pytest.mark.parametrize("module", ["optassign.models.greedy.plan", "optassign.models.rebalance"])
+@pytest.mark.parametrize("module", ["optassign_models.greedy.plan", "optassign_models.rebalance"])
 def test_no_solver_is_imported(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

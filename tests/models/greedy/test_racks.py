@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from optassign.assignor import assign
-from optassign.benchmarks.studies.answers.racks import STRATEGIES, make_snapshots
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.goals.plan.tag_spread import count_tag_values
 from optassign.judging.validation import validate
 from optassign.measuring.balance import excess
 from optassign.measuring.placement import planned_placement
-from optassign.models.forced import prepare
-from optassign.models.goals import rack_traffic
-from optassign.models.greedy.racks import trade_actives
-from optassign.models.problem import Placement, Problem, make_placement
-from optassign.models.values import evaluate
-from optassign.models.windows import count_copies
 from optassign.simulation.convergence import converge
 from optassign.solving.arrays import to_arrays
+from optassign_benchmarks.studies.answers.racks import STRATEGIES, make_snapshots
+from optassign_models.forced import prepare
+from optassign_models.goals import rack_traffic
+from optassign_models.greedy.racks import trade_actives
+from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.values import evaluate
+from optassign_models.windows import count_copies
 
 
 def place_at_random(problem: Problem, rng: random.Random) -> Placement:

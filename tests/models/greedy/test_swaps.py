@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign.models.greedy.algorithms.swaps import swap_copies
-from optassign.models.problem import BoolArray, IntArray
+from optassign_models.greedy.algorithms.swaps import swap_copies
+from optassign_models.problem import BoolArray, IntArray
 
 
 @pytest.mark.parametrize("seed", range(40))

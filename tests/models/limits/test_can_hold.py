@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from optassign.generate import generate
-from optassign.models.deadline import Deadline
-from optassign.models.forced import prepare
-from optassign.models.limits.limit import Kind, PlacementLimit, list_broken
-from optassign.models.limits.mending import mend
-from optassign.models.limits.possibility import find_whether_possible
-from optassign.models.problem import Placement, Problem, make_placement
-from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.deadline import Deadline
+from optassign_models.forced import prepare
+from optassign_models.limits.limit import Kind, PlacementLimit, list_broken
+from optassign_models.limits.mending import mend
+from optassign_models.limits.possibility import find_whether_possible
+from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.windows import compute_windows
 
 
 def enumerate_placements(problem: Problem) -> Iterator[Placement]:

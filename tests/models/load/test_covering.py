@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign.models.load.bounds import bound_greatest_load
-from optassign.models.load.covering import find_cheapest_cover
-from optassign.models.load.heuristics.dealing import deal_all
-from optassign.models.load.heuristics.exchange import even_out_all
-from optassign.models.load.loads import Loads
+from optassign_models.load.bounds import bound_greatest_load
+from optassign_models.load.covering import find_cheapest_cover
+from optassign_models.load.heuristics.dealing import deal_all
+from optassign_models.load.heuristics.exchange import even_out_all
+from optassign_models.load.loads import Loads
 
 
 def make_loads(weight: list[float], threads: list[int]) -> Loads:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from optassign.generate import generate
-from optassign.models.forced import prepare
-from optassign.models.load.loads import read_loads
-from optassign.models.load.prices import price_restoring
 from optassign.solving.arrays import to_arrays
+from optassign_models.forced import prepare
+from optassign_models.load.loads import read_loads
+from optassign_models.load.prices import price_restoring
 
 
 @pytest.mark.parametrize("standbys", [0, 1, 2])

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign.models.deadline import Deadline
-from optassign.models.lp.program import Matrix, Program
-from optassign.models.lp.proof import fix_to_optima, prove_bound
+from optassign_models.deadline import Deadline
+from optassign_models.lp.program import Matrix, Program
+from optassign_models.lp.proof import fix_to_optima, prove_bound
 
 NO_DEADLINE = Deadline.after(None)
 

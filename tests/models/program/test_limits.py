@@ -16,15 +16,15 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generate import generate
 from optassign.judging.validation import validate
-from optassign.models.cp_sat.weighted import compute_weighted_cost
-from optassign.models.deadline import Deadline
-from optassign.models.limits.limit import PlacementLimit, list_broken
-from optassign.models.problem import Placement, Problem
-from optassign.models.program.solving import solve
-from optassign.models.program.weighted import ask_for_least_sum
-from optassign.models.windows import compute_windows
 from optassign.solving.arrays import to_arrays
 from optassign.solving.methods import solver_method
+from optassign_models.cp_sat.weighted import compute_weighted_cost
+from optassign_models.deadline import Deadline
+from optassign_models.limits.limit import PlacementLimit, list_broken
+from optassign_models.problem import Placement, Problem
+from optassign_models.program.solving import solve
+from optassign_models.program.weighted import ask_for_least_sum
+from optassign_models.windows import compute_windows
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
 

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from optassign.assignor import assign
-from optassign.benchmarks.grid import GRID, Spec, small_specs
 from optassign.generate import SHAPES, Shape, generate
 from optassign.generate.dealing import NotBalancedError
-from optassign.models.deadline import Deadline
-from optassign.models.flows import decomposition
-from optassign.models.flows.decomposition import CopiesFirst
-from optassign.models.forced import Forced
-from optassign.models.problem import Problem
-from optassign.models.program import on_face
-from optassign.models.program.on_face import improve_plan
-from optassign.models.program.placement_program import PlacementProgram, build_face_program
-from optassign.models.program.scope import Scope
-from optassign.models.values import FLOW_ORDER, plan_values
-from optassign.models.windows import Windows, compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
+from optassign_benchmarks.grid import GRID, Spec, small_specs
+from optassign_models.deadline import Deadline
+from optassign_models.flows import decomposition
+from optassign_models.flows.decomposition import CopiesFirst
+from optassign_models.forced import Forced
+from optassign_models.problem import Problem
+from optassign_models.program import on_face
+from optassign_models.program.on_face import improve_plan
+from optassign_models.program.placement_program import PlacementProgram, build_face_program
+from optassign_models.program.scope import Scope
+from optassign_models.values import FLOW_ORDER, plan_values
+from optassign_models.windows import Windows, compute_windows, count_copies
 
 LATER = FLOW_ORDER[2:]
 

@@ -12,16 +12,16 @@ from tiny_limits import draw_limits, place
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
-from optassign.models.deadline import Deadline
-from optassign.models.forced import prepare
-from optassign.models.goals import find_goals
-from optassign.models.limits.limit import list_broken
-from optassign.models.problem import Placement
-from optassign.models.program.ordered import ask_in_order
-from optassign.models.program.solving import solve
-from optassign.models.values import evaluate
-from optassign.models.windows import compute_windows, count_copies
 from optassign.solving.arrays import to_arrays
+from optassign_models.deadline import Deadline
+from optassign_models.forced import prepare
+from optassign_models.goals import find_goals
+from optassign_models.limits.limit import list_broken
+from optassign_models.problem import Placement
+from optassign_models.program.ordered import ask_in_order
+from optassign_models.program.solving import solve
+from optassign_models.values import evaluate
+from optassign_models.windows import compute_windows, count_copies
 
 _GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "active_moves", "standby_moves")
 

@@ -18,15 +18,15 @@ from optassign.formats.assignment import GoalReport
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, Shape, generate
 from optassign.judging.weighted_cost import measure_weighted_cost
-from optassign.models.cp_sat.weighted import compute_weighted_cost
-from optassign.models.deadline import Deadline
-from optassign.models.problem import Placement, Problem
-from optassign.models.program import open_scope
-from optassign.models.program.solving import Answer, solve
-from optassign.models.program.weighted import ask_for_least_sum
-from optassign.models.windows import Windows, compute_windows
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.arrays import to_arrays
+from optassign_models.cp_sat.weighted import compute_weighted_cost
+from optassign_models.deadline import Deadline
+from optassign_models.problem import Placement, Problem
+from optassign_models.program import open_scope
+from optassign_models.program.solving import Answer, solve
+from optassign_models.program.weighted import ask_for_least_sum
+from optassign_models.windows import Windows, compute_windows
 
 Weights = tuple[int, int, int]
 DEFAULT: Weights = (1_000_000, 100_000, 1_000)

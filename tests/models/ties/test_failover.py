@@ -14,13 +14,13 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES, generate
-from optassign.models.forced import prepare
-from optassign.models.problem import Placement, Problem
-from optassign.models.ties.failover import spread_failover
-from optassign.models.values import plan_values
-from optassign.models.windows import compute_excess, compute_windows
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.arrays import to_arrays
+from optassign_models.forced import prepare
+from optassign_models.problem import Placement, Problem
+from optassign_models.ties.failover import spread_failover
+from optassign_models.values import plan_values
+from optassign_models.windows import compute_excess, compute_windows
 
 
 def fresh(tasks: int, subtopologies: int, threads: list[int], standbys: int = 1) -> ApplicationState:

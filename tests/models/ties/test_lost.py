@@ -10,12 +10,12 @@ import pytest
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.models.forced import prepare
-from optassign.models.problem import BoolArray, IntArray, Placement, make_placement
-from optassign.models.ties.lost import find_lost, spread_lost
-from optassign.models.values import plan_values
-from optassign.models.windows import compute_excess, compute_windows
 from optassign.solving.arrays import to_arrays
+from optassign_models.forced import prepare
+from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
+from optassign_models.ties.lost import find_lost, spread_lost
+from optassign_models.values import plan_values
+from optassign_models.windows import compute_excess, compute_windows
 
 END = 1_000_000
 NOTHING = np.zeros(0, dtype=np.int64)

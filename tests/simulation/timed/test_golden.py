@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign.benchmarks.golden import check_golden, write_golden
+from optassign_benchmarks.golden import check_golden, write_golden
 
 FILES = sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import httpx
 from serving import HEADERS, Running, Service, make_state, write_request_head
 
-from optassign.benchmarks.kafka.processes import find_free_ports
-from optassign.benchmarks.soak.resources import find_children, read_memory
+from optassign_benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.soak.resources import find_children, read_memory
 
 _SPAWN = multiprocessing.get_context("spawn")
 INNOCENT_DEADLINE = 2.0

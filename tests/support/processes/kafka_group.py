@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optassign.benchmarks.kafka.group import LAG, Group
+from optassign_benchmarks.kafka.group import LAG, Group
 
 RATE = 300.0
 """Records per second into the three subtopologies of an application together."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from optassign.benchmarks.kafka.processes import find_free_ports
+from optassign_benchmarks.kafka.processes import find_free_ports
 
 FAILING_ASSIGNORS = str(Path(__file__).with_name("failing_assignors.py"))
 """Assignors that fail, as a file for --py-files."""

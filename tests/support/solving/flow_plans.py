@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optassign.models.flows import decomposition
-from optassign.models.forced import Forced
-from optassign.models.problem import Problem
-from optassign.models.results import Found
-from optassign.models.windows import Windows
+from optassign_models.flows import decomposition
+from optassign_models.forced import Forced
+from optassign_models.problem import Problem
+from optassign_models.results import Found
+from optassign_models.windows import Windows
 
 
 def plan_by_flows(problem: Problem, forced: Forced, windows: Windows) -> Found:

@@ -7,9 +7,9 @@ from pathlib import Path
 from judging import answer
 
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
-from optassign.benchmarks.grid import Spec
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign_benchmarks.grid import Spec
 
 RECORDED = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 EVERYONE = 2**63 - 1

@@ -1,6 +1,6 @@
 """This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (v) in order.
 
-The problem separates by task for (i) to (iv), and the rest is a flow: models/rebalance.py answers by that. This model is the
+The problem separates by task for (i) to (iv), and the rest is a flow: optassign_models/rebalance.py answers by that. This model is the
 statement that tests hold it against.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign.models.cp_sat.constraints import (
+from optassign_models.cp_sat.constraints import (
     require_actives_on_most_caught_up,
     require_one_active,
     require_one_copy_per_client,
@@ -17,16 +17,16 @@ from optassign.models.cp_sat.constraints import (
     require_standby_number,
     require_standbys_on_next_most_caught_up,
 )
-from optassign.models.cp_sat.excess import make_excess_objectives
-from optassign.models.cp_sat.lexicographic import Objective, optimise
-from optassign.models.cp_sat.resolution import coarsen_costs
-from optassign.models.cp_sat.variables import Expression, Variables, total, weighted
-from optassign.models.deadline import Deadline
-from optassign.models.forced import prepare
-from optassign.models.problem import Placement, Problem
-from optassign.models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS
-from optassign.models.results import Rebalanced
-from optassign.models.windows import Windows
+from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.lexicographic import Objective, optimise
+from optassign_models.cp_sat.resolution import coarsen_costs
+from optassign_models.cp_sat.variables import Expression, Variables, total, weighted
+from optassign_models.deadline import Deadline
+from optassign_models.forced import prepare
+from optassign_models.problem import Placement, Problem
+from optassign_models.rebalance import PLANNED_ACTIVES, PLANNED_COPIES, REBALANCE_GOALS
+from optassign_models.results import Rebalanced
+from optassign_models.windows import Windows
 
 
 def solve_rebalance(problem: Problem, windows: Windows, plan: Placement, deadline: Deadline, work: float) -> Rebalanced | None:

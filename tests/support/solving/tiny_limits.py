@@ -7,8 +7,8 @@ import random
 import numpy as np
 from enumeration import Copies, Tiny
 
-from optassign.models.limits.limit import Kind, PlacementLimit
-from optassign.models.problem import Placement, Problem, make_placement
+from optassign_models.limits.limit import Kind, PlacementLimit
+from optassign_models.problem import Placement, Problem, make_placement
 
 
 def draw_limits(dice: random.Random, problem: Problem) -> tuple[PlacementLimit, ...]:

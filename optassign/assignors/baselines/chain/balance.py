@@ -1,4 +1,4 @@
-"""The goals of balance of `goal-chain`: one for each family of windows (`models/windows.py`)."""
+"""The goals of balance of `goal-chain`: one for each family of windows (`optassign_models/windows.py`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from optassign.assignors.baselines.chain.costs import Costs
 from optassign.assignors.baselines.chain.goal import Goal
 from optassign.assignors.baselines.chain.model import COPIES, GROUP_ACTIVE, GROUP_COPIES, Action, Draft, Move
-from optassign.models.windows import Window
+from optassign_models.windows import Window
 
 BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", "balance_group_active", "balance_group_copies")
 """One for each family, in its order."""

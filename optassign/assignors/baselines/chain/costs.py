@@ -1,4 +1,4 @@
-"""What copies cost, task by task, for the goals of `goal-chain`: the values of `models/values.py`, one task at a time."""
+"""What copies cost, task by task, for the goals of `goal-chain`: the values of `optassign_models/values.py`, one task at a time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optassign.models.forced import Forced
-from optassign.models.problem import IntArray, Problem
+from optassign_models.forced import Forced
+from optassign_models.problem import IntArray, Problem
 
 
 class Costs:

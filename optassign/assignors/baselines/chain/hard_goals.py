@@ -10,7 +10,7 @@ import numpy.typing as npt
 from optassign.assignors.baselines.chain.costs import Costs
 from optassign.assignors.baselines.chain.goal import Goal
 from optassign.assignors.baselines.chain.model import ACTIVE, COPIES, Action, Draft
-from optassign.models.problem import Placement
+from optassign_models.problem import Placement
 
 
 class CompleteGoal(Goal):

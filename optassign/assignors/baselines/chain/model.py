@@ -1,6 +1,6 @@
 """What the goals of `goal-chain` work on: an assignment that moves change step by step (Cruise Control's cluster model).
 
-Counts are kept per client, and per client and subtopology, in the five families of `models/windows.py`; a move touches two
+Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/windows.py`; a move touches two
 cells of each. Plain lists and integers: single cells are read far more often than whole arrays.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign.models.problem import STATELESS, Placement, Problem, make_placement
-from optassign.models.windows import count_copies
+from optassign_models.problem import STATELESS, Placement, Problem, make_placement
+from optassign_models.windows import count_copies
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
 """Families of windows, as in `Windows.in_order`."""

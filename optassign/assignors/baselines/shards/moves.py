@@ -8,7 +8,7 @@ import numpy as np
 
 from optassign.assignors.baselines.shards.routing import Routing
 from optassign.assignors.baselines.shards.weights import FloatArray, ShardMove, Weights, exceeds
-from optassign.models.problem import Problem
+from optassign_models.problem import Problem
 
 CONCURRENT_REBALANCE = 2
 """Elasticsearch's default of cluster.routing.allocation.cluster_concurrent_rebalance."""

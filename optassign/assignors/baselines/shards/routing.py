@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign.assignors.baselines.shards.weights import FloatArray, ShardMove, Weights
-from optassign.models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 
 
 def promote_replicas(problem: Problem, before: Placement) -> Placement:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from optassign.models.problem import LOGGED, Problem
+from optassign_models.problem import LOGGED, Problem
 
 SHARD_BALANCE, INDEX_BALANCE = 0.45, 0.55
 """Elasticsearch's defaults of cluster.routing.allocation.balance.shard and .index."""

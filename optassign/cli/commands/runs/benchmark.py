@@ -20,16 +20,16 @@ from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_assignors, register_listed_assignors
 
 if TYPE_CHECKING:
-    from optassign.benchmarks.spark.presets import HistorySweep, Sweep
-    from optassign.benchmarks.spark.runs import Run
-    from optassign.benchmarks.spark.storage import Storage
     from optassign.cli.show.progress import RowProgress
+    from optassign_benchmarks.spark.presets import HistorySweep, Sweep
+    from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.storage import Storage
 
 __all__ = ["ABOUT", "PRESETS", "add_arguments", "run"]
 
 ABOUT = "every assignor on a grid of snapshots, on Spark"
 PRESETS = ("smoke", "paper", "wide", "histories")
-"""As in `optassign.benchmarks.spark.presets`, which is not imported for the sake of a help text."""
+"""As in `optassign_benchmarks.spark.presets`, which is not imported for the sake of a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _begin(arguments: Namespace) -> int:
-    from optassign.benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.runs import Run
 
     registered = register_listed_assignors(arguments, elsewhere=True)
     sweep = _load_sweep(arguments)
@@ -83,7 +83,7 @@ def _begin(arguments: Namespace) -> int:
 
 
 def _resume(arguments: Namespace) -> int:
-    from optassign.benchmarks.spark.runs import find_run
+    from optassign_benchmarks.spark.runs import find_run
 
     with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         sweep_run = find_run(storage, arguments.run)
@@ -98,7 +98,7 @@ def _resume(arguments: Namespace) -> int:
 
 
 def _report(arguments: Namespace) -> int:
-    from optassign.benchmarks.spark.runs import find_run
+    from optassign_benchmarks.spark.runs import find_run
 
     with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         reported = find_run(storage, arguments.run)
@@ -111,10 +111,10 @@ def _solve_missing_rows(
     arguments: Namespace, spark: Any, storage: "Storage", sweep_run: "Run", progress: "RowProgress"
 ) -> None:
     """Solve every row of the sweep that has no result yet, print the run's id, and say in the last line how it went."""
-    from optassign.benchmarks.spark.presets import Sweep
-    from optassign.benchmarks.spark.sweep import run_sweep
-    from optassign.benchmarks.spark.tally import count_outcomes
     from optassign.judging.explanation_text import pluralize
+    from optassign_benchmarks.spark.presets import Sweep
+    from optassign_benchmarks.spark.sweep import run_sweep
+    from optassign_benchmarks.spark.tally import count_outcomes
 
     if isinstance(sweep_run.sweep, Sweep) and (unplayed := sweep_run.sweep.count_unplayed()):
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
@@ -138,8 +138,8 @@ def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
     """The sweep of --preset or --grid. InputError for a grid that cannot be read."""
     from pathlib import Path
 
-    from optassign.benchmarks.spark.presets import HISTORIES, read_sweep
-    from optassign.benchmarks.spark.presets import PRESETS as SWEEPS
+    from optassign_benchmarks.spark.presets import HISTORIES, read_sweep
+    from optassign_benchmarks.spark.presets import PRESETS as SWEEPS
 
     asked = {name: value for name in ("seed", "count") if (value := getattr(arguments, name)) is not None}
     if arguments.preset == "histories":

@@ -48,18 +48,18 @@ def run(arguments: Namespace) -> int:
     if arguments.output is None:
         raise UsageError("the following arguments are required: --output")
     from optassign.assignor import names_without_jdk
-    from optassign.benchmarks.spark.runs import Run
-    from optassign.benchmarks.spark.solving.jobs import Limits
-    from optassign.benchmarks.spark.storage import Storage
     from optassign.judging.explanation_text import pluralize
+    from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solving.jobs import Limits
+    from optassign_benchmarks.spark.storage import Storage
 
     registered = register_listed_assignors(arguments, elsewhere=True)
     assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
     limits = override_limits(arguments, Limits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # Only now, as it imports pyarrow: the session has said in one line what is missing.
-        from optassign.benchmarks.spark.replay import count_recordings, run_replay
-        from optassign.benchmarks.spark.tally import count_outcomes
+        from optassign_benchmarks.spark.replay import count_recordings, run_replay
+        from optassign_benchmarks.spark.tally import count_outcomes
 
         recordings = Storage(spark, arguments.recordings)
         total = count_recordings(spark, recordings) if recordings.exists() else 0

@@ -17,10 +17,10 @@ from optassign.cli.errors import UsageError
 from optassign.cli.registering import add_register
 
 if TYPE_CHECKING:
-    from optassign.benchmarks.spark.runs import Run
-    from optassign.benchmarks.spark.solving.jobs import Limits
-    from optassign.benchmarks.spark.storage import Storage
     from optassign.cli.show.progress import RowProgress
+    from optassign_benchmarks.spark.runs import Run
+    from optassign_benchmarks.spark.solving.jobs import Limits
+    from optassign_benchmarks.spark.storage import Storage
 
 __all__ = [
     "add_assignors",
@@ -96,13 +96,13 @@ def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
 @contextmanager
 def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
     """A session of Spark, the results in `folder`, and what shows progress. UsageError where Spark is missing or fails."""
-    from optassign.benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
     from optassign.cli.show.progress import RowProgress
+    from optassign_benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
 
     settings = _parse_settings(arguments.conf)
     try:
         check_spark()
-        from optassign.benchmarks.spark.storage import Storage
+        from optassign_benchmarks.spark.storage import Storage
 
         with RowProgress(arguments.command) as progress:
             progress.say(f"starting Spark ({arguments.master})")
@@ -114,9 +114,9 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
 
 def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Take what failed out of all tables of the run, so that it is missing, and say how much it was."""
-    from optassign.benchmarks.spark.tables.parquet import TABLES
-    from optassign.benchmarks.spark.tables.rewriting import finish_rewriting, forget_failures
     from optassign.judging.explanation_text import pluralize
+    from optassign_benchmarks.spark.tables.parquet import TABLES
+    from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, forget_failures
 
     finish_rewriting(storage, run.id)
     number = sum(forget_failures(spark, storage, name, run.id) for name in TABLES)
@@ -125,8 +125,8 @@ def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "R
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
     """Write the report on a run as HTML and as Markdown, and print where they are."""
-    from optassign.benchmarks.spark.report.pages import to_html, to_markdown
-    from optassign.benchmarks.spark.report.report import make_report
+    from optassign_benchmarks.spark.report.pages import to_html, to_markdown
+    from optassign_benchmarks.spark.report.report import make_report
 
     report = make_report(spark, storage, run)
     progress.clear()

@@ -1,5 +1,5 @@
 /**
  * Relief of clients that have too many active tasks on the way to the plan (docs/rules.md, "Relief"). The same as
- * {@code models/relief.py} has it for the service. Nothing here knows a class of Kafka's.
+ * {@code optassign_models/relief.py} has it for the service. Nothing here knows a class of Kafka's.
  */
 package io.github.optassign.relief;

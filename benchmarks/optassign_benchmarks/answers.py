@@ -1,0 +1,183 @@
+"""Digests of answers: whether a change of the code changes any answer, byte for byte but for times.
+
+    python -m optassign_benchmarks.answers              # compare with the digests in optassign_benchmarks/answers.txt
+    python -m optassign_benchmarks.answers --every 10   # the same for every tenth snapshot: half a minute at most
+    python -m optassign_benchmarks.answers --write      # renew the file, where answers are meant to change
+
+To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file; the
+last line counts those that are; the exit code is 1 if there is a difference.
+
+The snapshots are all that tests/data holds, the grid, generated ones of every shape, and small ones with unusual goals, orders,
+presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. Where the whole convergence is
+compared (all of tests/data, every tenth generated snapshot), the digest is that of all its answers.
+
+A digest depends on the versions of OR-Tools and numpy in constraints.txt: after raising one of them, renew the file, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.parsing.reading import read_state
+from optassign.formats.state import ApplicationState
+from optassign.generate import SHAPES, generate
+from optassign.generate.dealing import NotBalancedError
+from optassign.goals.order import UNSERVED
+from optassign.recordings.recording import read_recording
+from optassign.simulation.successors import make_restored_snapshot
+from optassign_benchmarks.grid import GRID, small_specs
+
+DIGESTS = Path(__file__).with_name("answers.txt")
+"""One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""
+DATA = Path("tests/data")
+_GENERATED_PER_SHAPE = 324
+_WITH_GOALS = 56
+_TIME_LIMIT = 600.0
+"""Seconds. Deterministic limits end each search long before, so no answer depends on the speed of the machine."""
+_MOST_FOLLOW_UPS = 40
+_OURS = ("cp-sat", "greedy")
+_BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability", "sticky", "weighted-shards")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One snapshot under some assignors."""
+
+    name: str
+    make: Callable[[], ApplicationState]
+    """Reads or generates the snapshot, in the process that answers it; NotBalancedError where there is no such group."""
+    assignors: tuple[str, ...] = _OURS
+    converges: bool = False
+    """cp-sat and greedy answer all rebalances until the group rests, not only the first."""
+
+
+def list_cases() -> Iterator[Case]:
+    """All cases, in the order of the file."""
+    for path in sorted(path.relative_to(DATA) for path in DATA.rglob("*.json*")):
+        yield Case(f"data {path}", partial(_read_snapshot, DATA / path), (*_OURS, *_BASELINES), converges=True)
+    for number, (name, spec) in enumerate(GRID):
+        baselines = _BASELINES if number % 4 == 0 and spec.tasks <= 100 else ()
+        yield Case(f"grid {name}", spec.generate, (*_OURS, *baselines))
+    for shape in SHAPES:
+        for number, spec in enumerate(small_specs(shape, _GENERATED_PER_SHAPE)):
+            yield Case(f"generated {shape} {number}", spec.generate, converges=number % 10 == 0)
+    for number in range(_WITH_GOALS):
+        yield Case(f"goals {number}", partial(_generate_with_goals, number), (*_OURS, *_BASELINES))
+
+
+def _read_snapshot(path: Path) -> ApplicationState:
+    return read_recording(path).snapshot if path.suffix == ".gz" else read_state(path)
+
+
+def _generate_with_goals(number: int) -> ApplicationState:
+    """A small snapshot with racks, tags, load or another order as goals, preset `weighted`, draining clients, capacities."""
+    rng = random.Random(f"goals {number}")
+    capacities: tuple[float | tuple[float, float], ...] = (1.0, (0.5, 2.0))
+    threads: tuple[int | tuple[int, int], ...] = (1, 2, (1, 3))
+    shape = SHAPES[number % len(SHAPES)]
+    state = generate(
+        shape,
+        rng.choice([8, 12, 24, 40]),
+        rng.choice([3, 4, 6]),
+        rng.choice([0, 1, 1, 2]),
+        seed=number,
+        weights=rng.choice([0.0, 0.5, 1.0]),
+        racks=rng.choice([0, 2, 3]),
+        capacity=rng.choice(capacities),
+        threads=rng.choice(threads),
+        memory=rng.random() < 0.5,
+    )
+    configs: dict[str, object] = {}
+    if rng.random() < 0.5:
+        configs["rack_aware_assignment_strategy"] = "min_traffic"
+    if rng.random() < 0.5:
+        configs["rack_aware_assignment_tags"] = ("zone",)
+    options: dict[str, object] = {"balance_factor": rng.choice([1, 1, 1, 2, 3])}
+    kind = rng.randrange(5)
+    if kind == 0:
+        options["preset"] = "weighted"
+    elif kind == 1:
+        options["goals"] = ("active_moves", "restore_work", "cold_copies")
+    elif kind == 2:
+        options["goals"] = ("restore_work", "load", "active_moves")
+    clients = list(state.clients)
+    if rng.random() < 0.3:
+        clients[0] = clients[0].model_copy(update={"draining": True})
+    return state.model_copy(
+        update={
+            "clients": tuple(clients),
+            "configs": state.configs.model_copy(update=configs),
+            "options": state.options.model_copy(update=options),
+        }
+    )
+
+
+def answer_case(case: Case) -> list[str]:
+    """The lines of the file for a case, one for each assignor."""
+    try:
+        state = case.make()
+    except NotBalancedError:
+        return [f"{case.name}\tno such group"]
+    return [
+        f"{case.name}\t{assignor}\t{_digest(state, assignor, case.converges and assignor in _OURS)}"
+        for assignor in case.assignors
+    ]
+
+
+def _digest(state: ApplicationState, assignor: str, converges: bool) -> str:
+    answers = [assign(state, assignor, _TIME_LIMIT)]
+    for _ in range(_MOST_FOLLOW_UPS if converges else 0):
+        if all(client.followup_rebalance_ms is None for client in answers[-1].clients):
+            break
+        state = make_restored_snapshot(state, answers[-1])
+        answers.append(assign(state, assignor, _TIME_LIMIT))
+    return sha256("\n".join(map(_to_text, answers)).encode()).hexdigest()[:12]
+
+
+def _to_text(answer: TaskAssignment) -> str:
+    data = answer.without_times().model_dump(mode="json")
+    # The digests are older than the notes that name goals which an assignor does not serve: those are no part of them.
+    data["report"]["notes"] = [note for note in data["report"]["notes"] if not note.startswith(UNSERVED)]
+    return json.dumps(data, sort_keys=True)
+
+
+def main() -> int:
+    """Answer, and compare or write; 1 if an answer differs from the one on file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m optassign_benchmarks.answers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--write", action="store_true", help="renew the digests, all of them")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th snapshot")
+    arguments = parser.parse_args()
+    if arguments.write and arguments.every != 1:
+        parser.error("found --write with --every; allowed: --write alone, since it replaces the whole file")
+    chosen = list(islice(list_cases(), 0, None, arguments.every))
+    with ProcessPoolExecutor() as pool:
+        lines = [line for answered in pool.map(answer_case, chosen, chunksize=8) for line in answered]
+    if arguments.write:
+        DIGESTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return 0
+    on_file = set(DIGESTS.read_text(encoding="utf-8").splitlines())
+    different = [line for line in lines if line not in on_file]
+    for line in different:
+        print(f"differs: {line.rpartition(chr(9))[0]}")
+    print(f"{len(lines) - len(different)} of {len(lines)} as before ({len(chosen)} snapshots)")
+    return int(bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""The processes of one simulated streams group, all in one JVM: telling them what to do, and what they report."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from optassign_benchmarks.broker.timeline import CopyEvent
+from optassign_benchmarks.kafka.jars import streams_group_classpath
+from optassign_benchmarks.kafka.processes import ChildProcess, java_command
+from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+
+_MAIN = "io.github.optassign.members.Main"
+
+
+@dataclass(frozen=True)
+class Subtopology:
+    """A part of the topology, with one source topic."""
+
+    id: str
+    partitions: int
+    logged: bool
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """How large state is, in offsets of each changelog, and how fast a thread restores it."""
+
+    end_offset: int
+    per_second: int
+    appended_per_second: int = 0
+    acceptable_lag: int = 1000
+
+
+class Members:
+    """A simulated group; a context manager that ends it."""
+
+    def __init__(
+        self,
+        address: str,
+        group: str,
+        folder: Path,
+        subtopologies: Sequence[Subtopology],
+        restoring: Restoring,
+        *,
+        tags: Mapping[str, str] | None = None,
+        reports_offsets: bool = True,
+    ) -> None:
+        self.group = group
+        self.subtopologies = tuple(subtopologies)
+        self.log = folder / f"{group}.log"
+        self.copies: list[CopyEvent] = []
+        self.reported: list[tuple[int, str, Mapping[str, int]]] = []
+        """(time in ms, process, task -> lag) of each report of offsets."""
+        self.others: list[dict[str, Any]] = []
+        """All other events: joined, fenced, died, ended, described."""
+        self.now_ms = 0
+        """The time of the last event."""
+        self._done = 0
+        self._asked = itertools.count(1)
+        self._lock = threading.Lock()
+        command = java_command(_MAIN, [], heap_mb=256, temporary=folder / "tmp", jars=streams_group_classpath())
+        self.process = ChildProcess(command, self.log, reader=self._read)
+        self._tell(
+            {
+                "bootstrap": address,
+                "group": group,
+                "subtopologies": [
+                    {"id": each.id, "topics": [self._topic(each)], "logged": each.logged} for each in subtopologies
+                ],
+                "end_offset": restoring.end_offset,
+                "append_per_s": restoring.appended_per_second,
+                "restore_per_s": restoring.per_second,
+                "acceptable_lag": restoring.acceptable_lag,
+                "reports_offsets": reports_offsets,
+                "tags": dict(tags or {}),
+            }
+        )
+        for each in subtopologies:
+            self.execute("topics", names=[self._topic(each)], partitions=each.partitions)
+
+    def execute(self, command: str, **arguments: object) -> None:
+        """Have a command executed, and wait until it is."""
+        number = next(self._asked)
+        self._tell({"command": command, **arguments})
+        await_condition(
+            f"{self.group}: {command}",
+            lambda: self._done >= number or not self.process.alive,
+            timeout=4 * TIMEOUT,
+            logs=lambda: [self.log],
+        )
+        if not self.process.alive:
+            raise RuntimeError(f"{self.group}: the members' JVM ended: {self.log.read_text(encoding='utf-8')[-3000:]}")
+
+    def start(self, *processes: str, threads: int = 2) -> None:
+        """Start processes, each on the disk of the last one of its name."""
+        for process in processes:
+            self.execute("start", process=process, threads=threads)
+
+    def configure(self, **configs: object) -> None:
+        """Set configs of the group, with `_` for `.`; None takes one back."""
+        self.execute("configure", set={name.replace("_", "."): value for name, value in configs.items()})
+
+    def describe(self) -> dict[str, Any]:
+        """What the coordinator says of the group: state, epochs, members, the configs of its own."""
+        self.execute("describe")
+        with self._lock:
+            return next(event for event in reversed(self.others) if event["event"] == "described")
+
+    def events(self) -> list[CopyEvent]:
+        """What has happened to copies so far, in order."""
+        with self._lock:
+            return list(self.copies)
+
+    @property
+    def deaths(self) -> list[str]:
+        """Processes that an error ended, one line each."""
+        with self._lock:
+            return [
+                f"{event['process']}: {event['error']} {event['message']}" for event in self.others if event["event"] == "died"
+            ]
+
+    @property
+    def tasks(self) -> Mapping[str, bool]:
+        """Task -> whether it has a changelog."""
+        return {f"{each.id}_{p}": each.logged for each in self.subtopologies for p in range(each.partitions)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.process.kill()
+
+    def _topic(self, subtopology: Subtopology) -> str:
+        return f"{self.group}-{subtopology.id}-in"
+
+    def _tell(self, line: Mapping[str, object]) -> None:
+        self.process.tell(json.dumps(line))
+
+    def _read(self, line: str) -> None:
+        event = json.loads(line)
+        with self._lock:
+            self.now_ms = event["at_ms"]
+            match event["event"]:
+                case "copy":
+                    self.copies.append(
+                        CopyEvent(
+                            event["at_ms"], event["task"], event["process"], event["member"], event["role"], event["state"]
+                        )
+                    )
+                case "reported":
+                    self.reported.append((event["at_ms"], event["process"], event["lags"]))
+                case "done":
+                    self._done += 1
+                case _:
+                    self.others.append(event)

@@ -1,0 +1,176 @@
+"""A change of a simulated group on a real broker, from when it happens until the group has settled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign_benchmarks.broker.members import Members, Restoring, Subtopology
+from optassign_benchmarks.broker.timeline import Figures, measure, replay
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.jars import streams_group_classpath
+from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+
+OURS, STICKY = "optassign", "sticky"
+ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
+TAG = "optassign"
+"""The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
+_PROPERTIES: Mapping[str, object] = {
+    "group.streams.assignors": f"{ASSIGNOR_CLASS},{STICKY}",
+    "group.streams.heartbeat.interval.ms": 1000,
+    "group.streams.min.heartbeat.interval.ms": 1000,
+    "group.streams.session.timeout.ms": 6000,
+    "group.streams.min.session.timeout.ms": 6000,
+    "group.streams.initial.rebalance.delay.ms": 1000,
+    "group.streams.task.offset.interval.ms": 15_000,
+    "group.streams.min.task.offset.interval.ms": 1000,
+    "optassign.acceptable.recovery.lag": 1000,
+}
+_TRIGGER_PAUSE = 2.0
+_AFTERWARDS = 3.0
+"""Seconds to look on after the group has settled."""
+
+
+def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | None = None, **properties: object) -> Broker:
+    """A broker of 4.4.0 with our assignor beside its own; `properties`: of the broker, with `_` for `.`.
+
+    `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+    """
+    more = {name.replace("_", "."): value for name, value in properties.items()}
+    return Broker(folder, jars=streams_group_classpath(), properties={**_PROPERTIES, **more}, listeners=listeners)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to a group that has settled: who is there before, and what is done."""
+
+    name: str
+    before: str
+    """Processes, by their letters."""
+    joins: str = ""
+    leaves: str = ""
+    killed: str = ""
+    returns: str = ""
+    """Those that were killed and start anew on their disks as soon as the coordinator has missed them."""
+
+    @property
+    def after(self) -> str:
+        """Processes that are there in the end."""
+        gone = set(self.leaves + self.killed) - set(self.returns)
+        return "".join(sorted(set(self.before + self.joins) - gone))
+
+
+class Observed:
+    """A simulated group with an assignor, which triggers when warm-ups are done where nobody else does."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        folder: Path,
+        group: str,
+        subtopologies: tuple[Subtopology, ...],
+        restoring: Restoring,
+        *,
+        assignor: str,
+        standbys: int,
+        watched: bool = True,
+        threads: int = 2,
+        interval_ms: int = 0,
+        reports_offsets: bool = True,
+    ) -> None:
+        self.members = Members(
+            broker.address, group, folder, subtopologies, restoring, tags={TAG: group}, reports_offsets=reports_offsets
+        )
+        self.members.configure(
+            streams_assignor_name=assignor,
+            streams_num_standby_replicas=standbys,
+            streams_assignment_interval_ms=interval_ms,
+        )
+        self.standbys = standbys
+        self.threads: dict[str, int] = {}
+        self.triggers = 0
+        self._per_process = threads
+        self._watched = watched
+        self._acceptable = restoring.acceptable_lag
+        self._seen = 0
+        self._last_trigger = 0.0
+        self._is_tagged = False
+
+    def start(self, processes: str) -> None:
+        """Start processes, by their letters."""
+        for process in processes:
+            self.threads[process] = self._per_process
+            self.members.start(process, threads=self._per_process)
+
+    def end(self, how: str, processes: str) -> None:
+        """Have processes `leave` or be `kill`ed."""
+        for process in processes:
+            del self.threads[process]
+            self.members.execute(how, process=process)
+
+    def is_settled(self) -> bool:
+        """Whether every task runs, balanced, with all its standbys ready; looks after warm-ups, too, where that is wanted."""
+        if replay(self.members.events()).is_settled(self.members.tasks, self.threads, self.standbys):
+            return True
+        if self._watched:
+            self._trigger_if_due()
+        return False
+
+    def trigger(self) -> None:
+        """Have the coordinator ask the assignor once, by a change of the group's configs that changes nothing else."""
+        self._is_tagged = not self._is_tagged
+        self.members.configure(streams_rack_aware_assignment_tags=TAG if self._is_tagged else None)
+        self.triggers += 1
+        self._last_trigger = time.monotonic()
+
+    def _trigger_if_due(self) -> None:
+        """Trigger where the coordinator has been told of copies that have caught up since the last time."""
+        reported = self.members.reported
+        new = reported[self._seen :]
+        ready = replay(self.members.events()).ready()
+        told = any(
+            lag <= self._acceptable and process in ready.get(task, set())
+            for _, process, lags in new
+            for task, lag in lags.items()
+        )
+        if told and time.monotonic() - self._last_trigger > _TRIGGER_PAUSE:
+            self._seen += len(new)
+            self.trigger()
+
+
+def play(group: Observed, change: Change, longest: float, first: bool = True) -> Figures:
+    """Play a change and measure it, until the group has settled or `longest` seconds have passed."""
+    if first:
+        group.members.execute("fill", on=True)
+        group.start(change.before)
+        await_condition(
+            f"{group.members.group} settled at first", group.is_settled, timeout=4 * TIMEOUT, found=lambda: _tell(group)
+        )
+    group.members.execute("fill", on=False)
+    group.members.describe()
+    since = group.members.now_ms
+    if change.killed:
+        group.end("kill", change.killed)
+    if change.leaves:
+        group.end("leave", change.leaves)
+    if change.returns:
+        await_condition("missed", lambda: len(group.members.describe()["members"]) == sum(group.threads.values()))
+        group.start(change.returns)
+    if change.joins:
+        group.start(change.joins)
+    start = time.monotonic()
+    calm_since: float | None = None
+    while time.monotonic() - start < longest:
+        now = time.monotonic()
+        calm_since = (calm_since or now) if group.is_settled() else None
+        if calm_since and now - calm_since > _AFTERWARDS:
+            break
+        time.sleep(0.1)
+    group.members.describe()
+    return measure(group.members.events(), since, group.members.now_ms, group.members.tasks, group.threads, group.standbys)
+
+
+def _tell(group: Observed) -> object:
+    return group.members.deaths, group.members.describe(), replay(group.members.events()).running()

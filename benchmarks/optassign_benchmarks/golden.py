@@ -1,0 +1,84 @@
+"""Golden scenarios: one TOML file each is a scenario, what has to hold of it, and the figures that are expected.
+
+    python -m optassign_benchmarks.golden tests/golden           # what is not as expected; exit code 1 if anything
+    python -m optassign_benchmarks.golden tests/golden --write   # renew the figures, for review as a diff
+
+`scenario` names one of the library, or a file; `assignors` who plays it; `[assert.ASSIGNOR]` has bounds of figures by their
+names (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures, with the digest of the timeline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from optassign.formats.parsing.toml_file import read_toml
+from optassign.simulation.timed.reading import read_scenario
+from optassign.simulation.timed.simulator import simulate
+from optassign.simulation.timed.summary import FIGURES, digest, summarise
+
+__all__ = ["check_golden", "main", "write_golden"]
+
+_MARK = "# Figures, by `python -m optassign_benchmarks.golden FOLDER --write`.\n"
+
+
+def check_golden(path: Path) -> Iterator[str]:
+    """Each thing that is not as the file has it, as a line."""
+    golden = read_toml(path)
+    for assignor, found in _play(golden).items():
+        for bound, limit in golden.get("assert", {}).get(assignor, {}).items():
+            kind, _, name = bound.partition("_")
+            value = found.get(name)
+            is_kept = value is not None and (value <= limit if kind == "most" else value >= limit)
+            if kind not in ("most", "least") or name not in FIGURES:
+                yield f"{path.name}: {assignor}: {bound} is no bound of a figure"
+            elif not is_kept:
+                yield f"{path.name}: {assignor}: {name} is {value}, {kind} {limit}"
+        expected = golden.get("figures", {}).get(assignor, {})
+        for name in sorted({*found, *expected}):
+            if found.get(name) != expected.get(name):
+                yield f"{path.name}: {assignor}: {name} is {found.get(name)}, expected {expected.get(name)}"
+
+
+def write_golden(path: Path) -> None:
+    """Renew the figures in the file."""
+    text = path.read_text(encoding="utf-8").partition(_MARK)[0].rstrip() + "\n\n" + _MARK
+    for assignor, found in _play(read_toml(path)).items():
+        text += f'\n[figures."{assignor}"]\n' if not assignor.isidentifier() else f"\n[figures.{assignor}]\n"
+        text += "".join(f"{name} = {_to_toml(value)}\n" for name, value in found.items() if value is not None)
+    path.write_text(text, encoding="utf-8")
+
+
+def _play(golden: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Assignor → figures, without those that never came."""
+    scenario = read_scenario(golden["scenario"])
+    runs = {name: simulate(scenario, name) for name in golden["assignors"]}
+    figures = {name: {**summarise(played), "digest": digest(played)} for name, played in runs.items()}
+    return {name: {key: value for key, value in each.items() if value is not None} for name, each in figures.items()}
+
+
+def _to_toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.golden", allow_abbrev=False)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--write", action="store_true", help="renew the figures")
+    arguments = parser.parse_args()
+    wrong: list[str] = []
+    for path in sorted(arguments.folder.glob("*.toml")):
+        if arguments.write:
+            write_golden(path)
+        else:
+            wrong += check_golden(path)
+    print("\n".join(wrong) or "as expected", file=sys.stderr if wrong else sys.stdout)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

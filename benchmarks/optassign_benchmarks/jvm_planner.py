@@ -1,0 +1,67 @@
+"""The planner of the plug-in as an assignor: a JVM that answers snapshots by it, one per line."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import subprocess
+from functools import cache
+
+from optassign.assignor import AssignorError, TaskAssignor, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.configs import AssignmentConfigs
+from optassign.formats.state import ApplicationState
+from optassign.utilities import AssignmentError
+from optassign_benchmarks.kafka.jars import planner_classpath
+
+_MAIN = "io.github.optassign.server.PlannerServer"
+
+
+class JvmPlanner(TaskAssignor):
+    """KIP-924 TaskAssignor whose answers are those of `java/planner`. Needs a JDK and Maven.
+
+    Its seconds are the planner's alone.
+    """
+
+    name = "jvm-planner"
+
+    def configure(self, configs: AssignmentConfigs) -> None:
+        """Does nothing: the snapshot carries the configs."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """The planner's answer. AssignorError if the JVM gives none."""
+        jvm = _start()
+        assert jvm.stdin is not None
+        assert jvm.stdout is not None
+        try:
+            jvm.stdin.write(state.model_dump_json(exclude_none=True) + "\n")
+            jvm.stdin.flush()
+            line = jvm.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise AssignorError(f"the planner's JVM ended with exit code {jvm.wait()}")
+        told = json.loads(line)
+        if "error" in told:
+            raise AssignorError(f"the planner in the JVM: {told['error']}")
+        told["answer"]["report"]["seconds"] = {"assign": told["nanos"] / 1e9}
+        return TaskAssignment.model_validate_json(json.dumps(told["answer"]))
+
+    def on_assignment_computed(
+        self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
+    ) -> None:
+        """Does nothing: the snapshot remembers."""
+
+
+def create_also_planner(name: str) -> TaskAssignor:
+    """The assignor of that name, of which `jvm-planner` is one here."""
+    return JvmPlanner() if name == JvmPlanner.name else create(name)
+
+
+@cache
+def _start() -> subprocess.Popen[str]:
+    """One JVM for the whole process."""
+    command = ["java", "-XX:+UseSerialGC", "-cp", planner_classpath(), _MAIN]
+    jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    atexit.register(jvm.kill)
+    return jvm

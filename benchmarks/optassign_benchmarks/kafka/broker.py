@@ -1,0 +1,120 @@
+"""A Kafka broker: broker and controller (KRaft) in one JVM."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from optassign_benchmarks.kafka.load import CRITICAL
+from optassign_benchmarks.kafka.processes import ChildProcess, find_free_ports, java_command
+from optassign_benchmarks.kafka.waiting import TIMEOUT, await_condition
+
+_READY = "Kafka Server started"
+_CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants them
+
+
+class Broker:
+    """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        jars: str | None = None,
+        properties: Mapping[str, object] | None = None,
+        listeners: Mapping[str, tuple[str, int]] | None = None,
+    ) -> None:
+        """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own.
+
+        `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+        """
+        port, controller_port = find_free_ports(2)
+        self.address = f"127.0.0.1:{port}"
+        folder.mkdir(parents=True)
+        file = folder / "server.properties"
+        file.write_text(
+            _properties(port, controller_port, folder / "logs", listeners or {}, properties or {}), encoding="utf-8"
+        )
+        # StorageTool reports a failure by its exit code and a text.
+        formatting = java_command(
+            "kafka.tools.StorageTool",
+            ["format", "-t", _CLUSTER_ID, "-c", str(file)],
+            heap_mb=128,
+            temporary=folder / "tmp",
+            jars=jars,
+        )
+        done = subprocess.run(formatting, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"cannot format the broker's storage: {done.stdout}\n{done.stderr}")
+        self._command = java_command("kafka.Kafka", [str(file)], heap_mb=384, temporary=folder / "tmp", jars=jars)
+        self._log = folder / "broker.log"
+        self._starts = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start the broker with the data that it has, and wait until it is up."""
+        self.process = ChildProcess(self._command, self._log)
+        self._starts += 1
+        await_condition("broker started", self._has_started, timeout=4 * TIMEOUT, logs=lambda: [self.log])
+
+    @property
+    def log(self) -> Path:
+        """The file with the output of the broker."""
+        return self._log
+
+    def create_topics(self, names: Iterable[str], partitions: int) -> None:
+        """Create topics; KafkaException if one of them exists."""
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": CRITICAL})
+        for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
+            future.result(timeout=TIMEOUT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.process.kill()  # its data is not needed any more, so it need not stop cleanly
+
+    def _has_started(self) -> bool:
+        if not self.process.alive:
+            raise RuntimeError(f"the broker ended:\n{self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}")
+        return self.log.read_text(encoding="utf-8", errors="replace").count(_READY) == self._starts
+
+
+def _properties(
+    port: int, controller_port: int, data: Path, listeners: Mapping[str, tuple[str, int]], more: Mapping[str, object]
+) -> str:
+    open_to_clients = {"PLAINTEXT": ("PLAINTEXT", port), **listeners}
+    addresses = [f"{name}://127.0.0.1:{each}" for name, (_, each) in open_to_clients.items()]
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": ",".join([*addresses, f"CONTROLLER://127.0.0.1:{controller_port}"]),
+        "advertised.listeners": ",".join(addresses),
+        "listener.security.protocol.map": ",".join(
+            ["CONTROLLER:PLAINTEXT", *(f"{name}:{protocol}" for name, (protocol, _) in open_to_clients.items())]
+        ),
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": data,
+        "broker.rack": "r1",
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": 0,
+        "group.min.session.timeout.ms": 1000,
+        "offsets.topic.num.partitions": 3,
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.num.partitions": 3,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        # A killed process leaves transactions open, and their records unread, until the broker aborts them.
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        **more,
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

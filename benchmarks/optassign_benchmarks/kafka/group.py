@@ -1,0 +1,310 @@
+"""A Kafka Streams application of several processes: starting and ending them, waiting for them, checking them together."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.instance import AssignedTasks, Instance, LedRebalance, Status
+from optassign_benchmarks.kafka.jars import PLUGIN_CLASS
+from optassign_benchmarks.kafka.load import KINDS, PARTITIONS, Load
+from optassign_benchmarks.kafka.placement import Placement
+from optassign_benchmarks.kafka.waiting import await_condition
+
+LAG = 100
+"""acceptable.recovery.lag: more than a copy lags under the load used here, and less than an empty client lags."""
+PRELOAD = 300
+"""Records per partition to write at the start, so that an empty client is not caught up."""
+MOST_PROBES = 12
+"""Follow-ups after which an application counts as one that does not settle."""
+_ASK_AGAIN = 20.0
+"""Seconds after which a rebalance that was asked for, and has not begun, is asked for again."""
+_STORE = "logged-counts"
+_NEVER = LedRebalance(-1, False, "")
+
+
+class Group:
+    """An application on a broker; a context manager that ends its processes and its load."""
+
+    def __init__(self, broker: Broker, application: str, folder: Path, **properties: object) -> None:
+        """`properties`: of Kafka Streams or the plug-in, with `_` for `.`; None leaves one out."""
+        self.application = application
+        self.instances: dict[str, Instance] = {}
+        self._past: list[Instance] = []
+        self._since = 0
+        self._owned: dict[str, list[str]] = {}
+        self._broker = broker
+        self._folder = folder / application
+        self._properties: dict[str, object] = {
+            "application.id": application,
+            "bootstrap.servers": broker.address,
+            "task.assignor.class": PLUGIN_CLASS,
+            "processing.guarantee": "exactly_once_v2",
+            "num.standby.replicas": 1,
+            "max.warmup.replicas": PARTITIONS,
+            "acceptable.recovery.lag": LAG,
+            "commit.interval.ms": 200,
+            "statestore.cache.max.bytes": 0,  # else several counts of a key are one record of the changelog
+            "default.key.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
+            "default.value.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
+            # A killed process is missed after the first, and what it wrote last is aborted after the second.
+            "main.consumer.session.timeout.ms": 5000,
+            "producer.transaction.timeout.ms": 6000,
+            "producer.max.in.flight.requests.per.connection": 1,  # else the first batches to a partition overtake each other
+            "main.consumer.heartbeat.interval.ms": 500,
+        }
+        self.configure(**properties)
+        broker.create_topics([f"{application}-{kind}-{way}" for kind in KINDS for way in ("in", "out")], PARTITIONS)
+        self.load = Load(broker.address, application)
+        self.tasks = frozenset(f"{number}_{p}" for number in range(len(KINDS)) for p in range(PARTITIONS))
+
+    def configure(self, **properties: object) -> None:
+        """Properties of the instances that are started from now on, with `_` for `.`; None leaves one out."""
+        self._properties.update({name.replace("_", "."): value for name, value in properties.items()})
+        self._properties = {name: value for name, value in self._properties.items() if value is not None}
+
+    def start(self, *names: str) -> None:
+        """Start processes, without waiting for them; one that ran before starts in its old folder."""
+        self.mark()
+        for name in names:
+            if name in self.instances:
+                raise ValueError(f"{name} is running")
+            self.instances[name] = Instance(name, self._folder / name, self._properties)
+
+    def kill(self, name: str) -> None:
+        """Kill a process by SIGKILL."""
+        self._end(name, Instance.kill)
+
+    def stop(self, name: str) -> None:
+        """Close a process as Kafka Streams does by default: it does not leave the group."""
+        self._end(name, Instance.stop)
+
+    def leave(self, name: str) -> None:
+        """Close a process, which leaves the group."""
+        self._end(name, Instance.leave)
+
+    def pause(self, name: str) -> Instance:
+        """Stop a process by SIGSTOP; until `resume` it counts for nobody here."""
+        self.mark()
+        paused = self.instances.pop(name)
+        paused.process.pause()
+        self._past.append(paused)
+        return paused
+
+    def resume(self, paused: Instance) -> None:
+        """Let a process go on after `pause`."""
+        self.mark()
+        self._past.remove(paused)
+        self.instances[paused.name] = paused
+        paused.process.resume()
+
+    @property
+    def leader(self) -> str:
+        """The running instance that led the last rebalance."""
+        return max(self.instances.values(), key=lambda each: max(each.led_rebalances(), default=_NEVER)).name
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the last rebalance asked for no further one."""
+        return self.rebalances[-1].stable
+
+    @property
+    def rebalances(self) -> list[LedRebalance]:
+        """All rebalances so far, in order."""
+        return sorted({each for one in self._all_instances() for each in one.led_rebalances()})
+
+    @property
+    def generation(self) -> int:
+        """The greatest generation of the group that an instance has reported."""
+        return max((each.generation for each in self._all_instances()), default=-1)
+
+    @property
+    def deaths(self) -> list[str]:
+        """Stream threads that died, in all instances ever started here, one line each."""
+        return [death for each in self._all_instances() for death in each.deaths]
+
+    def count_restored(self) -> int:
+        """Records that all instances ever started here have read from changelogs."""
+        statuses = [each.status() for each in self._all_instances()]
+        return sum(status.restored_active + status.restored_standby for status in statuses)
+
+    def await_complete(self, after: int = -1) -> Placement:
+        """Wait until a generation later than `after` is at work: every task active exactly once, all processes running.
+
+        A first pass, in which tasks are on their way, is not yet complete.
+        """
+        last: dict[str, Status] = {}
+
+        def generations() -> dict[str, int]:
+            return {name: each.generation for name, each in self.instances.items()}
+
+        def complete() -> bool:
+            self.assert_nothing_died()
+            before = generations()
+            last.clear()
+            last.update({name: each.status() for name, each in self.instances.items()})
+            active = Counter(task for status in last.values() for task in status.active)
+            return (
+                all(status.state == "RUNNING" and set(status.threads) == {"RUNNING"} for status in last.values())
+                and active == Counter(self.tasks)
+                # All reported in the same generation, and it is the last.
+                and before == generations()
+                and set(before.values()) == {self.generation}
+                and self.generation > after
+            )
+
+        await_condition(
+            f"{self.application}: a generation after {after} with every task active exactly once, all processes running",
+            complete,
+            found=lambda: f"generations {generations()}, {last}",
+            logs=self.logs,
+        )
+        return Placement(
+            {name: frozenset(status.active) for name, status in last.items()},
+            {name: frozenset(status.standby) for name, status in last.items()},
+        )
+
+    def await_caught_up(self) -> None:
+        """Wait until every copy has begun to restore and lags by no more than acceptable.recovery.lag."""
+        behind: dict[str, str] = {}
+
+        def caught_up() -> bool:
+            self.assert_nothing_died()
+            behind.clear()
+            for name, each in self.instances.items():
+                status = each.status()
+                for task in {*status.active, *status.standby}:
+                    number, _, partition = task.partition("_")
+                    lag = status.lags.get(f"{_STORE}/{partition}") if number == "0" else 0
+                    if lag is None or lag > LAG:
+                        behind[f"{name} {task}"] = "not begun" if lag is None else str(lag)
+            return not behind
+
+        await_condition(f"{self.application}: all copies caught up", caught_up, found=lambda: behind, logs=self.logs)
+
+    def probe(self) -> Placement:
+        """Have the group rebalance, as a follow-up does, and wait until that is complete.
+
+        Asked again after a while: a consumer that is told while it joins forgets that it was told once it has joined.
+        """
+        before, asked_at = self.generation, -math.inf
+
+        def begun() -> bool:
+            nonlocal asked_at
+            self.assert_nothing_died()
+            if time.monotonic() - asked_at > _ASK_AGAIN:
+                next(iter(self.instances.values())).rebalance()
+                asked_at = time.monotonic()
+            return self.generation > before
+
+        await_condition(f"{self.application}: a generation after {before}, which it was asked for", begun, logs=self.logs)
+        return self.await_complete(after=before)
+
+    def settle(self, most_probes: int = MOST_PROBES, *, returning: bool = False) -> int:
+        """Play the follow-ups that the assignor asks for, each once restoration has finished; how many there were.
+
+        AssertionError if there are more than `most_probes`, if at rest a rebalance still changes something, or, unless
+        `returning` allows it, if a task with a store came back to an instance that had given it away since the last `mark`.
+        """
+        placement, at_rest = self._await_view()
+        history = [placement]
+        while not at_rest:
+            if len(history) > most_probes:
+                raise AssertionError(self._describe_history(f"follow-ups still asked for after {most_probes}", history))
+            self.await_caught_up()
+            self.probe()
+            placement, at_rest = self._await_view()
+            history.append(placement)
+        self.await_caught_up()
+        self.probe()
+        placement, at_rest = self._await_view()
+        history.append(placement)
+        if history[-1] != history[-2] or not at_rest:
+            raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
+        if returning:
+            return len(history) - 2
+        # Relief lends stateless tasks, which nothing has to be restored for, until the planned ones are there.
+        lent = f"{KINDS.index('stateless')}_"
+        owners = {task: names for task, names in self.owners().items() if not task.startswith(lent)}
+        back = {task: names for task, names in owners.items() if len(names) > len(set(names))}
+        assert not back, self._describe_history(f"tasks came back to who had given them away: {back}", history)
+        return len(history) - 2
+
+    def _await_view(self) -> tuple[Placement, bool]:
+        """Wait for a generation at work; its placement, and whether it asked for no further one. Both are of one generation."""
+        seen: list[tuple[Placement, bool]] = []
+
+        def same() -> bool:
+            before = self.generation
+            placement, last = self.await_complete(), self.rebalances[-1]
+            seen[:] = [(placement, last.stable)]
+            return before == last.generation == self.generation
+
+        await_condition(f"{self.application}: a generation that nothing follows at once", same, logs=self.logs)
+        return seen[0]
+
+    def owners(self) -> dict[str, list[str]]:
+        """Task -> the instances that had it active since the last `mark`, one after the other."""
+        owners = {task: list(self._owned.get(task, [])) for task in sorted(self.tasks)}
+        for event, name in self._events(self._all_instances()):
+            for task in event.active if event.order >= self._since else ():
+                if owners[task][-1:] != [name]:
+                    owners[task].append(name)
+        return owners
+
+    def mark(self) -> None:
+        """Let `owners` begin anew with the present owners. Done whenever an instance is started or ended here.
+
+        The group may miss a stopped instance only after it has been started again, or not at all. Where that may happen, mark
+        again when the instance is back: otherwise a task that it owned before and owns again would count as one that came back.
+        """
+        now = {(name, event.consumer): event for event, name in self._events(self.instances.values())}
+        self._owned = {task: [name] for (name, _), event in now.items() for task in event.active}
+        self._since = max((event.order for event, _ in self._events(self._all_instances())), default=-1) + 1
+
+    def logs(self) -> list[Path]:
+        """The logs of all instances and of the broker, to be shown when something fails."""
+        return [*(each.log for each in self._all_instances()), self._broker.log]
+
+    def close(self) -> None:
+        """End all processes and the load; their logs are what stays of them on disk."""
+        for each in self._all_instances():
+            each.kill()
+            each.delete_state()
+        self.load.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _describe_history(self, what: str, history: Sequence[Placement]) -> str:
+        return "\n".join([f"{self.application}: {what}", *map(str, history)])
+
+    def _end(self, name: str, how: Callable[[Instance], None]) -> None:
+        self.mark()
+        how(self.instances[name])
+        self._past.append(self.instances.pop(name))
+
+    @staticmethod
+    def _events(instances: Iterable[Instance]) -> list[tuple[AssignedTasks, str]]:
+        """(event, name of the instance) of every report of active tasks by a consumer, in their order."""
+        return sorted(((event, one.name) for one in instances for event in tuple(one.assigned)), key=lambda each: each[0].order)
+
+    def _all_instances(self) -> Iterable[Instance]:
+        return [*self._past, *self.instances.values()]
+
+    def assert_nothing_died(self) -> None:
+        """AssertionError if a stream thread died, or a process ended that was not ended here."""
+        gone = [
+            f"{name}: exit code {each.process.exit_code}" for name, each in self.instances.items() if not each.process.alive
+        ]
+        found = [*self.deaths, *gone]
+        assert not found, f"{self.application}: {found}"

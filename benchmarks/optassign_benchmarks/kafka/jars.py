@@ -1,0 +1,93 @@
+"""The jars that the cluster needs; Maven builds those that are older than their sources in java/."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from optassign.assignors.baselines import maven
+
+JAVA = Path(__file__).resolve().parents[3] / "java"
+PLUGIN_CLASS = "io.github.optassign.OptassignTaskAssignor"
+_VERSION = "0.1.0"
+
+
+class ToolMissingError(RuntimeError):
+    """There is no JDK or no Maven on the path."""
+
+
+@cache
+def classpath() -> str:
+    """The class path with broker, test application and plug-in; the same for every process.
+
+    Raises ToolMissingError, or BuildError with Maven's output if a build fails.
+    """
+    _check_tools()
+    return _collect([_build("testapp", "optassign-testapp"), _build("plugin", "optassign-streams")], "testapp")
+
+
+@cache
+def streams_group_classpath() -> str:
+    """The class path with a broker that takes assignors of others (KIP-1357), simulated members, and our assignor.
+
+    Raises what `classpath` does.
+    """
+    _check_tools()
+    return _collect([_build("members", "optassign-members"), _build("broker", "optassign-broker")], "members")
+
+
+@cache
+def watch_jar() -> Path:
+    """The jar of `optassign watch`. Raises what `classpath` does."""
+    _check_tools()
+    return Path(_copy([_build("watch", "optassign-watch")])[0])
+
+
+@cache
+def planner_classpath() -> str:
+    """The class path of the program that has the planner answer. Raises what `classpath` does."""
+    _check_tools()
+    built = [_build("server", "optassign-server"), *sorted((JAVA / "server" / "target" / "lib").glob("*.jar"))]
+    return os.pathsep.join(_copy(built))
+
+
+def test_classpath() -> str:
+    """`classpath` with the plug-in's test classes in front, which hold its round-trip benchmark; compiles them if need be."""
+    everything = classpath()
+    folder = JAVA / "plugin"
+    with maven.lock(JAVA / "pom.xml"):
+        part = ("--file", str(JAVA / "pom.xml"), "--projects", folder.name, "--also-make", "-DskipTests", "-Dstyle.skip")
+        maven.run("mvn", *part, "package", f"-Dmdep.outputFile={folder / 'target' / 'classpath'}", "dependency:build-classpath")
+    # The benchmark uses the libraries under their own names, which the shaded jar does not have.
+    libraries = (folder / "target" / "classpath").read_text(encoding="utf-8").strip()
+    classes = [folder / "target" / name for name in ("classes", "test-classes")]
+    return os.pathsep.join([*map(str, classes), libraries, everything])
+
+
+def _check_tools() -> None:
+    missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+    if missing:
+        raise ToolMissingError(f"a real Kafka needs a JDK and Maven: found no {', '.join(missing)} on PATH")
+
+
+def _collect(built: Iterable[Path], libraries: str) -> str:
+    """A class path of these jars and the libraries of a module."""
+    return os.pathsep.join([*_copy(built), str(JAVA / libraries / "target" / "lib" / "*")])
+
+
+def _copy(jars: Iterable[Path]) -> list[str]:
+    """Copies, since a running JVM loads classes when it needs them: it would break when its jar is built anew meanwhile."""
+    copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    return [str(shutil.copy2(jar, copies)) for jar in jars]
+
+
+def _build(module: str, artifact: str) -> Path:
+    """The jar of a module of java/, built if it is older than what it is made from."""
+    maven.build(JAVA / module)
+    return JAVA / module / "target" / f"{artifact}-{_VERSION}.jar"

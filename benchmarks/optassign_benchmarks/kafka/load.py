@@ -1,0 +1,171 @@
+"""Numbered records for an application's input topics, and the check that each was processed and counted exactly once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+
+from optassign_benchmarks.kafka.waiting import await_condition
+
+KINDS = ("logged", "unlogged", "stateless")
+"""The application's subtopologies, in the order of their numbers; CountingTopology.java says what each does."""
+PARTITIONS = 12
+"""Partitions of every topic, and so tasks of every subtopology."""
+_KEYS_PER_PARTITION = 4
+_TICK = 0.05
+CRITICAL = 2
+"""Log level of librdkafka, as in syslog; it keeps quiet about connections to a broker that has been ended on purpose."""
+_SHOWN_FAULTS = 20
+
+
+class Load:
+    """Writes numbered records to an application's input topics and checks what it writes to its output topics.
+
+    Values of a key are numbered from 1, so its records must come out as 1, 2, 3 …, those of `logged` as 1:1, 2:2, 3:3 … A gap
+    is a lost record, a repetition one processed twice, a count that differs from the number is state lost or counted twice.
+    Outputs are read as committed: what an aborted transaction wrote does not count.
+    """
+
+    def __init__(self, broker: str, application: str) -> None:
+        self.faults: list[str] = []
+        self._application = application
+        common = {"bootstrap.servers": broker, "log_level": CRITICAL}
+        self._producer = Producer({**common, "enable.idempotence": True, "linger.ms": 5})
+        self._consumer = Consumer(
+            {
+                **common,
+                "group.id": f"{application}-account",  # required by the client, though it never joins a group
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+            }
+        )
+        self._written: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
+        self._read: dict[str, dict[str, int]] = {kind: defaultdict(int) for kind in KINDS}
+        self._turn = 0
+        self._rate = 0.0
+        self._lock = threading.RLock()
+        self._closed = threading.Event()
+        self._consumer.assign(
+            [TopicPartition(f"{application}-{kind}-out", p, OFFSET_BEGINNING) for kind in KINDS for p in range(PARTITIONS)]
+        )
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._check_outputs, self._write_at_rate)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def written(self) -> int:
+        """Records written so far."""
+        return sum(sum(keys.values()) for keys in self._written.values())
+
+    @property
+    def read(self) -> int:
+        """Records that came out so far."""
+        return sum(sum(keys.values()) for keys in self._read.values())
+
+    def write(
+        self, records_per_partition: int, kinds: Sequence[str] = KINDS, partitions: Sequence[int] = range(PARTITIONS)
+    ) -> None:
+        """Write to these partitions of these input topics, evenly over their keys; returns when the broker has them all."""
+        for _ in range(records_per_partition):
+            for partition in partitions:
+                self._write_one(partition, kinds)
+        self._producer.flush()
+
+    def run(self, records_per_second: float) -> None:
+        """Write in the background from now on, at this rate over all three input topics together; 0 stops, at once."""
+        with self._lock:
+            self._rate = records_per_second
+
+    def await_accounted(self) -> None:
+        """Stop writing, wait until all that was written came out, and check that nothing was lost or counted twice."""
+        self.run(0)
+        self._producer.flush()
+        await_condition(
+            f"{self._application}: every record comes out",
+            lambda: self.faults or self.read >= self.written,
+            found=lambda: f"{self.read} of {self.written} records",
+        )
+        self.check()
+        assert self._read == self._written
+
+    def check(self) -> None:
+        """AssertionError if a record has been lost or counted twice so far."""
+        shown = "\n".join(self.faults[:_SHOWN_FAULTS])
+        assert not self.faults, f"{self._application}: {len(self.faults)} records lost or counted twice, the first:\n{shown}"
+
+    def close(self) -> None:
+        """Stop writing and checking."""
+        self._closed.set()
+        for thread in self._threads:
+            thread.join()
+        self._producer.close()
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _write_one(self, partition: int, kinds: Sequence[str] = KINDS) -> None:
+        """Write one record to this partition of each of these input topics."""
+        with self._lock:
+            self._turn += 1
+            key = f"{partition}-{self._turn // PARTITIONS % _KEYS_PER_PARTITION}"
+            for kind in kinds:
+                self._written[kind][key] += 1
+                value = str(self._written[kind][key])
+                while True:
+                    try:
+                        self._producer.produce(
+                            f"{self._application}-{kind}-in", value, key, partition, on_delivery=self._note_failure
+                        )
+                        break
+                    except BufferError:  # the client's queue is full: let it send
+                        self._producer.poll(0.1)
+        self._producer.poll(0)
+
+    def _note_failure(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self.faults.append(f"not written: {message.topic()} {message.key()!r} {message.value()!r}: {error}")
+
+    def _write_at_rate(self) -> None:
+        """Write at the rate that `run` was given, until `close`."""
+        due = 0.0
+        while not self._closed.wait(_TICK):
+            with self._lock:  # all of a tick, or `run` would return while some of it is still to be written
+                due = due + self._rate * _TICK / len(KINDS) if self._rate else 0.0
+                while due >= 1:
+                    self._write_one(self._turn % PARTITIONS)
+                    due -= 1
+
+    def _check_outputs(self) -> None:
+        """Read the output topics and compare each record with the one that must come next, until `close`."""
+        while not self._closed.is_set():
+            for message in self._consumer.consume(1000, timeout=0.1):
+                error = message.error()
+                if error is not None:
+                    if error.fatal():
+                        self.faults.append(f"cannot read the outputs: {error}")
+                    continue
+                self._check_record(str(message.topic()), _to_text(message.key()), _to_text(message.value()))
+
+    def _check_record(self, topic: str, key: str, value: str) -> None:
+        kind = topic.removeprefix(f"{self._application}-").removesuffix("-out")
+        number = self._read[kind][key] + 1
+        expected = f"{number}:{number}" if kind == "logged" else str(number)
+        if value != expected:
+            moment = time.strftime("%H:%M:%S")
+            self.faults.append(f"{moment} {topic} key {key}: found {value}, expected {expected}")
+            number = int(value.partition(":")[0])  # so that one gap counts as one fault
+        self._read[kind][key] = number
+
+
+def _to_text(data: bytes | str | None) -> str:
+    return data.decode() if isinstance(data, bytes) else str(data)

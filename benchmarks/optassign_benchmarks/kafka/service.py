@@ -1,0 +1,124 @@
+"""`optassign serve` as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.request import urlopen
+
+from optassign_benchmarks.kafka.processes import ChildProcess, find_free_ports
+from optassign_benchmarks.kafka.waiting import await_condition
+
+
+class Service:
+    """The service on a port that stays the same over restarts; a context manager."""
+
+    def __init__(
+        self,
+        folder: Path,
+        log_format: str = "text",
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        most_file_kb: int | None = None,
+    ) -> None:
+        """`options`: more of `optassign serve`. `environment`: on top of this process's. `most_file_kb`: a longer file cannot
+        be written, as on a full disk.
+        """
+        self.recordings = folder / "recordings"
+        self._log_format, self._options = log_format, options
+        self._most_file_kb = most_file_kb
+        self.environment = dict(environment or {})
+        """Of the process that is started next, on top of this process's."""
+        self._log = folder / "service.log"
+        (port,) = find_free_ports(1)
+        self._port = port
+        self._process: ChildProcess | None = None
+        self.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that was started last."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def url(self) -> str:
+        """The URL that the plug-in is given."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def log(self) -> Path:
+        """The log of the service, restarts included."""
+        return self._log
+
+    def solving_seconds(self) -> list[float]:
+        """Seconds of solving of each rebalance that it has logged so far; log_format has to be `json`."""
+        lines = self._log.read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line) for line in lines if line.startswith("{")]
+        return [event["seconds_solve"] for event in events if event.get("event") == "rebalance"]
+
+    def start(self) -> None:
+        """Start the service, if it does not run, and wait until it is ready to answer."""
+        if self._process is not None and self._process.alive:
+            return
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        serve = [
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self._port),
+            "--recordings",
+            str(self.recordings),
+            "--workers",
+            "1",
+            "--log-format",
+            self._log_format,
+            *self._options,
+        ]
+        command = [sys.executable, "-m", "optassign.cli", *serve]
+        if self._most_file_kb is not None:
+            command = ["bash", "-c", f'ulimit -f {self._most_file_kb}; exec "$0" "$@" > /dev/null 2>&1', *command]
+        environment = {**os.environ, **self.environment}
+        self._process = process = ChildProcess(command, self._log, environment=environment)
+
+        def ready() -> bool:
+            if not process.alive:
+                raise RuntimeError(f"the service ended:\n{self._log.read_text(encoding='utf-8')[-4000:]}")
+            try:
+                with urlopen(f"{self.url}/readyz", timeout=5):
+                    return True
+            except OSError:  # no connection yet, or 503 until its solvers have started
+                return False
+
+        await_condition("the service is ready", ready, logs=lambda: [self._log])
+
+    def kill(self) -> None:
+        """Kill the service by SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """End the service by SIGTERM."""
+        if self._process is not None:
+            self._process.stop()
+
+    def pause(self) -> None:
+        """Make the service hang: connections are accepted, and nothing is answered."""
+        if self._process is not None:
+            self._process.pause()
+
+    def resume(self) -> None:
+        """Let the service go on after `pause`."""
+        if self._process is not None:
+            self._process.resume()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.kill()

@@ -1,0 +1,252 @@
+"""What a sweep runs over: the presets, and grids from TOML files (docs/spark.md shows one)."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from optassign.assignor import names, names_without_jdk, traits, variants
+from optassign.formats.base import Count, Frozen, NotEmpty
+from optassign.formats.parsing.input_errors import InputError, show_value
+from optassign.formats.parsing.toml_file import read_toml
+from optassign.generate import SHAPES, Shape
+from optassign_benchmarks.grid import HistorySpec, Spec
+from optassign_benchmarks.spark.solving.jobs import Limits
+
+__all__ = ["HISTORIES", "PRESETS", "HistorySweep", "Row", "Sweep", "SweepLimits", "estimate_seconds", "read_sweep"]
+
+Row = tuple[Spec | HistorySpec, str]
+"""A benchmark instance or a history, and an assignor."""
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Size = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1)]], Field(strict=False)]
+_Percent = Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$", description='a share of the clients such as "10%"')]
+_ALLOWED = {
+    "name": "letters, digits, -, _ and ., not beginning with one of these three",
+    "shapes": f"a list of {', '.join(SHAPES)}, each once",
+    "sizes": "a list of [tasks, clients], each once, with tasks from 0 and clients from 1",
+    "standbys": "a list of integers from 0, each once",
+    "warmups": 'a list of integers from 1 or shares of the clients such as "10%", each once',
+    "threads": "a list of integers from 1 or of [lowest, highest], each once",
+    "seeds": "a list of integers from 0, each once",
+    "assignors": "a list of names of assignors, each once",
+    "converge_up_to": "a number of tasks from 0",
+    "histories": "small or large",
+    "seed": "an integer from 0",
+    "count": "an integer from 1 to 10,000,000",
+    **dict.fromkeys(("stateless", "unlogged", "tiny", "unknown"), "a share from 0 to 1"),
+    **dict.fromkeys(("memory", "dense"), "true or false"),
+    "limits.time_limit": "seconds from 0",
+    **dict.fromkeys(("limits.answer_limit", "limits.convergence_limit"), "seconds above 0"),
+    "limits.memory_limit": "MiB from 0, which is no limit",
+}
+_SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0, "kafka-high-availability": 50.0, "sticky": 2.0}
+"""Seconds of an answer relative to those of the other assignors, roughly."""
+
+
+def _refuse_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("a value stands twice")
+    return values
+
+
+def _refuse_descending(values: tuple[int, int]) -> tuple[int, int]:
+    if values[0] > values[1]:
+        raise ValueError("the lowest stands first")
+    return values
+
+
+def _list_of(item: Any) -> Any:
+    return Annotated[tuple[item, ...], Field(strict=False, min_length=1), AfterValidator(_refuse_repeats)]
+
+
+_Range = Annotated[
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False), AfterValidator(_refuse_descending)
+]
+
+
+class SweepLimits(Frozen):
+    """The limits of each answer as the file has them; `jobs.Limits` says what they mean."""
+
+    time_limit: Annotated[float, Field(ge=0, le=1e6, description="seconds of solving, kept by the assignor")] = 10.0
+    answer_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until an answer is given up")] = 60.0
+    convergence_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until a convergence is given up")] = 60.0
+    memory_limit: Annotated[int, Field(ge=0, le=1 << 40, description="MiB of address space; 0: unlimited")] = 4096
+
+    def limits(self) -> Limits:
+        """The limits as a job has them."""
+        return Limits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
+
+
+class Sweep(Frozen):
+    """A grid: every combination of the values below, under every assignor."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
+    shapes: _list_of(Shape) = SHAPES  # type: ignore[valid-type]
+    sizes: _list_of(_Size)  # type: ignore[valid-type]
+    standbys: _list_of(Count) = (1,)  # type: ignore[valid-type]
+    warmups: _list_of(Annotated[int, Field(ge=1)] | _Percent) = ("10%",)  # type: ignore[valid-type]
+    threads: _list_of(Annotated[int, Field(ge=1)] | _Range) = (1,)  # type: ignore[valid-type]
+    seeds: _list_of(Count) = (1,)  # type: ignore[valid-type]
+    assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
+    converge_up_to: Count = 1_000
+    """Snapshots of so many tasks at the most are also played on until the group rests; larger ones are answered once."""
+    stateless: _Share = 0.2
+    unlogged: _Share = 0.0
+    tiny: _Share = 0.0
+    unknown: _Share = 0.0
+    memory: bool = False
+    dense: bool = False
+    limits: SweepLimits = SweepLimits()
+
+    def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
+        """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
+        return _list_assignors(self.assignors, kafka)
+
+    def specs(self) -> list[Spec]:
+        """The benchmark instances of the grid."""
+        return [
+            Spec(
+                shape,
+                tasks,
+                clients,
+                standbys,
+                warmups=warmups if isinstance(warmups, int) else max(2, clients * int(warmups[:-1]) // 100),
+                threads=threads,
+                seed=seed,
+                stateless=self.stateless,
+                unlogged=self.unlogged,
+                tiny=self.tiny,
+                unknown=self.unknown,
+                memory=self.memory,
+                dense=self.dense,
+            )
+            for (tasks, clients), shape, standbys, warmups, threads, seed in product(
+                self.sizes, self.shapes, self.standbys, self.warmups, self.threads, self.seeds
+            )
+        ]
+
+    def count_unplayed(self) -> int:
+        """How many benchmark instances are too large to be played on."""
+        return len({spec.name for spec in self.specs() if spec.tasks > self.converge_up_to})
+
+    def rows(self, assignors: tuple[str, ...]) -> list[tuple[Spec, str]]:
+        """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
+        unique = {spec.name: spec for spec in self.specs()}
+        rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
+        return sorted(rows, key=lambda row: (-estimate_seconds(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
+
+
+class HistorySweep(Frozen):
+    """Random histories of one suite, with seeds from one on, under every assignor."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
+    histories: Literal["small", "large"]
+    """The suite."""
+    seed: Count = 1
+    """Of the first history; the next have the next ones."""
+    count: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
+    limits: SweepLimits = SweepLimits(convergence_limit=600.0)
+
+    def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
+        """As of a `Sweep`."""
+        return _list_assignors(self.assignors, kafka)
+
+    def rows(self, assignors: tuple[str, ...]) -> list[tuple[HistorySpec, str]]:
+        """Histories × assignors, in the order of seeds: what is there of an interrupted run is whole histories."""
+        seeds = range(self.seed, self.seed + self.count)
+        return [(HistorySpec(self.histories, seed), assignor) for seed in seeds for assignor in assignors]
+
+
+def _list_assignors(chosen: tuple[str, ...] | None, kafka: bool) -> tuple[str, ...]:
+    found = chosen if chosen is not None else names_without_jdk()
+    return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
+
+
+def _input_error(error: ValidationError, data: dict[str, Any], source: str, sweep: type[Frozen]) -> InputError:
+    """The first error in terms of the file: the innermost place that the file has, the value there, what the field allows."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "unknown_field":
+        place = ".".join(str(step) for step in (*first["loc"], first["ctx"]["name"]))
+        model = SweepLimits if first["loc"] else sweep
+        return InputError(source, place, "an unknown field", ", ".join(model.model_fields))
+    place, value = "", cast("Any", data)
+    for step in first["loc"]:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            break
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    found = show_value(value) + (f" ({first['ctx']['error']})" if first["type"] == "value_error" else "")
+    if first["type"] == "missing" and len(first["loc"]) == 1:
+        place, found = str(first["loc"][0]), "nothing"
+    field = ".".join(str(step) for step in first["loc"][: 2 if first["loc"][0] == "limits" else 1])
+    allowed = _ALLOWED.get(field, f"a table of {', '.join(SweepLimits.model_fields)}")
+    return InputError(source, place.removeprefix("."), found, allowed)
+
+
+def estimate_seconds(spec: Spec | HistorySpec, assignor: str, converge_up_to: int = 0) -> float:
+    """How long a row takes, roughly: it decides which rows start first, and how many share a task."""
+    if isinstance(spec, HistorySpec):
+        return (0.1 if spec.suite == "small" else 20.0) * (1 + _SLOWNESS.get(assignor, 1.0) / 4)
+    answers = 1
+    if spec.tasks <= converge_up_to:
+        answers += min(40, 1 + spec.tasks // 4) if spec.shape in ("scale-out", "partial") else 2
+    copies = spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200)
+    return 0.01 + answers * (0.005 + 6e-6 * copies * _SLOWNESS.get(assignor, 1.0))
+
+
+_PAPER: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
+PRESETS = {
+    sweep.name: sweep
+    for sweep in (
+        Sweep(
+            name="smoke",
+            shapes=("scale-out", "restart"),
+            sizes=((20, 4), (100, 10)),
+            seeds=(1, 2),
+            converge_up_to=100,
+            limits=SweepLimits(convergence_limit=30.0, answer_limit=30.0),
+        ),
+        Sweep(
+            name="paper",
+            shapes=_PAPER,
+            sizes=((100, 10), (1_000, 100), (3_000, 300), (10_000, 1_000)),
+            seeds=(1, 2, 3),
+            converge_up_to=1_000,
+        ),
+        Sweep(
+            name="wide",
+            sizes=((50, 5), (100, 10), (300, 30), (1_000, 100), (1_000, 30)),
+            standbys=(0, 1, 2),
+            warmups=(2, "20%"),
+            threads=(1, (1, 4)),
+            seeds=(1, 2, 3),
+            converge_up_to=100,
+        ),
+    )
+}
+"""`smoke` takes a minute; `paper` has every assignor at four sizes, five minutes on two cores; `wide` is for a cluster."""
+
+
+HISTORIES = HistorySweep(name="histories", histories="small")
+"""The preset of random histories."""
+
+
+def read_sweep(path: Path) -> Sweep | HistorySweep:
+    """A sweep from a TOML file: of histories where it has the field `histories`. InputError for everything wrong with it."""
+    data = read_toml(path)
+    kind: type[Sweep | HistorySweep] = HistorySweep if "histories" in data else Sweep
+    try:
+        sweep = kind.model_validate(data)
+    except ValidationError as error:
+        raise _input_error(error, data, str(path), kind) from None
+    for i, name in enumerate(sweep.assignors or ()):
+        base, colon, variant = name.partition(":")
+        if base not in names() or (colon and variant not in variants(base)):
+            raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(names()))
+    return sweep

@@ -1,0 +1,189 @@
+"""The replay of recorded rebalances: how would every assignor have done on all of them, beside what was done at the time.
+
+Three tables of Parquet: `replays` (each recording under each assignor, and as it was answered then), `errors` (files that are
+no recordings, with the reason) and, if asked for, `convergences`: the first recording of each episode, played on until the
+group rests. An *episode* is a rebalance that no follow-up led to, and the follow-ups after it.
+
+Spark lists and reads the files, from any of Hadoop's file systems, in partitions sized by bytes. A partition's recordings pass
+one after another, and only measures are kept, so memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from optassign_benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
+from optassign_benchmarks.spark.progress import ProgressListener, report_progress
+from optassign_benchmarks.spark.recordings.decoder import RECORDED
+from optassign_benchmarks.spark.runs import Run
+from optassign_benchmarks.spark.solving.jobs import Job
+from optassign_benchmarks.spark.solving.solver_process import shared_process
+from optassign_benchmarks.spark.storage import Storage
+from optassign_benchmarks.spark.tables.columns import REPLAYS, Column, spark_schema
+from optassign_benchmarks.spark.tables.parquet import (
+    CONVERGED,
+    FAILED,
+    REPLAYED,
+    TABLES,
+    append_rows,
+    append_rows_by_table,
+    read_rows,
+)
+from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["EPISODES", "Replayed", "count_recordings", "run_replay"]
+
+_SETTINGS = {
+    # A recording of 100 tasks on 10 clients has some 5 KB and takes a tenth of a second: 4 MiB with 16 KiB for each file are
+    # some 200 of them, a task of less than a minute. One large file is a task of its own.
+    "spark.sql.files.maxPartitionBytes": str(4 << 20),
+    "spark.sql.files.openCostInBytes": str(16 << 10),
+    # Few at a time: what is in a batch is in memory twice.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+}
+_FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
+"""Of recordings, not of our own tables: a file that cannot be read is missed below, instead of ending the job."""
+_GLOB = "*.json.gz"
+_TABLE = Column("table", pa.string(), "", "which it goes to")
+_IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How much a call of `run_replay` has done."""
+
+    recordings: int
+    """Files answered or found to be no recordings."""
+    convergences: int
+    """Episodes played on until the group rests."""
+
+
+def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> Replayed:
+    """Replay the recordings that the run's tables do not have yet.
+
+    The listener is told of the recordings that are done, first of the replay, then of the convergences.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    finish_rewriting(storage, run.id)
+    files = _read_files(spark, storage, run)
+    seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
+    known = not seen.isEmpty()
+    new = files.join(F.broadcast(seen), "path", "left_anti") if known else files
+    recordings = _answer_files(spark, storage, run, new, REPLAYED, listener)
+    _note_unread_files(spark, storage, run)
+    convergences = 0
+    if run.converge:
+        begins = read_episodes(spark, storage, run).where("begins").select("path")
+        begins = begins.join(_known_paths(spark, storage, CONVERGED, run), "path", "left_anti")
+        convergences = _answer_files(spark, storage, run, files.join(F.broadcast(begins), "path"), CONVERGED, listener)
+    merge_small_files(spark, storage, run.id)
+    return Replayed(recordings, convergences)
+
+
+def count_recordings(spark: SparkSession, storage: Storage) -> int:
+    """How many files in the folder are named like recordings."""
+    return _list_files(spark, storage).select("path").count()
+
+
+def read_episodes(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """All recordings with `begins` (no follow-up led to it) and `episode` (its number, counted for each application)."""
+    return spark.sql(EPISODES, replays=read_rows(spark, storage, REPLAYED, run.id))
+
+
+EPISODES = f"""
+SELECT *, sum(CAST(begins AS INT)) OVER (PARTITION BY application ORDER BY recorded_at, path) AS episode
+FROM (
+  SELECT application, day, path, recorded_at, followup,
+    NOT coalesce(lag(followup) OVER (PARTITION BY application ORDER BY recorded_at, path), false) AS begins
+  FROM {{replays}} WHERE assignor = '{RECORDED}'
+)"""
+
+
+def _list_files(spark: SparkSession, recordings: Storage) -> DataFrame:
+    options = {"recursiveFileLookup": "true", "pathGlobFilter": _GLOB, **_FORGIVING}
+    reader = spark.read.format("binaryFile").options(**options)
+    # Spark skips folders whose names begin with an underscore, as names of applications may, unless they are asked for.
+    named = [recordings.under(name) for name in recordings.names() if name.startswith("_")]
+    return reader.load([recordings.folder, *named])
+
+
+def _read_files(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
+    """All recordings: `path` below their folder, and `content`."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    recordings = Storage(spark, run.recordings)
+    path = F.substring("path", len(recordings.folder.rstrip("/")) + 2, 1 << 30)
+    return _list_files(spark, recordings).select(path.alias("path"), "content")
+
+
+def _known_paths(spark: SparkSession, storage: Storage, name: str, run: Run) -> DataFrame:
+    return read_rows(spark, storage, name, run.id).select("path").distinct()
+
+
+def _answer_files(
+    spark: SparkSession, storage: Storage, run: Run, files: DataFrame, name: str, listener: ProgressListener | None
+) -> int:
+    """Answer the recordings in `files` and add their rows to the table `name`; returns how many recordings those were."""
+    finished = spark.sparkContext.accumulator(0)
+    columns, _ = TABLES[name]
+    schema = spark_schema(columns).add("table", "string")
+    rows = files.select("path", "content").mapInArrow(_make_answerer(run, name, finished), schema)
+    what = "recordings" if name == REPLAYED else "episodes"
+    with report_progress(lambda: finished.value, files.select("path").count(), what, listener):
+        append_rows_by_table(storage, rows, run.id)
+    return int(finished.value)
+
+
+def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
+    """Spark skips files that it cannot read: those that are in no table by now become rows of `errors`."""
+    seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
+    missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
+    if missed:
+        rows = [{"path": row.path, "status": "failed", "error": "the file cannot be read"} for row in missed]
+        append_rows(storage, spark.createDataFrame(rows, spark_schema(TABLES[FAILED][0])), FAILED, run.id)
+
+
+def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
+    columns = (*TABLES[name][0], _TABLE)
+    converge = name == CONVERGED
+    asked = Job(
+        b"",
+        run.assignors,
+        run.limits,
+        answer=not converge,
+        converge=converge,
+        recorded=not converge,
+        scale=run.scale,
+        registered=run.registered,
+    )
+    shared_columns = run.shared_columns()
+
+    def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        here = {**shared_columns, **executor_columns()}
+        for batch in batches:
+            for recording in batch.to_pylist():
+                job = replace(asked, source=recording["content"], threads=here["solver_threads"])
+                rows = _answer_recording(job, {**here, "path": recording["path"], "table": name})
+                yield to_record_batch_or_failures(rows, columns, _IDENTITY)
+                count_rows(finished)
+
+    return answer
+
+
+def _answer_recording(job: Job, known: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one recording, one for each assignor; `known`: the columns that are the same in all of them."""
+    outcome = shared_process().run(job)
+    if outcome.unreadable is not None:
+        return [{**known, "table": FAILED, "status": outcome.unreadable.status, "error": outcome.unreadable.reason}]
+    return [{**known, **outcome.about, "assignor": name, **row} for name, row in outcome.rows.items()]

@@ -1,0 +1,249 @@
+"""The queries of the report on a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from optassign.measuring.balance import WINDOW_NAMES
+from optassign_benchmarks.spark.report.query import FAIR, Query, describe_statuses, statuses_sql
+from optassign_benchmarks.spark.report.values import format_value
+
+__all__ = ["SWEEP"]
+
+_MARKED = """
+SELECT *, max(rebalances IS NOT NULL) OVER (PARTITION BY instance) AS played,
+  coalesce(converged AND converged_balanced AND converged_violations = 0, false) AS rests,
+  coalesce(status = 'ok' AND FAIR AND planned_work IS NOT NULL, false) AS fair
+FROM {results}""".replace("FAIR", FAIR)
+"""`played`: of an instance that any assignor has played on. Only rows that rest, or are fair, can win."""
+
+_WON = f"""
+SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
+  count_if(rests AND converged_restored = least_restored) AS `least restored`,
+  count_if(rests AND converged_active_moves = fewest_moves) AS `fewest pauses`,
+  count_if(rests AND rebalances = fewest_rebalances) AS `fewest rebalances`,
+  percentile(seconds, 0.5) AS `median s of an answer`
+FROM (
+  SELECT *, min(IF(rests, converged_restored, NULL)) OVER (PARTITION BY instance) AS least_restored,
+    min(IF(rests, rebalances, NULL)) OVER (PARTITION BY instance) AS fewest_rebalances,
+    min(IF(rests, converged_active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
+  FROM ({_MARKED}) WHERE played
+)
+GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest pauses` DESC, assignor"""
+
+_WON_AT_ONCE = f"""
+SELECT assignor, count(*) AS instances, count_if(fair) AS `in balance or on the way`,
+  count_if(fair AND planned_work = least_planned) AS `least restore work planned`,
+  count_if(fair AND active_moves = fewest_moves) AS `fewest pauses`,
+  percentile(seconds, 0.5) AS `median s of an answer`
+FROM (
+  SELECT *, min(IF(fair, planned_work, NULL)) OVER (PARTITION BY instance) AS least_planned,
+    min(IF(fair, active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
+  FROM ({_MARKED}) WHERE NOT played
+)
+GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest pauses` DESC, assignor"""
+
+
+def _tell_what_won(rows: Sequence[dict[str, Any]]) -> str:
+    return _tell_winners(rows, "Played on until the group rests", ("least restored", "fewest pauses", "fewest rebalances"))
+
+
+def _tell_what_won_at_once(rows: Sequence[dict[str, Any]]) -> str:
+    return _tell_winners(rows, "Answered once", ("least restore work planned", "fewest pauses"))
+
+
+def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
+    """Which assignors are the best, measure by measure, and on how many instances; who shares the lead is named as well."""
+    instances = max(row["instances"] for row in rows)
+    told = []
+    for measure in measures:
+        most = max(row[measure] for row in rows)
+        names = ", ".join(f"`{row['assignor']}`" for row in rows if row[measure] == most) if most else "nobody"
+        told.append(f"{measure} by **{names}**" + (f" ({most:,} of {instances:,} instances)" if most else ""))
+    timed = [row for row in rows if row["median s of an answer"] is not None]
+    if timed:
+        fastest = min(timed, key=lambda row: (row["median s of an answer"], row["assignor"]))
+        told.append(f"fastest answers by **`{fastest['assignor']}`** ({format_value(fastest['median s of an answer'])} s)")
+    return f"{what}: {'; '.join(told)}."
+
+
+_BOUNDED = """
+SELECT *, max(restore_bound) OVER (PARTITION BY instance) AS minimum
+FROM {results} WHERE status = 'ok'"""
+"""The minimum of an instance is the greatest bound that any assignor proved for it."""
+
+_ONE_ANSWER = f"""
+SELECT shape, assignor, count(*) AS instances, count_if(balanced) AS balanced,
+  percentile(ratio, 0.5) AS median, percentile(ratio, 0.9) AS `9 of 10`, max(ratio) AS most,
+  count_if(minimum = 0 AND planned_work > 0) AS `more than 0`
+FROM (SELECT *, try_divide(planned_work, minimum) AS ratio FROM ({_BOUNDED}))
+WHERE minimum IS NOT NULL AND planned_work IS NOT NULL
+GROUP BY shape, assignor ORDER BY shape, assignor"""
+
+_PLAYED = f"""
+SELECT shape, assignor, count(*) AS instances, count_if(converged) AS rest, count_if(converged_balanced) AS balanced,
+  percentile(ratio, 0.5) AS median, percentile(ratio, 0.9) AS `9 of 10`, max(ratio) AS most,
+  count_if(minimum = 0 AND converged_restored > 0) AS `more than 0`
+FROM (SELECT *, try_divide(converged_restored, minimum) AS ratio FROM ({_BOUNDED}))
+WHERE minimum IS NOT NULL AND rebalances IS NOT NULL
+GROUP BY shape, assignor ORDER BY shape, assignor"""
+
+_REBALANCES = """
+SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged) AS rest,
+  percentile(rebalances, 0.5) AS `rebalances, median`, max(rebalances) AS most,
+  avg(converged_active_moves) AS `active moves, mean`, avg(converged_standby_moves) AS `standby moves, mean`
+FROM {results} WHERE rebalances IS NOT NULL
+GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
+
+_PAUSES = """
+SELECT shape, tasks, clients, assignor, count(*) AS instances, avg(converged_active_moves) AS `active moves, mean`,
+  avg(converged_active_moves_logged) AS `of them logged`,
+  avg(converged_moved_more_than_once) AS `tasks moved more than once, mean`, max(converged_moved_more_than_once) AS most,
+  try_divide(sum(converged_moves_repeated), sum(converged_active_moves)) AS `share of moves beyond the first`
+FROM {results} WHERE rebalances IS NOT NULL
+GROUP BY shape, tasks, clients, assignor ORDER BY shape, tasks, clients, assignor"""
+
+_SECONDS = """
+SELECT assignor, tasks, clients, count(*) AS answers, min(seconds) AS least, percentile(seconds, 0.5) AS median,
+  percentile(seconds, 0.9) AS `9 of 10`, max(seconds) AS most
+FROM {results} WHERE seconds IS NOT NULL
+GROUP BY assignor, tasks, clients ORDER BY assignor, tasks, clients"""
+
+_GROWTH = """
+SELECT assignor, count(DISTINCT tasks, clients) AS sizes,
+  regr_slope(ln(seconds), ln(tasks * clients)) AS exponent,
+  exp(regr_intercept(ln(seconds), ln(tasks * clients))
+    + regr_slope(ln(seconds), ln(tasks * clients)) * ln(10 * max(tasks * clients))) AS `s at 10 × the largest`
+FROM {results} WHERE seconds > 0 AND tasks > 0
+GROUP BY assignor HAVING count(DISTINCT tasks, clients) > 1 ORDER BY assignor"""
+
+_GOALS = """
+SELECT assignor, stage, goal, tasks, clients, answers, proven, `no bound`, `gap, median`, `gap, most`
+FROM (
+  SELECT assignor, goal.stage, goal.name AS goal, tasks, clients, count(*) AS answers, count_if(goal.proven) AS proven,
+    count_if(goal.bound IS NULL) AS `no bound`,
+    percentile(goal.gap, 0.5) AS `gap, median`, max(goal.gap) AS `gap, most`,
+    sum(count(goal.bound)) OVER (PARTITION BY assignor, goal.stage, goal.name) AS bounds
+  FROM (SELECT assignor, tasks, clients, explode(goals) AS goal FROM {results} WHERE status = 'ok')
+  GROUP BY assignor, goal.stage, goal.name, tasks, clients
+)
+WHERE bounds > 0 ORDER BY assignor, stage, goal, tasks, clients"""
+
+_PER_100 = (
+    ("excess", " + ".join(f"excess_{name}" for name in WINDOW_NAMES)),
+    ("cold copies", "cold_copies"),
+    ("cold actives", "cold_actives"),
+    ("active moves", "active_moves"),
+    ("standby moves", "standby_moves"),
+    ("warm-ups", "warmups"),
+)
+_AVERAGES = ",\n  ".join(f"avg(100 * ({value}) / tasks) AS `{name}`" for name, value in _PER_100)
+_MEASURES = f"""
+SELECT shape, assignor, count(*) AS answers, count_if(balanced) AS balanced,
+  {_AVERAGES},
+  avg(subtopology_balance) AS `subtopology balance`
+FROM {{results}} WHERE status = 'ok' AND tasks > 0
+GROUP BY shape, assignor ORDER BY shape, assignor"""
+
+_WINS = """
+SELECT mine.shape, mine.assignor, count(*) AS instances,
+  count_if(both AND mine.converged_restored < theirs.converged_restored) AS less,
+  count_if(both AND mine.converged_restored = theirs.converged_restored) AS same,
+  count_if(both AND mine.converged_restored > theirs.converged_restored) AS more,
+  count_if(NOT both) AS `not comparable`
+FROM {results} AS mine JOIN {results} AS theirs
+  ON mine.instance = theirs.instance AND theirs.assignor = 'cp-sat' AND mine.assignor <> 'cp-sat'
+CROSS JOIN LATERAL (
+  SELECT coalesce(mine.converged AND mine.converged_balanced AND theirs.converged AND theirs.converged_balanced, false) AS both
+)
+WHERE mine.rebalances IS NOT NULL OR theirs.rebalances IS NOT NULL
+GROUP BY mine.shape, mine.assignor ORDER BY mine.shape, mine.assignor"""
+
+_NOT_OK = """
+SELECT key, status, error, host FROM {results} WHERE status <> 'ok' ORDER BY key LIMIT 100"""
+
+SWEEP = (
+    Query(
+        "What won",
+        "Instances that were played on until the group rests. Only who comes to rest in balance and within the rules can win;"
+        " who is as good as the best wins too. A pause is a move of an active task.",
+        _WON,
+        optional=True,
+        headline=_tell_what_won,
+    ),
+    Query(
+        "What won, of one answer",
+        "Instances that were answered once and not played on: those with more tasks than `converge_up_to`. Only answers within"
+        " the rules can win, which are in balance or say where their follow-ups lead.",
+        _WON_AT_ONCE,
+        optional=True,
+        headline=_tell_what_won_at_once,
+    ),
+    Query("Rows", "One row for each benchmark instance and assignor.", statuses_sql("{results}"), headline=describe_statuses),
+    Query(
+        "Restored until the group rests, against the proven minimum",
+        "Offsets replayed over the whole convergence ÷ the least that any convergence restores. 1 cannot be beaten by answers"
+        " that end balanced; less than 1 comes of answers that do not. *More than 0*: instances where nothing had to be"
+        " restored, yet something was.",
+        _PLAYED,
+        "restored",
+        optional=True,
+    ),
+    Query(
+        "Rebalances until the group rests",
+        "With the moves of all of them. Under KIP-441 each follow-up comes after `probing.rebalance.interval.ms`.",
+        _REBALANCES,
+        "rebalances",
+        optional=True,
+    ),
+    Query(
+        "Pauses until the group rests",
+        "Each move of an active task pauses it. Over all rebalances; *beyond the first*: of each task in a convergence.",
+        _PAUSES,
+        optional=True,
+    ),
+    Query(
+        "Won and lost against cp-sat",
+        "Instances where the whole convergence restored less than cp-sat's, the same or more. Not comparable: one of the two"
+        " did not come to rest in balance.",
+        _WINS,
+        optional=True,
+    ),
+    Query(
+        "Restore work that one answer plans, against the proven minimum",
+        "Offsets of all cold copies of the answer and of its plan ÷ the minimum. Answers that ask for a follow-up without"
+        " saying where it leads are left out.",
+        _ONE_ANSWER,
+    ),
+    Query(
+        "What one answer reaches, goal by goal",
+        "Means over instances of all sizes, per 100 tasks; for subtopology balance the clients that execute a subtopology, most"
+        " minus least (KIP-441). Excess: over all windows, what is beyond them. Who moves little may leave more of it.",
+        _MEASURES,
+        "measures",
+    ),
+    Query(
+        "Seconds of one answer",
+        "Of the call alone, on one core; the solver was loaded before. Of answers that were given: where rows timed out, it is"
+        " the fastest that are left.",
+        _SECONDS,
+        "seconds",
+    ),
+    Query(
+        "How seconds grow",
+        "Exponent of a power law in tasks × clients, by least squares over logarithms, and what it says of ten times the"
+        " largest product here: no further, as constants and caches bend the line.",
+        _GROWTH,
+        optional=True,
+    ),
+    Query(
+        "Goals: proofs and gaps",
+        "Goals that answers report, where any bound is known. A gap is what lies between value and bound, as a share.",
+        _GOALS,
+        "gaps",
+        optional=True,
+    ),
+    Query("Rows that are not ok", "The first hundred.", _NOT_OK, optional=True),
+)
+"""Tables of the report on a sweep."""

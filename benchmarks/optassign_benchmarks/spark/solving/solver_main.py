@@ -1,0 +1,162 @@
+"""What runs in the process that solves: `python -m optassign_benchmarks.spark.solving.solver_main FD`.
+
+`solver_process.py` starts it, watches it, and kills it when it takes too long. It takes one job after another from its
+connection and says what it is doing, so that it is known which assignor it was busy with. It ends when the connection does,
+whatever it is doing, so that a killed executor leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from optassign.assignor import TaskAssignor, assign, create, register, traits
+from optassign.formats.parsing.input_errors import InputError
+from optassign.formats.state import ApplicationState
+from optassign.generate.dealing import NotBalancedError
+from optassign.simulation.convergence import converge
+from optassign.simulation.histories.drawing import draw_history
+from optassign.simulation.histories.playing import play_history
+from optassign_benchmarks.grid import HistorySpec, Spec
+from optassign_benchmarks.spark.recordings.decoder import RECORDED, decode_recording
+from optassign_benchmarks.spark.solving.answer_columns import answer_columns, convergence_columns, history_columns
+from optassign_benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+
+MEASURING = 600.0
+"""Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""
+_MIB = 1 << 20
+
+
+def main(connection: Connection) -> None:
+    """Do jobs until the connection ends, which ends the process."""
+    with suppress(OSError):  # where memory runs short on the machine, this process goes, not the executor (Linux)
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    jobs: SimpleQueue[Job] = SimpleQueue()
+    threading.Thread(target=_queue_jobs, args=(connection, jobs), daemon=True).start()
+    while True:
+        _do_job(jobs.get(), connection.send)
+
+
+def _queue_jobs(connection: Connection, jobs: SimpleQueue[Job]) -> None:
+    """Queue jobs as they come; kill the process, and what it has started, when the other end of the connection is closed."""
+    try:
+        while True:
+            jobs.put(connection.recv())
+    except (EOFError, OSError):
+        os.killpg(0, signal.SIGKILL)
+
+
+def _do_job(job: Job, say: Callable[[Message], None]) -> None:
+    for name, target in job.registered:
+        register(name, target, replace=True)
+    if isinstance(job.source, HistorySpec):
+        say(Ready({}))
+        for name in job.assignors:
+            say(Phase(name, "loading", MEASURING))
+            _run_guarded(name, job, say, lambda name=name: _play_history(name, job, say))  # type: ignore[misc]
+        say(Done())
+        return
+    try:
+        with _LimitedMemory(job.limits.memory_limit):
+            state, about, recorded = _make_snapshot(job)
+    except MemoryError:
+        say(Unreadable(_describe_limit(job), "out-of-memory"))
+        return
+    except (InputError, NotBalancedError, ValueError) as error:
+        say(Unreadable(_to_line(error)))
+        return
+    say(Ready(about))
+    if job.recorded and recorded is not None:
+        say(Phase(RECORDED, "measuring", MEASURING))
+        _run_guarded(RECORDED, job, say, lambda: say(Row(RECORDED, {"seconds": None, **answer_columns(state, recorded)})))
+    for name in job.assignors:
+        say(Phase(name, "loading", MEASURING))
+        _run_guarded(name, job, say, lambda name=name: _ask_assignor(name, job, state, say))  # type: ignore[misc]
+    say(Done())
+
+
+def _make_snapshot(job: Job) -> tuple[ApplicationState, dict[str, Any], Any]:
+    """Snapshot, columns about it, and the recorded answer; None where the snapshot is generated."""
+    if isinstance(job.source, Spec):
+        return job.source.generate(), {}, None
+    assert isinstance(job.source, bytes)
+    return decode_recording(job.source, job.scale)
+
+
+def _play_history(name: str, job: Job, say: Callable[[Message], None]) -> None:
+    assert isinstance(job.source, HistorySpec)
+    assignor = create(name, time_limit=job.limits.time_limit)
+    history = draw_history(job.source.suite, job.source.seed)
+    say(Phase(name, "playing", job.limits.convergence_limit))
+    start = time.perf_counter()
+    grades = play_history(history, assignor)
+    say(Row(name, {**history_columns(history, grades), "seconds": time.perf_counter() - start}))
+
+
+def _ask_assignor(name: str, job: Job, state: ApplicationState, say: Callable[[Message], None]) -> None:
+    assignor: TaskAssignor = create(
+        name, time_limit=job.limits.time_limit
+    )  # loads the solver, which does not count as its time
+    if job.answer:
+        say(Phase(name, "answering", job.limits.answer_limit))
+        start = time.perf_counter()
+        answer = assign(state, assignor)
+        seconds = answer.seconds_elsewhere or time.perf_counter() - start
+        say(Phase(name, "measuring", MEASURING))
+        say(Row(name, {"seconds": seconds, **answer_columns(state, answer)}))
+    if job.converge:
+        say(Phase(name, "converging", job.limits.convergence_limit))
+        say(Row(name, convergence_columns(converge(state, assignor))))
+
+
+def _run_guarded(name: str, job: Job, say: Callable[[Message], None], work: Callable[[], None]) -> None:
+    """Run `work` under the limit of memory, and report its error, if it raises one."""
+    # Under the name of what was recorded no assignor is asked.
+    limit = 0 if name != RECORDED and traits(name).needs_jdk else job.limits.memory_limit
+    try:
+        with _LimitedMemory(limit):
+            work()
+    except MemoryError:
+        say(Failed(name, "out-of-memory", _describe_limit(job)))
+    except Exception as error:  # an assignor may raise anything; it becomes the error of the row
+        say(Failed(name, "failed", _to_line(error)))
+
+
+class _LimitedMemory:
+    """While in the context the address space is limited to so many MiB; 0: as before."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit * _MIB
+        self._before = resource.getrlimit(resource.RLIMIT_AS)
+
+    def __enter__(self) -> None:
+        if self._limit:
+            hard = self._before[1]
+            limit = self._limit if hard == resource.RLIM_INFINITY else min(self._limit, hard)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+    def __exit__(self, *_: object) -> None:
+        resource.setrlimit(resource.RLIMIT_AS, self._before)
+
+
+def _describe_limit(job: Job) -> str:
+    return f"more than {job.limits.memory_limit} MiB of address space"
+
+
+def _to_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or "no message"
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
+
+
+if __name__ == "__main__":
+    main(Connection(int(sys.argv[1])))

@@ -1,0 +1,196 @@
+"""Solving in a process of its own, with hard limits: a solve that hangs, crashes or eats all memory costs one row.
+
+Starting Python and loading the solver takes about a second, so one such process serves a Python worker of Spark until it
+has to be killed; then the next assignor gets a new one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+from optassign_benchmarks.spark.solving.jobs import Done, Failed, Job, Message, Phase, Ready, Row, Unreadable
+
+__all__ = ["SOLVER_MODULE", "Outcome", "SolverProcess", "shared_process"]
+
+SOLVER_MODULE = "optassign_benchmarks.spark.solving.solver_main"
+"""What the process runs; `ps` shows it by this name."""
+_MAKING = 600.0
+"""Seconds that starting the process, and generating or reading a snapshot, may take."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory", "out of memory", "Out of memory")
+
+
+@dataclass
+class Outcome:
+    """What came of a job."""
+
+    about: dict[str, Any] = field(default_factory=dict)
+    """Columns about the snapshot."""
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Assignor -> columns, with `status` and `error`; in the order asked."""
+    unreadable: Unreadable | None = None
+    """Why there is no snapshot."""
+
+
+class SolverProcess:
+    """Runs jobs in a process, which is started when there is none."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
+
+    def run(self, job: Job) -> Outcome:
+        """Do a job. Whatever happens to an assignor becomes the status of its row."""
+        outcome = Outcome()
+        names = list(job.assignors)
+        while True:
+            todo = replace(
+                job,
+                assignors=tuple(name for name in names if "status" not in outcome.rows.get(name, {})),
+                recorded=job.recorded and not outcome.rows,
+            )
+            if self._run_until_killed(todo, outcome):
+                return outcome
+            if outcome.unreadable is not None or all("status" in outcome.rows.get(name, {}) for name in names):
+                return outcome
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, if there is one."""
+        return None if self._process is None else self._process.pid
+
+    def close(self) -> None:
+        """End the process, if there is one, and whatever it has started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _run_until_killed(self, job: Job, outcome: Outcome) -> bool:
+        """Do as much of a job as one process does; whether that was all.
+
+        If not, the process has ended, and the row of the assignor that it was busy with has its status.
+        """
+        at = Phase("", "starting", _MAKING)
+        try:
+            for message in self._receive(job):
+                match message:
+                    case Ready(about):
+                        outcome.about = about
+                    case Phase(assignor, _, _):
+                        _finish_row(outcome, at.assignor, assignor)
+                        at = message
+                        outcome.rows.setdefault(assignor, {})
+                    case Row(assignor, columns):
+                        outcome.rows[assignor].update(columns)
+                    case Failed(assignor, status, error):
+                        outcome.rows[assignor].update(status=status, error=f"{at.what}: {error}")
+                        if status == "out-of-memory":
+                            self.close()  # after running out of memory its heap cannot be trusted
+                            return False
+                    case Unreadable():
+                        outcome.unreadable = message
+                        return True
+                    case Done():
+                        _finish_row(outcome, at.assignor, "")
+                        return True
+            status, error = "timeout", f"no end within {at.seconds:g} s"
+        except (EOFError, ConnectionError):
+            status, error = self._explain_death()
+        self.close()
+        if at.assignor:
+            outcome.rows[at.assignor].update(status=status, error=f"{at.what}: {error}")
+        else:
+            outcome.unreadable = Unreadable(f"making the snapshot: {error}", status)
+        return False
+
+    def _receive(self, job: Job) -> Iterator[Message]:
+        """The messages of the process, until none comes in the time that its phase may take. EOFError if the process ends."""
+        connection = self._connect(job.threads)
+        connection.send(job)
+        seconds = _MAKING
+        while connection.poll(seconds):
+            message: Message = connection.recv()
+            if isinstance(message, Phase):
+                seconds = message.seconds
+            yield message
+
+    def _connect(self, threads: int) -> Connection:
+        """The connection to the process, which is started if it does not run."""
+        if self._connection is not None and self._process is not None and self._process.poll() is None:
+            return self._connection
+        self.close()
+        ours, theirs = Pipe()
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path), MALLOC_ARENA_MAX="2")
+        environment.update(dict.fromkeys(_THREADS, str(threads)))
+        self._errors.seek(0)
+        self._errors.truncate()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", SOLVER_MODULE, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                start_new_session=True,  # so that what it starts can be killed with it
+            )
+        finally:
+            theirs.close()
+        self._connection = ours
+        return ours
+
+    def _explain_death(self) -> tuple[str, str]:
+        """Status and reason of a process that has ended by itself."""
+        assert self._process is not None
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(said) if line.strip()), "")
+        if code == -signal.SIGKILL or any(words in line for line in said for words in _OUT_OF_MEMORY):
+            return "out-of-memory", f"killed for want of memory: {last or 'SIGKILL, not ours'}"
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+        return "failed", f"the process ended {how}: {last or 'it said nothing'}"
+
+
+def _finish_row(outcome: Outcome, assignor: str, following: str) -> None:
+    """Mark the row of an assignor as ok, if it has not failed: it has finished when the next one begins."""
+    if assignor and assignor != following and "status" not in outcome.rows[assignor]:
+        outcome.rows[assignor].update(status="ok", error=None)
+
+
+_shared: SolverProcess | None = None
+
+
+def shared_process() -> SolverProcess:
+    """The process that serves this Python worker of Spark, made at the first call."""
+    global _shared
+    if _shared is None:
+        _shared = SolverProcess()
+        atexit.register(_shared.close)
+    return _shared
+
+
+def _forget_after_fork() -> None:
+    """Make a forked child start a process of its own: the one that it has inherited serves its parent."""
+    global _shared
+    _shared = None
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,157 @@
+"""A sweep: every benchmark instance under every assignor, rows of some seconds together in one Spark task.
+
+Why no row is lost or doubled:
+
+- Each task writes one Parquet file, whose name is made of the job and the number of the task. Spark's committer moves it into
+  place when the task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no row
+  that was reported; what its tasks had solved until then, half a minute of each core at the most besides the row at hand, is
+  solved again. A task that runs again, because its executor died, writes the same name again.
+- Whatever happens to a solve becomes a row: it runs in a process of its own (solving/solver_process.py).
+- Rows that are in the results are not solved again: `run_sweep` continues where it stopped. Rows that a task has no time
+  left for are such rows, too: it goes on until there are none.
+- When all rows are there their files become one (tables/rewriting.py).
+
+Files are written by Spark alone, so any of Hadoop's file systems will do.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from optassign_benchmarks.grid import HistorySpec, Spec
+from optassign_benchmarks.spark.batches import make_batches
+from optassign_benchmarks.spark.executors import count_rows, executor_columns, to_record_batch_or_failures
+from optassign_benchmarks.spark.presets import HistorySweep, Row
+from optassign_benchmarks.spark.progress import ProgressListener, report_progress
+from optassign_benchmarks.spark.runs import Run
+from optassign_benchmarks.spark.solving.jobs import Job
+from optassign_benchmarks.spark.solving.solver_process import shared_process
+from optassign_benchmarks.spark.storage import Storage
+from optassign_benchmarks.spark.tables.columns import spark_schema
+from optassign_benchmarks.spark.tables.parquet import HISTORY, RESULT, TABLES, append_rows, read_rows
+from optassign_benchmarks.spark.tables.rewriting import finish_rewriting, merge_small_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["list_rows", "row_key", "run_sweep"]
+
+_MOST_SECONDS = 30.0
+"""Seconds after which a task begins no further row."""
+
+
+def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> int:
+    """Solve the rows of the run that its results do not have yet; returns how many those were."""
+    finish_rewriting(storage, run.id)
+    rows = _missing_rows(spark, storage, run)
+    total, slowness = len(rows), 1.0
+    finished = spark.sparkContext.accumulator(0)
+    with report_progress(lambda: finished.value, total, "rows", listener):
+        while rows:
+            append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), _find_table(run), run.id)
+            if finished.value >= total:
+                break
+            # What is left took longer than was believed: fewer rows in a task next time.
+            rows, slowness = _missing_rows(spark, storage, run), 4 * slowness
+    merge_small_files(spark, storage, run.id)
+    return total
+
+
+def _missing_rows(spark: SparkSession, storage: Storage, run: Run) -> list[Row]:
+    solved = {row.key for row in read_rows(spark, storage, _find_table(run), run.id).select("key").collect()}
+    return [row for row in list_rows(run) if row_key(*row) not in solved]
+
+
+def list_rows(run: Run) -> Sequence[Row]:
+    """All rows of the run, those that take longest first."""
+    assert run.sweep is not None
+    return run.sweep.rows(run.assignors)
+
+
+def row_key(spec: Spec | HistorySpec, assignor: str) -> str:
+    """The key of a row, unique in its run."""
+    return f"{spec.name}/{assignor}"
+
+
+def _find_table(run: Run) -> str:
+    return HISTORY if isinstance(run.sweep, HistorySweep) else RESULT
+
+
+def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, slowness: float) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+    assert run.sweep is not None
+    converge_up_to = 0 if isinstance(run.sweep, HistorySweep) else run.sweep.converge_up_to
+    limits, registered = run.limits, run.registered
+    columns, _ = TABLES[_find_table(run)]
+    names = [column.name for column in columns]
+    identity = names[: names.index("status")]
+    shared_columns = run.shared_columns()
+    batches = make_batches(rows, converge_up_to, spark.sparkContext.defaultParallelism, slowness)
+    texts = [json.dumps([(asdict(spec), name) for spec, name in batch]) for batch in batches]
+    grid = spark.createDataFrame(list(enumerate(texts)), "id bigint, rows string")
+    # One partition for each batch, in their order: a range has them, and joining it with something broadcast keeps them.
+    placed = spark.range(0, len(batches), 1, len(batches)).join(F.broadcast(grid), "id").select("rows")
+
+    def solve(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        end = time.monotonic() + _MOST_SECONDS
+        here = {**shared_columns, **executor_columns()}
+        for batch in given:
+            for text in batch.column(0).to_pylist():
+                solved: list[dict[str, Any]] = []
+                for spec, assignor in _parse_rows(text):
+                    if solved and time.monotonic() > end:
+                        break
+                    converge = isinstance(spec, Spec) and spec.tasks <= converge_up_to
+                    job = Job(
+                        spec, (assignor,), limits, converge=converge, registered=registered, threads=here["solver_threads"]
+                    )
+                    solved.append({**here, **_solve_row(job)})
+                yield to_record_batch_or_failures(solved, columns, identity)
+                count_rows(finished, len(solved))
+
+    return placed.mapInArrow(solve, spark_schema(columns))
+
+
+def _solve_row(job: Job) -> dict[str, Any]:
+    """Do a job of one generated snapshot or history and one assignor; the columns of its row, but for those that all share."""
+    assert not isinstance(job.source, bytes)
+    (assignor,) = job.assignors
+    outcome = shared_process().run(job)
+    if outcome.unreadable is not None:
+        found = {"status": outcome.unreadable.status, "error": outcome.unreadable.reason}
+    else:
+        found = outcome.rows[assignor]
+    return {**_identity_columns(job.source, assignor), **found}
+
+
+def _identity_columns(spec: Spec | HistorySpec, assignor: str) -> dict[str, Any]:
+    columns = asdict(spec)
+    if isinstance(spec, HistorySpec):
+        return {**columns, "key": row_key(spec, assignor), "assignor": assignor}
+    threads = columns.pop("threads")
+    return {
+        **columns,
+        "warmup_slots": columns.pop("warmups"),
+        "warmups": None,
+        "threads": "-".join(map(str, threads)) if isinstance(threads, tuple) else str(threads),
+        "key": row_key(spec, assignor),
+        "instance": spec.name,
+        "assignor": assignor,
+    }
+
+
+def _parse_rows(text: str) -> Iterator[Row]:
+    for arguments, assignor in json.loads(text):
+        if "suite" in arguments:
+            yield HistorySpec(**arguments), assignor
+            continue
+        if isinstance(arguments["threads"], list):
+            arguments["threads"] = tuple(arguments["threads"])
+        yield Spec(**arguments), assignor

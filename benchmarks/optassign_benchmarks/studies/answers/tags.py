@@ -1,0 +1,179 @@
+"""Distinct tag values that standbys and actives reach (KIP-708), beside the most that any balanced plan can have.
+
+The most is found by a model of its own, straight from the snapshot and the windows that answers are judged by: it shares
+nothing with the models of the assignors.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from ortools.sat.python import cp_model
+
+from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.formats.task_id import TaskId
+from optassign.generate import SHAPES, generate
+from optassign.generate.dealing import NotBalancedError
+from optassign.goals.plan.tag_spread import count_values_of_tags
+from optassign.measuring.balance import Window, is_balanced, windows
+from optassign.measuring.placement import planned_placement, standbys_per_task
+from optassign_benchmarks.tables import to_markdown
+
+ASSIGNORS = ("cp-sat", "greedy", "kafka-high-availability")
+LARGE = "a tag, large"
+KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
+_LARGE_EVERY = 16
+"""One snapshot of so many is a large one: the independent model takes a minute for each."""
+
+
+@dataclass
+class Tally:
+    """What was counted over all snapshots of one kind under one assignor."""
+
+    snapshots: int = 0
+    reached: int = 0
+    reachable: int = 0
+    at_most: int = 0
+    """Snapshots at the most, tag after tag."""
+    proven: int = 0
+    balanced: int = 0
+
+
+def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:
+    """Kind and snapshot: so many, of all shapes and kinds in turn; a seventh of the clients has no value of the last tag.
+
+    The large ones have more pairs of task and client than CP-SAT looks at.
+    """
+    combinations = product(range(1_000_000), SHAPES)
+    made = 0
+    while made < number:
+        seed, shape = next(combinations)
+        rng = random.Random(f"{seed} {shape}")
+        large = made % _LARGE_EVERY == _LARGE_EVERY - 1
+        kind = LARGE if large else KINDS[(seed + SHAPES.index(shape)) % (len(KINDS) - 1)]
+        tasks, clients = (240, 90) if large else (rng.randint(12, 60), rng.randint(4, 14))
+        standbys, racks = rng.choice((1, 1, 2)), rng.randint(2, 4)
+        try:
+            state = generate(
+                shape,
+                tasks,
+                clients,
+                standbys,
+                racks=racks,
+                clusters=2,
+                seed=seed,
+                memory=rng.random() < 0.5,
+                stateless=0.7 if large else 0.2,
+            )
+        except (NotBalancedError, ValueError):
+            continue
+        yield kind, with_tags(state, kind, rng)
+        made += 1
+
+
+def with_tags(state: ApplicationState, kind: str, rng: random.Random) -> ApplicationState:
+    """The snapshot with the tags of its kind, in one order or the other; zones of unlike size."""
+    names = {"nested tags": ["zone", "region"], "crossing tags": ["zone", "cluster"]}.get(kind, ["zone"])
+    rng.shuffle(names)
+    clients = []
+    for client in state.clients:
+        zone = rng.choice([client.tags["zone"], client.tags["zone"], "r1"])
+        tags = {**client.tags, "zone": zone, "region": "east" if zone in ("r1", "r2") else "west"}
+        clients.append(
+            client.model_copy(update={"tags": {k: v for k, v in tags.items() if k != names[-1] or rng.random() > 1 / 7}})
+        )
+    configs = state.configs.model_copy(update={"rack_aware_assignment_tags": tuple(names)})
+    return state.model_copy(update={"clients": tuple(clients), "configs": configs})
+
+
+def find_most(state: ApplicationState) -> list[int]:
+    """The distinct values of each tag that a balanced plan can have: most of the first tag, then of the second, and so on."""
+    model, within, copies = cp_model.CpModel(), windows(state), standbys_per_task(state) + 1
+    clients = [client.process_id for client in state.clients]
+    active = {(task.id, c): model.new_bool_var("") for task in state.tasks for c in clients}
+    held = {(task.id, c): model.new_bool_var("") for task in state.tasks if task.logged for c in clients}
+    for task in state.tasks:
+        model.add_exactly_one(active[task.id, c] for c in clients)
+        if task.logged:
+            model.add(sum(held[task.id, c] for c in clients) == copies)
+            for c in clients:
+                model.add_implication(active[task.id, c], held[task.id, c])
+
+    def keep(window: Window, counted: list[cp_model.IntVar]) -> None:
+        if counted:
+            model.add_linear_constraint(sum(counted), *window)
+
+    for c in clients:
+        keep(within.active[c], [active[task.id, c] for task in state.tasks])
+        keep(within.stateful_active[c], [active[task.id, c] for task in state.tasks if task.stateful])
+        keep(within.copies[c], [held[task.id, c] for task in state.tasks if task.logged])
+        for key, group in within.subtopology_active.items():
+            keep(group[c], [active[task.id, c] for task in state.tasks if TaskId.parse(task.id).subtopology_key == key])
+        for key, group in within.subtopology_copies.items():
+            keep(
+                group[c],
+                [held[task.id, c] for task in state.tasks if task.logged and TaskId.parse(task.id).subtopology_key == key],
+            )
+    most = []
+    for tag in state.configs.rack_aware_assignment_tags:
+        reached = []
+        for value in sorted({client.tags[tag] for client in state.clients if tag in client.tags}):
+            there = [client.process_id for client in state.clients if client.tags.get(tag) == value]
+            for task in (task for task in state.tasks if task.logged):
+                reached.append(model.new_bool_var(""))
+                model.add_bool_or([*(held[task.id, c] for c in there), ~reached[-1]])
+        model.maximize(sum(reached))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.subsolvers.append("max_lp")
+        status = solver.solve(model)
+        if status != cp_model.OPTIMAL:
+            raise RuntimeError(f"{state.application}: the independent model ended with {solver.status_name(status)}")
+        most.append(round(solver.objective_value))
+        model.add(sum(reached) >= most[-1])
+    return most
+
+
+def reached_by(state: ApplicationState, given: TaskAssignment) -> list[int]:
+    """The distinct values of each tag that the answer's plan reaches; without a plan, the answer's own."""
+    return [reached for reached, _ in count_values_of_tags(state, planned_placement(state, given))]
+
+
+def run(quick: bool = False) -> tuple[str, list[str]]:
+    """The table, and each snapshot on which cp-sat does not reach the most."""
+    tallies: dict[tuple[str, str], Tally] = {}
+    wrong = []
+    for kind, state in make_snapshots(40 if quick else 200):
+        most = find_most(state)
+        for assignor in ASSIGNORS:
+            given = assign(state, assignor)
+            reached = reached_by(state, given)
+            tally = tallies.setdefault((kind, assignor), Tally())
+            tally.snapshots += 1
+            tally.reached += sum(reached)
+            tally.reachable += sum(most)
+            tally.at_most += reached == most
+            tally.proven += any(goal.name == "tag_spread" and goal.proven for goal in given.report.goals)
+            tally.balanced += is_balanced(state, planned_placement(state, given))
+            if assignor == "cp-sat" and reached != most:
+                wrong.append(f"{kind}, {state.application}: reached {reached}, reachable {most}")
+    head = (
+        "tags",
+        "assignor",
+        "snapshots",
+        "values reached",
+        "reachable in balance",
+        "snapshots at that",
+        "proven",
+        "balanced",
+    )
+    rows = [
+        (kind, assignor, t.snapshots, t.reached, t.reachable, t.at_most, t.proven, t.balanced)
+        for (kind, assignor), t in sorted(tallies.items(), key=lambda item: KINDS.index(item[0][0]))
+    ]
+    return to_markdown(head, rows), wrong

@@ -1,0 +1,58 @@
+"""Instances join on a real broker: the plug-in and Kafka's default assignor, side by side at the same time.
+
+Then the first case by the simulator (scenario `broker-scale-out`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from optassign_benchmarks.kafka.group import Group
+from optassign_benchmarks.kafka.side_by_side import HEAD, await_rest, count_changes, open_groups, play_all, simulate_both
+from optassign_benchmarks.tables import to_markdown
+
+
+@dataclass(frozen=True)
+class _Case:
+    """How many instances there are, how many join them, and what state there is before; afterwards nothing is written."""
+
+    name: str
+    before: str
+    joining: str
+    records: int
+    """Per partition of the logged subtopology."""
+    bytes_per_record: int = 8
+    """Of the changelog's values."""
+
+
+_CASES = (
+    _Case("2 → 3", "ab", "c", 20_000),
+    _Case("3 → 6", "abc", "def", 20_000),
+    _Case("2 → 3, 1 GB", "ab", "c", 80_000, 1024),
+)
+
+
+def run(*, quick: bool = False) -> tuple[str, list[str]]:
+    """Rows for each case and assignor; wrong: a dead stream thread, a record lost or processed twice.
+
+    Takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: the first case without it.
+    """
+    wrong: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    for case in _CASES[:1] if quick else _CASES:
+        with open_groups("plugin-scale-out", with_default=not quick, test_bytes_per_count=case.bytes_per_record) as groups:
+            played, faults = play_all(groups, partial(_play, case))
+        rows += [(case.name, *row) for row in played]
+        wrong += [f"{case.name}, {fault}" for fault in faults]
+    rows += [(_CASES[0].name, *row) for row in simulate_both("broker-scale-out")]
+    return to_markdown(("instances", *HEAD), rows), wrong
+
+
+def _play(case: _Case, name: str, group: Group) -> tuple[object, ...]:
+    """Instances with all records restored, then others join: the row of what that took."""
+    group.load.write(case.records, ["logged"])
+    group.start(*case.before)
+    await_rest(group)
+    group.load.await_accounted()
+    return count_changes(name, group, lambda: group.start(*case.joining))

@@ -1,0 +1,137 @@
+"""Simulated groups under `group.protocol=streams` on a real broker: our assignor and Kafka's sticky, at the same time."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from optassign_benchmarks.broker.members import Restoring, Subtopology
+from optassign_benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
+from optassign_benchmarks.broker.timeline import Figures
+from optassign_benchmarks.broker.watching import Watching
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.tables import to_markdown
+
+_TASKS = (Subtopology("0", 12, logged=True), Subtopology("1", 6, logged=False))
+_CHANGES = (
+    Change("3 → 4", "abc", joins="d"),
+    Change("3 → 6", "abc", joins="def"),
+    Change("4 → 3, leaves", "abcd", leaves="d"),
+    Change("4 → 3, killed", "abcd", killed="d"),
+    Change("killed, returns", "abcd", killed="d", returns="d"),
+)
+_RATE = 5_000
+_SMALL, _LARGE = 10, 120
+"""Seconds that a thread takes to restore one copy by itself."""
+_AS_SHIPPED = {
+    "optassign_watch_interval_ms": 10_000,
+    "optassign_watch_quick_interval_ms": 1000,
+    "optassign_watch_pause_ms": 10_000,
+}
+_HEAD = (
+    "processes",
+    "standbys",
+    "seconds to restore a copy",
+    "assignor",
+    "moved",
+    "seconds without processing: median",
+    "most",
+    "of tasks that stayed: most",
+    "seconds until balanced",
+    "and all standbys ready",
+    "covered",
+    "triggers",
+)
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """Who assigns, and whether `optassign watch` triggers when warm-ups are done."""
+
+    name: str
+    assignor: str
+    watched: bool
+    offsets_ms: int = 15_000
+    """How often members send offsets; the default is the least that a broker of 4.4.0 allows if it is not told otherwise."""
+
+
+_VARIANTS = (
+    _Variant("`sticky`", STICKY, watched=False),
+    _Variant("`optassign`, `optassign watch`", OURS, watched=True),
+    _Variant("the same, offsets sent every 5 s", OURS, watched=True, offsets_ms=5000),
+    _Variant("`optassign`, nobody triggers", OURS, watched=False),
+)
+
+
+def run(*, quick: bool = False) -> tuple[str, list[str]]:
+    """Play all changes; returns the table, and what was not as it should be."""
+    cases = [(_CHANGES[0], standbys, _SMALL) for standbys in (1, 0)]
+    if not quick:
+        cases += [(_CHANGES[0], 0, _LARGE)]
+        cases += [(change, 1, _SMALL) for change in _CHANGES[1:]]
+    rows: list[tuple[object, ...]] = []
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
+        for number, (change, standbys, seconds) in enumerate(cases):
+            # What a join makes, somebody has to go on with; whoever goes away leaves nothing to wait for.
+            # With large state nobody would learn more from that than with small, and it takes long to see that nothing comes.
+            variants = _VARIANTS if change.joins and seconds == _SMALL else _VARIANTS[:3]
+            with ThreadPoolExecutor(len(variants)) as pool:
+                futures = [
+                    pool.submit(_play, broker, Path(folder), f"case-{number}-{i}", variant, change, standbys, seconds)
+                    for i, variant in enumerate(variants)
+                ]
+                for variant, future in zip(variants, futures, strict=True):
+                    figures, triggers, faults = future.result()
+                    rows.append((change.name, standbys, seconds, variant.name, *_to_cells(figures), triggers))
+                    wrong += [f"{change.name}, {standbys} standbys, {variant.name}: {fault}" for fault in faults]
+                    print(rows[-1], file=sys.stderr, flush=True)
+    return to_markdown(_HEAD, rows), wrong
+
+
+def _play(
+    broker: Broker, folder: Path, name: str, variant: _Variant, change: Change, standbys: int, seconds: int
+) -> tuple[Figures, int, list[str]]:
+    group = Observed(
+        broker,
+        folder,
+        name,
+        _TASKS,
+        Restoring(seconds * _RATE, _RATE),
+        assignor=variant.assignor,
+        standbys=standbys,
+        watched=False,
+    )
+    group.members.configure(streams_task_offset_interval_ms=variant.offsets_ms)
+    # Without a trigger nothing more will come once everything is restored, and nothing tells so.
+    longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
+    with ExitStack() as stack:
+        stack.enter_context(group.members)
+        watcher = stack.enter_context(Watching(broker.address, name, folder, **_AS_SHIPPED)) if variant.watched else None
+        figures = play(group, change, longest)
+        faults = list(group.members.deaths)
+        triggers = watcher.triggers if watcher else 0
+    if figures.twice_ms:
+        faults.append(f"tasks ran twice for {figures.twice_ms} ms")
+    if variant.watched and figures.settled_s is None:
+        faults.append("not settled")
+    return figures, triggers, faults
+
+
+def _to_cells(figures: Figures) -> tuple[object, ...]:
+    def seconds(value: float | None) -> str:
+        return "–" if value is None else f"{value:.1f}"
+
+    return (
+        len(figures.moved),
+        seconds(figures.median) if figures.moved else "–",
+        seconds(figures.most) if figures.moved else "–",
+        seconds(max(figures.stayed.values(), default=0.0)),
+        seconds(figures.balanced_s),
+        seconds(figures.settled_s),
+        f"{figures.coverage:.0%}",
+    )

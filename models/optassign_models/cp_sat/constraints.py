@@ -1,0 +1,70 @@
+"""The constraints of the CP-SAT models, one function each: R1 to R5, the pools, the windows (docs/rules.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign_models.cp_sat.variables import Expression, Variables, count_families, total
+from optassign_models.forced import Forced
+from optassign_models.windows import Windows
+
+
+def require_one_active(v: Variables) -> None:
+    """R1: every task is active exactly once."""
+    for task in range(v.problem.T):
+        terms: list[Expression] = [*v.actives(v.columns_of(task))]
+        if task in v.pool_active:
+            terms.append(v.pool_active[task])
+        v.model.add(total(terms) == 1)
+
+
+def require_one_copy_per_client(v: Variables) -> None:
+    """R2: no client holds two copies of a task."""
+    for a, b in zip(v.active, v.standby, strict=True):
+        if a is not None and b is not None:
+            v.model.add_at_most_one([a, b])
+
+
+def require_standby_number(v: Variables) -> None:
+    """R4: a logged task has exactly `standbys` standbys."""
+    if v.problem.standbys:
+        for task in np.flatnonzero(v.problem.logged).tolist():
+            v.model.add(total(v.standbys(v.columns_of(task))) == v.problem.standbys)
+
+
+def require_pools_to_add_up(v: Variables) -> None:
+    """What tasks take from a pool is what clients give."""
+    by_group: dict[int, list[int]] = {}
+    for task in v.pool_active:
+        by_group.setdefault(int(v.problem.group[task]), []).append(task)
+    for group, tasks in by_group.items():
+        taken = total(v.pool_active[t] for t in tasks)
+        v.model.add(taken == total(v.place_active[group, c] for c in range(v.problem.C)))
+
+
+def require_windows(v: Variables, windows: Windows) -> None:
+    """Balanced: every count of the five families inside its window."""
+    for counts, window in zip(count_families(v), windows.in_order(), strict=True):
+        for expression, low, high in zip(counts, window.low.ravel().tolist(), window.high.ravel().tolist(), strict=True):
+            if isinstance(expression, int):
+                if not low <= expression <= high:
+                    v.model.add_bool_or([])  # nothing can be here, though something must
+            else:
+                v.model.add_linear_constraint(expression, low, high)
+
+
+def require_actives_on_most_caught_up(v: Variables, forced: Forced) -> None:
+    """R3."""
+    for variable, leads in zip(v.active, forced.leading.tolist(), strict=True):
+        if variable is not None and not leads:
+            v.model.add(variable == 0)
+
+
+def require_standbys_on_next_most_caught_up(v: Variables, forced: Forced) -> None:
+    """R5: mandatory columns hold a copy, and besides them only tied ones."""
+    logged = v.problem.logged[v.problem.col_task]
+    for i in np.flatnonzero(logged).tolist():
+        if forced.mandatory[i]:
+            v.model.add(total(v.copies([i])) == 1)
+        elif not forced.tied[i]:
+            v.model.add(total(v.copies([i])) == 0)

@@ -1,0 +1,155 @@
+"""The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
+
+Variables are in variables.py, constraints in constraints.py, goals in optassign_models/goals/. What no flow can say is said here: the
+coupling of actives and standbys, loads that differ, excess where no balanced assignment exists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from optassign_models.cp_sat.constraints import (
+    require_actives_on_most_caught_up,
+    require_one_active,
+    require_one_copy_per_client,
+    require_pools_to_add_up,
+    require_standby_number,
+    require_standbys_on_next_most_caught_up,
+    require_windows,
+)
+from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.lexicographic import Objective, optimise
+from optassign_models.cp_sat.resolution import coarsen_costs
+from optassign_models.cp_sat.variables import Variables, total
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced
+from optassign_models.goals import GoalModel, restore_work
+from optassign_models.problem import Placement, Problem
+from optassign_models.windows import Windows
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """`placement` None: none found; `impossible`: proven that there is none. `goals`: value, bound, proven, in order."""
+
+    placement: Placement | None
+    impossible: bool = False
+    limited: bool = False
+    goals: dict[str, tuple[int, int | None, bool]] = field(default_factory=dict)
+
+
+def require_nothing(v: Variables) -> None:
+    """No more than the rules."""
+
+
+def solve_plan(
+    problem: Problem,
+    forced: Forced,
+    windows: Windows,
+    goals: Sequence[GoalModel],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+    known: Mapping[str, int] | None = None,
+    require: Callable[[Variables], None] = require_nothing,
+) -> Planned:
+    """The best plan inside the windows, goal after goal.
+
+    Args:
+        problem: logged tasks are placed on their columns only: the optimum is the optimum over these.
+        goals: in order.
+        start: a placement that keeps the windows; the answer is never worse.
+        known: bounds proven elsewhere.
+        require: adds what else a plan has to keep.
+    """
+    problem, forced, resolution = coarsen_costs(problem, forced)
+    v = make_placement_model(problem)
+    require(v)
+    require_windows(v, windows)
+    if resolution == 1:
+        return minimise(v, _objectives(v, forced, goals), deadline, work, start, known)
+    bounds = {goal: bound for goal, bound in (known or {}).items() if goal != restore_work.GOAL.name}
+    planned = minimise(v, _objectives(v, forced, goals), deadline, work, start, bounds)
+    # Rounded costs prove nothing about the offsets, nor about what comes after them.
+    return replace(planned, goals={})
+
+
+def solve_now(
+    problem: Problem, forced: Forced, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline, work: float
+) -> Planned:
+    """As `solve_plan`, for an assignment that keeps R3 and R5 in this very rebalance."""
+    v = make_placement_model(problem)
+    require_actives_on_most_caught_up(v, forced)
+    require_standbys_on_next_most_caught_up(v, forced)
+    require_windows(v, windows)
+    return minimise(v, _objectives(v, forced, goals), deadline, work, None, None)
+
+
+def solve_least_excess(
+    problem: Problem,
+    forced: Forced,
+    windows: Windows,
+    deadline: Deadline,
+    work: float,
+    start: Placement | None = None,
+    require: Callable[[Variables], None] = require_nothing,
+) -> Planned:
+    """Where no balanced assignment exists: the least excess, family after family in their order."""
+    v = make_placement_model(problem)
+    require(v)
+    return minimise(v, make_excess_objectives(v, windows), deadline, work, start, None)
+
+
+def make_placement_model(problem: Problem) -> Variables:
+    """A model with the variables of all copies under R1, R2 and R4."""
+    model = cp_model.CpModel()
+    may = np.ones(len(problem.col_task), dtype=np.bool_)
+    v = Variables.of(problem, model, may, may)
+    require_one_active(v)
+    require_one_copy_per_client(v)
+    require_standby_number(v)
+    require_pools_to_add_up(v)
+    return v
+
+
+def _objectives(v: Variables, forced: Forced, goals: Sequence[GoalModel]) -> tuple[Objective, ...]:
+    return tuple(Objective(goal.name, goal.express(v, forced), goal.starts_from_hint) for goal in goals)
+
+
+def minimise(
+    v: Variables,
+    objectives: Sequence[Objective],
+    deadline: Deadline,
+    work: float,
+    start: Placement | None,
+    known: Mapping[str, int] | None,
+) -> Planned:
+    """Minimise one objective after the other, from `start` on; `known` are bounds proven elsewhere."""
+    hint = None
+    if start is not None:
+        values = v.hint(start)
+        hint = _completed(v, values, objectives, deadline) if values is not None else None
+    solved = optimise(v.model, objectives, deadline, work, hint, known)
+    placed = v.placement_of(solved.values) if solved.values is not None else None
+    return Planned(placed, solved.infeasible, solved.limited, solved.goals)
+
+
+def _completed(v: Variables, values: list[int], objectives: Sequence[Objective], deadline: Deadline) -> list[int] | None:
+    """The auxiliary variables (ties, excess, greatest load) at their best for fixed copies: what is left is small."""
+    if not deadline.left:
+        return None
+    model = v.model.clone()
+    for i, value in enumerate(values):
+        model.add(model.get_int_var_from_proto_index(i) == value)
+    model.minimize(total(objective.expression for objective in objectives))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    if math.isfinite(deadline.at):
+        solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
+    status = solver.solve(model)
+    return list(solver.response_proto.solution) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None

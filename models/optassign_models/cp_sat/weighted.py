@@ -1,0 +1,86 @@
+"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised (docs/rules.md, "Preset weighted")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from optassign_models.cp_sat.excess import make_excess_objectives
+from optassign_models.cp_sat.lexicographic import Objective
+from optassign_models.cp_sat.plan import Planned, make_placement_model, minimise, require_nothing
+from optassign_models.cp_sat.resolution import EXACT_BITS, express_in_changelogs
+from optassign_models.cp_sat.variables import Variables, total
+from optassign_models.deadline import Deadline
+from optassign_models.goals import active_moves, restore_work, standby_moves
+from optassign_models.problem import Placement, Problem
+from optassign_models.values import evaluate
+from optassign_models.windows import Windows, compute_excess
+
+WEIGHTED_COST = "weighted_cost"
+"""Name of the sum."""
+_STICKY = (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL)
+"""What stickiness is made of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the least sum before CP-SAT looks for it."""
+
+    start: Placement | None = None
+    """A placement to begin with: the answer is never worse."""
+    bound: int | None = None
+    """Proven elsewhere."""
+
+
+NOTHING_KNOWN = Known()
+
+
+def solve_weighted(
+    problem: Problem,
+    windows: Windows,
+    weights: tuple[int, int, int],
+    deadline: Deadline,
+    work: float,
+    known: Known = NOTHING_KNOWN,
+    require: Callable[[Variables], None] = require_nothing,
+) -> Planned:
+    """Preset `weighted`: one sum, w_instance × excess of the families per client + w_subtopology × excess of the families per
+    subtopology + w_stickiness × (restore work + moves), under R1, R2 and R4.
+
+    Restore work counts in hundredths of the mean changelog, so that weights mean the same for every application. `require`
+    adds what else the placement has to keep.
+    """
+    problem, forced = express_in_changelogs(problem)
+    v = make_placement_model(problem)
+    require(v)
+    away = make_excess_objectives(v, windows)
+    instance, subtopology, stickiness = weights
+    cost = (
+        instance * total(objective.expression for objective in away[:3])
+        + subtopology * total(objective.expression for objective in away[3:])
+        + stickiness * total(goal.express(v, forced) for goal in _STICKY)
+    )
+    bounds = None
+    if known.bound is not None and not isinstance(cost, int):
+        v.model.add(cost >= known.bound)  # otherwise the search goes on where the start is the optimum
+        bounds = {WEIGHTED_COST: known.bound}
+    return minimise(v, (Objective(WEIGHTED_COST, cost),), deadline, work, known.start, bounds)
+
+
+def compute_weighted_cost(problem: Problem, windows: Windows, weights: tuple[int, int, int], plan: Placement) -> int:
+    """The sum that `solve_weighted` minimises, for a placement."""
+    problem, forced = express_in_changelogs(problem)
+    away = compute_excess(problem, windows, plan)
+    sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
+    return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
+
+
+def is_sum_exact(problem: Problem, weights: tuple[int, int, int]) -> bool:
+    """Whether CP-SAT can tell all values of the weighted sum apart."""
+    problem, forced = express_in_changelogs(problem)
+    T, size = problem.T, problem.standbys + 1
+    each = T * (T + 1) // 2  # no count is beyond T, nor the sum of a client's
+    cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    sticky = forced.forced_work + T * size * (cost + 1)
+    most = weights[0] * 3 * problem.C * each + weights[1] * 2 * problem.C * each + weights[2] * sticky
+    return most < 1 << EXACT_BITS

@@ -1,0 +1,249 @@
+"""Active copies as a min-cost flow: task → (subtopology, client) → logged → stateful → all of a client → sink.
+
+The windows of the actives are laminar (all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology; without standbys the
+window of the copies of logged tasks stands between), so the flow is exact, and its optimum proven. Standbys are left out: as
+a part of the whole problem this is a relaxation, and its optimum a bound.
+
+1. A network is built: arcs for columns, arcs for pools, and arcs whose bounds or costs are the windows.
+2. The flow is solved in the order of the goals.
+3. Tasks that the flow sends through their pool are dealt the places that it leaves them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from optassign_models.flows.network import Network
+from optassign_models.goals import GoalModel, active_moves, cold_actives, pauses
+from optassign_models.goals.goal import PairCosts
+from optassign_models.pooling import deal_pool
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem
+from optassign_models.results import Actives
+from optassign_models.windows import Window, Windows
+
+_EXCESS = "active_excess"
+ACTIVE_GOALS = (cold_actives.GOAL, pauses.GOAL)
+"""The goals of a plan that this flow carries, in their order."""
+
+
+def find_balanced_actives(
+    problem: Problem,
+    windows: Windows,
+    columns: BoolArray,
+    pools: BoolArray,
+    goals: tuple[GoalModel, ...] = ACTIVE_GOALS,
+    prefer: IntArray | None = None,
+    last_tie: bool = True,
+) -> Actives | None:
+    """Finds actives inside all windows, on the given columns and pools only; None where there are none.
+
+    Args:
+        columns: (A,) columns that may be used.
+        pools: (T,) tasks that may be on a client of their pool.
+        goals: those with a cost for each active, in their order.
+        prefer: (A,) a cost for each column, after the goals.
+        last_tie: last of all, a client keeps its smallest tasks; not needed where only bounds are asked for.
+    """
+    if not problem.T:
+        return Actives(np.zeros(0, dtype=np.int64), [0] * len(goals))
+    names = (*(goal.name for goal in goals), *(("prefer",) if prefer is not None else ()), *(("tie",) if last_tie else ()))
+    network = ActivesNetwork(problem, _list_costs(problem, goals), names, prefer)
+    network.add_columns(columns)
+    network.add_pools(pools)
+    network.add_windows(windows)
+    return network.solve(len(goals))
+
+
+def find_least_excess_actives(problem: Problem, windows: Windows, columns: BoolArray, pools: BoolArray) -> Actives | None:
+    """Finds actives of least excess, summed over the three families of active windows, and among these of fewest moves.
+
+    Args:
+        columns: (A,) columns that may be used.
+        pools: (T,) tasks that may be on a client of their pool.
+    """
+    if not problem.T:
+        return Actives(np.zeros(0, dtype=np.int64), [0, 0])
+    moves = active_moves.GOAL
+    network = ActivesNetwork(problem, _list_costs(problem, (moves,)), (_EXCESS, moves.name, "tie"))
+    network.add_columns(columns)
+    network.add_pools(pools)
+    network.add_soft_windows(windows, _EXCESS)
+    found = network.solve(2)
+    if found is not None:
+        found.bounds[0] += _compute_excess_of_nothing(windows)
+    return found
+
+
+def _list_costs(problem: Problem, goals: tuple[GoalModel, ...]) -> dict[str, PairCosts]:
+    """Goal → what an active costs."""
+    return {goal.name: goal.cost_per_active(problem) for goal in goals if goal.cost_per_active is not None}
+
+
+class ActivesNetwork:
+    """The network of the actives."""
+
+    def __init__(
+        self, problem: Problem, costs: Mapping[str, PairCosts], order: tuple[str, ...], prefer: IntArray | None = None
+    ) -> None:
+        """A network without arcs.
+
+        costs: name → what each active costs.
+        order: the names of all costs, the most important first: these, `active_excess`, `prefer`, `tie`.
+        prefer: (A,) what `prefer` costs on each column; on a pool it costs as much as on the dearest.
+        """
+        T, C, G = problem.T, problem.C, problem.G
+        self._problem, self._order, self._prefer = problem, order, prefer
+        self._costs = costs
+        self._network = Network(len(order))
+        self._tasks, self._cells = self._network.add_nodes(T), self._network.add_nodes(G * C)
+        self._logged, self._stateful, self._clients = (self._network.add_nodes(C) for _ in range(3))
+        self._pools, self._sink = self._network.add_nodes(G), self._network.add_nodes(1)
+        self._network.add_supply(self._tasks, 1)
+        self._network.add_supply(self._sink, -T)
+
+    def add_columns(self, columns: BoolArray) -> None:
+        """Arcs task → cell (subtopology, client) for the columns (A,) that may be used."""
+        problem = self._problem
+        column = np.flatnonzero(columns)
+        self._task, self._client = problem.col_task[column], problem.col_client[column]
+        moved = problem.has_owner[self._task] & ~problem.col_owner[column]
+        cost = {name: each.columns[column] for name, each in self._costs.items()}
+        cost["tie"] = moved * (problem.T - self._task)
+        if self._prefer is not None:
+            cost["prefer"] = self._prefer[column]
+        self._cell = problem.group[self._task] * problem.C + self._client
+        self._on_columns = self._network.add_arcs(self._tasks[self._task], self._cells[self._cell], 1, cost=self._by_goal(cost))
+
+    def add_pools(self, pools: BoolArray) -> None:
+        """Arcs task → pool of its subtopology → cell for tasks (T,) that may be on a client of their pool."""
+        problem, G, C = self._problem, self._problem.G, self._problem.C
+        pooled = np.flatnonzero(pools & (problem.pool_size > 0))
+        moved = problem.has_owner[pooled]
+        cost = {name: each.pools[pooled] for name, each in self._costs.items()}
+        cost["tie"] = moved * (problem.T - pooled)
+        if self._prefer is not None:
+            cost["prefer"] = np.full(len(pooled), max(0, int(self._prefer.max(initial=0))), dtype=np.int64)
+        self._network.add_arcs(self._tasks[pooled], self._pools[problem.group[pooled]], 1, cost=self._by_goal(cost))
+        self._in_pool = np.bincount(problem.group[pooled], minlength=G)
+        self._pool_group = np.repeat(np.flatnonzero(self._in_pool), C)
+        self._pool_client = np.tile(np.arange(C), int(np.sum(self._in_pool > 0)))
+        cell = self._cells[self._pool_group * C + self._pool_client]
+        self._from_pools = self._network.add_arcs(self._pools[self._pool_group], cell, self._in_pool[self._pool_group])
+
+    def add_windows(self, windows: Windows) -> None:
+        """Arcs from the cells to the sink whose bounds are the windows."""
+        T = self._problem.T
+        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, T))
+        for tails, heads, window, _ in self._list_levels(windows, any_number if self._problem.standbys else windows.copies):
+            self._network.add_arcs(tails, heads, np.minimum(window.high, T), low=window.low)
+
+    def add_soft_windows(self, windows: Windows, excess: str, too_many: tuple[str, int] | None = None) -> None:
+        """Arcs from the cells to the sink whose costs are the excess of the windows.
+
+        Args:
+            excess: the name of the cost that counts it.
+            too_many: another cost, and what each task adds to it that is beyond a client's window of all active tasks.
+        """
+        any_number = Window(np.zeros(self._problem.C, dtype=np.int64), np.full(self._problem.C, self._problem.T))
+        place = self._order.index(excess)
+        levels = self._list_levels(windows, any_number)
+        for tails, heads, window, most in levels[:-1]:
+            _add_soft_window(self._network, tails, heads, window, most, place)
+        beyond = {} if too_many is None else {self._order.index(too_many[0]): too_many[1]}
+        _add_soft_window(self._network, *levels[-1], place, beyond)
+
+    def solve(self, reported: int) -> Actives | None:
+        """The actives, and bounds of the first so many goals; None where no flow keeps the windows."""
+        result = self._network.solve()
+        if result is None:
+            return None
+        active = np.full(self._problem.T, -1, dtype=np.int64)
+        on = result.flow[self._on_columns] > 0
+        active[self._task[on]] = self._client[on]
+        places = np.zeros((self._problem.G, self._problem.C), dtype=np.int64)
+        places[self._pool_group, self._pool_client] = result.flow[self._from_pools]
+        return Actives(_deal_actives(self._problem, active, places), result.bounds[:reported])
+
+    def _by_goal(self, cost: dict[str, IntArray]) -> dict[int, IntArray | int]:
+        """The costs by their numbers instead of their names."""
+        return {number: cost[name] for number, name in enumerate(self._order) if name in cost}
+
+    def _list_levels(self, windows: Windows, in_logged: Window) -> list[tuple[IntArray, IntArray, Window, IntArray]]:
+        """For each level of arcs: tails, heads, the window, and the greatest flow that can come.
+
+        in_logged: (C,) window of the actives of logged tasks.
+        """
+        problem, C = self._problem, self._problem.C
+        in_columns = np.bincount(self._cell, minlength=problem.G * C)
+        reach = (in_columns + np.repeat(self._in_pool, C)).reshape(problem.G, C)
+        after_cell = np.stack([self._clients, self._stateful, self._logged])[problem.kind]
+        of_cells = Window(windows.group_active.low.ravel(), windows.group_active.high.ravel())
+        return [
+            (self._cells, after_cell.ravel(), of_cells, reach.ravel()),
+            (self._logged, self._stateful, in_logged, reach[problem.kind == LOGGED].sum(axis=0)),
+            (self._stateful, self._clients, windows.stateful, reach[problem.kind != STATELESS].sum(axis=0)),
+            (self._clients, np.broadcast_to(self._sink, (C,)), windows.active, reach.sum(axis=0)),
+        ]
+
+
+def _compute_excess_of_nothing(windows: Windows) -> int:
+    """The excess of no actives at all: the costs of soft windows are relative to it."""
+    lows = (windows.active.low, windows.stateful.low, windows.group_active.low)
+    return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
+
+
+def _add_soft_window(
+    network: Network,
+    tails: IntArray,
+    heads: IntArray,
+    window: Window,
+    most: IntArray,
+    place: int,
+    beyond_in: Mapping[int, int] = MappingProxyType({}),
+) -> None:
+    """Adds parallel arcs of rising cost in goal `place`: −low, …, −1 up to the window, 0 inside, 1, 2, … beyond it.
+
+    Args:
+        most: (n,) units that can come at each tail, so that no more arcs are needed.
+        beyond_in: of other goals, what each unit beyond the window costs.
+    """
+    below = np.minimum(window.low, most)
+    inside = np.minimum(window.high, most) - below
+    beyond = most - below - inside
+    rows, step = _number_units(below)
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - window.low[rows]})
+    some = np.flatnonzero(inside)
+    network.add_arcs(tails[some], heads[some], inside[some])
+    rows, step = _number_units(beyond)
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step + 1, **beyond_in})
+
+
+def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
+    """One element for each unit of each row: the row, and how many units of the row stand before it."""
+    rows = np.repeat(np.arange(len(number)), number)
+    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
+
+
+def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntArray | None:
+    """(T,) the actives, once tasks that took their pool (−1) have got its places (G, C); None where dealing fails.
+
+    A client with a column of a logged task is not in that task's pool.
+    """
+    active = active.copy()
+    waiting = np.flatnonzero(active < 0)
+    for group in np.unique(problem.group[waiting]).tolist():
+        tasks = waiting[problem.group[waiting] == group]
+        forbidden = {}
+        if problem.logged[tasks[0]]:
+            for task in tasks.tolist():
+                columns = slice(problem.col_start[task], problem.col_start[task + 1])
+                forbidden[task] = set(problem.col_client[columns].tolist())
+        keys = deal_pool(tasks, np.ones(len(tasks), dtype=np.int64), places[group], forbidden, problem.C)
+        if keys is None:
+            return None
+        pairs = np.array(keys, dtype=np.int64)
+        active[pairs // problem.C] = pairs % problem.C
+    return active

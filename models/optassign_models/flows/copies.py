@@ -1,0 +1,293 @@
+"""Copies of logged tasks, whatever their role, as a min-cost flow: task → client → windows → sink.
+
+Restore work (goal b) and the number of cold copies (goal c) do not depend on which copy is the active one. So this flow,
+which knows R2, R4 and the windows of the copies but not those of the actives, is a relaxation: its optimum is a bound of the
+whole problem, and it is the optimum where actives fit into the copies it chose. Where shares are not capped they always do:
+a / (s + 1) of each copy is a fractional choice inside all windows of the actives of logged tasks, and that network is
+integral.
+
+Tags (`zones.py`) come before these goals: a task's copies pass through a node for each value. Tied clients, of which only the
+copies beyond `choices` cost, are in all zones; so each copy on one has its price then, less that of the `choices` that are
+forced anyway. That is the same, unless a plan has copies on clients of higher rank beside places of tied ones that it leaves
+empty: then it is less, and the optimum still a bound.
+
+1. A network is built: arcs for tags, tied clients, columns and pools, and arcs whose bounds are the windows.
+2. The flow is solved in the order of the goals.
+3. What of the network optimal flows may use is read off; tasks are dealt the places that the flow leaves them in pools.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from optassign_models.flows.face import CopiesFace, LayerFace, Range
+from optassign_models.flows.network import FlowResult, Network
+from optassign_models.flows.zones import Zones, find_zones
+from optassign_models.forced import Forced, exact_sum
+from optassign_models.goals import cold_copies, restore_work
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
+from optassign_models.windows import Windows
+
+COPY_GOALS = (restore_work.GOAL, cold_copies.GOAL)
+"""The goals that this flow carries, in their order: they do not ask which copy is active."""
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedCopies:
+    """Copies inside their windows, bounds, and what some optimum of restore work and cold copies may use."""
+
+    keys: IntArray | None
+    """(N × (s + 1),) sorted, or None where the pool's places could not be dealt."""
+    bounds: list[int]
+    """Of restore work (offsets) and cold copies, beyond what this answer forces; empty where R5 binds."""
+    stuck: IntArray
+    """Tasks of the subtopologies whose pool places could not be dealt."""
+    columns: BoolArray
+    """(A,) columns that some optimum may use."""
+    pools: BoolArray
+    """(T,) tasks whose pool some optimum may use."""
+    face: CopiesFace | None = None
+    """The optima of restore work and cold copies; None where costs were rounded, R5 binds or there are no logged tasks."""
+    spread_bound: int | None = None
+    """Of goal `tag_spread`; None where copies are not spread."""
+
+
+def find_balanced_copies(
+    problem: Problem,
+    forced: Forced,
+    windows: Windows,
+    *,
+    now: bool,
+    required: BoolArray | None = None,
+    rewards: tuple[IntArray, ...] = (),
+    spread: bool = False,
+) -> BalancedCopies | None:
+    """Finds copies inside the windows; None where there are none.
+
+    Args:
+        now: R5 binds: only mandatory and tied clients, and no costs. Else any client, at the costs of the plan: goals
+            restore_work and cold_copies, counting what this answer forces anyway only once.
+        required: (A,) columns that must be taken (the actives, where they are already chosen).
+        rewards: (A,) each; taking a column is rewarded, in order, after the costs; last, a client keeps its smallest tasks.
+        spread: before all costs, as many distinct values of the tags as can be.
+    """
+    if not problem.logged.any():
+        return _find_no_copies(problem, costs=0 if now else 2)
+    if now and required is not None and np.any(required & ~_allow_columns(problem, forced, now=True)):
+        return None
+    zones = find_zones(problem, spread=spread)
+    for tried in (replace(zones, is_strict=True), zones) if zones.may_be_strict(problem.standbys + 1) else (zones,):
+        network = _CopiesNetwork(problem, forced, rewards, tried, now=now)
+        network.add_ties()
+        network.add_columns(required)
+        network.add_pools()
+        network.add_windows(windows)
+        found = network.solve()
+        if found is not None:
+            return found
+    return None
+
+
+def _find_no_copies(problem: Problem, costs: int) -> BalancedCopies:
+    """The copies of a problem without logged tasks: none."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return BalancedCopies(
+        keys=nothing,
+        bounds=[0] * costs,
+        stuck=nothing,
+        columns=np.zeros(len(problem.col_task), dtype=np.bool_),
+        pools=np.zeros(problem.T, dtype=np.bool_),
+        spread_bound=0,
+    )
+
+
+def _allow_columns(problem: Problem, forced: Forced, *, now: bool) -> BoolArray:
+    """(A,) columns on which a copy may be."""
+    logged = problem.logged[problem.col_task]
+    return logged & (forced.mandatory | forced.tied) if now else logged
+
+
+class _CopiesNetwork:
+    """The network of the copies; see `find_balanced_copies`. Its first goals are tags, then the costs, if R5 does not bind."""
+
+    def __init__(self, problem: Problem, forced: Forced, rewards: tuple[IntArray, ...], zones: Zones, *, now: bool) -> None:
+        T, C, G = problem.T, problem.C, problem.G
+        self._problem, self._forced, self._rewards, self._now, self._zones = problem, forced, rewards, now, zones
+        self._first_cost = zones.goals
+        self._costs = self._first_cost + (0 if now else len(COPY_GOALS))
+        """How many goals come before the rewards."""
+        self._costs_per_copy = [goal.cost_per_copy(problem) for goal in COPY_GOALS if goal.cost_per_copy is not None]
+        self._network = Network(self._costs + len(rewards) + 1)
+        self._tasks, self._ties, self._cells = (self._network.add_nodes(n) for n in (T, T, G * C))
+        self._clients, self._pools, self._sink = (self._network.add_nodes(n) for n in (C, G * zones.number, 1))
+        self._copies = problem.standbys + 1
+        """Of each logged task."""
+        logged = np.flatnonzero(problem.logged)
+        self._network.add_supply(self._tasks[logged], self._copies)
+        self._network.add_supply(self._sink, -self._copies * len(logged))
+        self._via_tie = (forced.tie_cold | now) & (not zones.layers)
+        """(T,) whether copies on tied clients pass through a node of their own."""
+        self._of_zones, self._layers = zones.add_layers(self._network, self._tasks, problem.logged, self._copies)
+
+    def add_ties(self) -> None:
+        """Arcs task → its tied clients: the first `choices` copies are forced by this answer anyway, further ones cost."""
+        forced = self._forced
+        self._tied_task = tasks = np.flatnonzero(self._problem.logged & (forced.choices > 0) & self._via_tie)
+        self._to_ties = [self._network.add_arcs(self._tasks[tasks], self._ties[tasks], forced.choices[tasks])]
+        if not self._now:
+            cost: dict[int, IntArray | int] = {
+                self._first_cost + number: self._price_tie(number)[tasks] for number in range(len(COPY_GOALS))
+            }
+            self._to_ties.append(self._network.add_arcs(self._tasks[tasks], self._ties[tasks], self._copies, cost=cost))
+
+    def add_columns(self, required: BoolArray | None) -> None:
+        """Arcs task, or its tied clients → cell (subtopology, client), for each column that is allowed.
+
+        required: (A,) columns that must be taken besides those that are mandatory now.
+        """
+        problem, forced = self._problem, self._forced
+        must = forced.mandatory if self._now else np.zeros(len(problem.col_task), dtype=np.bool_)
+        if required is not None:
+            must = must | required
+        self._allowed = _allow_columns(problem, forced, now=self._now)
+        self._column = column = np.flatnonzero(self._allowed)
+        task, client = problem.col_task[column], problem.col_client[column]
+        self._column_is_tied = tied = forced.tied[column] & self._via_tie[task]
+        cost: dict[int, IntArray | int] = {}
+        if not self._now:
+            free = forced.mandatory[column] | tied
+            at_price = forced.tied[column] & forced.tie_cold[task] & ~tied
+            for number, each in enumerate(self._costs_per_copy):
+                price = np.where(at_price, self._price_tie(number)[task], each.columns[column])
+                cost[self._first_cost + number] = np.where(free, 0, price)
+        for i, reward in enumerate(self._rewards):
+            cost[self._costs + i] = -reward[column]
+        held = problem.col_owner[column] | problem.col_standby[column]
+        cost[self._costs + len(self._rewards)] = np.where(held, task - problem.T, 0)
+        tails = np.where(tied, self._ties[task], self._of_zones[task, self._zones.of_client[client]])
+        heads = self._cells[problem.group[task] * problem.C + client]
+        self._on_columns = self._network.add_arcs(tails, heads, 1, low=must[column] * 1, cost=cost)
+
+    def add_pools(self) -> None:
+        """Arcs task, or its tied clients → pool of its subtopology → cell, for tasks that may use their pool."""
+        problem, forced, zones, C = self._problem, self._forced, self._zones, self._problem.C
+        sizes = zones.size_pools(problem)
+        may = problem.logged & (forced.pool_tied if self._now else True)
+        self._pooled, self._pooled_zone = pooled, zone = np.nonzero((sizes > 0) & may[:, None])
+        self._pool_is_tied = tied = forced.pool_tied[pooled] & self._via_tie[pooled]
+        cost: dict[int, IntArray | int] = {}
+        if not self._now:
+            at_price = forced.pool_tied[pooled] & forced.tie_cold[pooled]
+            for number, each in enumerate(self._costs_per_copy):
+                price = np.where(at_price, self._price_tie(number)[pooled], each.pools[pooled])
+                cost[self._first_cost + number] = np.where(tied, 0, price)
+        tails = np.where(tied, self._ties[pooled], self._of_zones[pooled, zone])
+        most = np.minimum(self._copies, sizes[pooled, zone])
+        pool = problem.group[pooled] * zones.number + zone
+        self._to_pools = self._network.add_arcs(tails, self._pools[pool], most, cost=cost)
+        in_pool = np.bincount(pool, minlength=problem.G * zones.number)
+        group, client = np.divmod(np.arange(problem.G * C), C)
+        place_pool = zones.find_pools(problem, group, client)
+        is_place = in_pool[place_pool] > 0
+        self._pool_group, self._pool_client, place_pool = group[is_place], client[is_place], place_pool[is_place]
+        heads = self._cells[self._pool_group * C + self._pool_client]
+        self._from_pools = self._network.add_arcs(self._pools[place_pool], heads, in_pool[place_pool])
+
+    def add_windows(self, windows: Windows) -> None:
+        """Arcs cell → client → sink whose bounds are the windows."""
+        C = self._problem.C
+        groups = np.flatnonzero(self._problem.kind == LOGGED)
+        self._cell = cell = (groups[:, None] * C + np.arange(C)[None, :]).ravel()
+        low, high = windows.group_copies.low.ravel()[cell], windows.group_copies.high.ravel()[cell]
+        clients = self._clients[np.tile(np.arange(C), len(groups))]
+        self._of_cells = self._network.add_arcs(self._cells[cell], clients, high, low=low)
+        sink = np.broadcast_to(self._sink, (C,))
+        self._of_clients = self._network.add_arcs(self._clients, sink, windows.copies.high, low=windows.copies.low)
+
+    def solve(self) -> BalancedCopies | None:
+        """The copies; None where no flow keeps the windows."""
+        result = self._network.solve(face_after=self._costs)
+        if result is None:
+            return None
+        keys, stuck = self._deal_copies(result)
+        problem = self._problem
+        columns = np.zeros(len(problem.col_task), dtype=np.bool_)
+        columns[self._column] = result.face_high[self._on_columns] > 0
+        pools = np.zeros(problem.T, dtype=np.bool_)
+        pools[self._pooled] = result.face_high[self._to_pools] > 0
+        face = None if self._now or max(result.scales[: self._costs]) > 1 else self._read_face(result)
+        bounds = result.bounds[self._first_cost : self._costs]
+        if not self._now and self._zones.layers:
+            bounds = [bound - self._price_choices(number) for number, bound in enumerate(bounds)]
+        spread_bound = self._zones.bound_spread(problem, result.bounds[: self._first_cost])
+        return BalancedCopies(keys, bounds, stuck, columns, pools, face, spread_bound)
+
+    def _price_tie(self, number: int) -> IntArray:
+        """(T,) what a copy on a cold tied client costs in one of the goals."""
+        return (self._forced.tie_cost, self._forced.tie_cold * 1)[number]
+
+    def _price_choices(self, number: int) -> int:
+        """What the copies on tied clients that this answer forces anyway have cost in a goal, where no node told them apart."""
+        forced = self._forced
+        return exact_sum(forced.choices[forced.tie_cold], self._price_tie(number)[forced.tie_cold])
+
+    def _read_face(self, result: FlowResult) -> CopiesFace:
+        def read(arcs: slice) -> Range:
+            return Range(result.face_low[arcs], result.face_high[arcs])
+
+        ties = [read(arcs) for arcs in self._to_ties]
+        return CopiesFace(
+            problem=self._problem,
+            column=self._column,
+            on_column=read(self._on_columns),
+            column_is_tied=self._column_is_tied,
+            zones=self._zones,
+            layers=tuple(self._read_layer([read(arcs) for arcs in to_nodes], part) for to_nodes, part in self._layers),
+            pooled=self._pooled,
+            pooled_zone=self._pooled_zone,
+            in_pool=read(self._to_pools),
+            pool_is_tied=self._pool_is_tied,
+            tied_task=self._tied_task,
+            on_tied=Range(ties[0].low + ties[1].low, ties[0].high + ties[1].high),
+            place_group=self._pool_group,
+            place_client=self._pool_client,
+            places=read(self._from_pools),
+            cell=self._cell,
+            in_cell=read(self._of_cells),
+            on_client=read(self._of_clients),
+        )
+
+    def _read_layer(self, to_nodes: list[Range], part_of: IntArray) -> LayerFace:
+        """What one layer leaves open: the logged tasks' copies on each of its parts."""
+        problem, parts = self._problem, int(part_of.max()) + 1
+        place = np.cumsum(problem.logged) - 1  # among the logged tasks
+        client = problem.col_client[self._column]
+        return LayerFace(
+            of_column=place[problem.col_task[self._column]] * parts + part_of[self._zones.of_client[client]],
+            of_pooled=place[self._pooled] * parts + part_of[self._pooled_zone],
+            copies=Range(np.sum([arcs.low for arcs in to_nodes], axis=0), np.sum([arcs.high for arcs in to_nodes], axis=0)),
+        )
+
+    def _deal_copies(self, result: FlowResult) -> tuple[IntArray | None, IntArray]:
+        """Keys of all copies once the pool's places are dealt, or None and the tasks of the subtopologies where that failed."""
+        problem, C = self._problem, self._problem.C
+        taken = problem.col_keys[self._column[result.flow[self._on_columns] > 0]]
+        picks = result.flow[self._to_pools]
+        places = np.zeros((problem.G, C), dtype=np.int64)
+        places[self._pool_group, self._pool_client] = result.flow[self._from_pools]
+
+        # A pooled copy may also go to a column that costs no more than the pool, and that the flow has not taken.
+        barred = problem.col_cost > problem.pool_cost[problem.col_task]
+        if self._now:
+            barred |= ~self._allowed
+        picking = np.zeros(problem.T, dtype=np.bool_)
+        picking[self._pooled[picks > 0]] = True
+        closed = np.concatenate([taken, problem.col_keys[barred]])
+        forbidden: dict[int, set[int]] = {}
+        for key in closed[picking[closed // C]].tolist():
+            forbidden.setdefault(key // C, set()).add(key % C)
+        pool = problem.group[self._pooled] * self._zones.number + self._pooled_zone
+        pooled, stuck = self._zones.deal_pools(problem, self._pooled, pool, picks, places, forbidden)
+        return (None if len(stuck) else np.sort(np.concatenate([taken, pooled]))), stuck

@@ -1,0 +1,219 @@
+"""Balanced assignments by two flows: actives and copies one after the other, in either order.
+
+Only R2 and "the active is one of the copies" couple the two flows. Copies first is exact for restore work and cold copies,
+actives first for the actives' goals; where the second flow fits into the first, both are proven. Where they do not fit, the
+answer is valid but its later goals are open, and CP-SAT (cp_sat/plan.py) takes it from there.
+
+An answer for this rebalance (`find_balanced_now`):
+
+1. Actives among the most caught-up clients; without standbys that is the answer.
+2. Copies around these actives.
+3. Where there are none: copies first, then actives inside them.
+
+A plan: copies first (`find_optimal_copies`). All plans that have their restore work and cold copies are a linear program, which
+finds the best of them (program/on_face.py). Where it finds none or leaves a gap, these flows do (`find_balanced_plan`):
+
+With `spread`, goal `tag_spread` comes before all others, and the flows of copies carry it (zones.py).
+
+1. Actives inside the copies.
+2. Where that fails, or the problem is small: actives on pairs that optimal copies may use, then copies around them.
+3. The better of the two plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.flows.actives import ACTIVE_GOALS, find_balanced_actives
+from optassign_models.flows.copies import COPY_GOALS, BalancedCopies, find_balanced_copies
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import GoalModel, active_moves, tag_spread
+from optassign_models.problem import IntArray, Placement, Problem, make_placement
+from optassign_models.results import Found
+from optassign_models.values import FLOW_ORDER, evaluate
+from optassign_models.windows import Windows
+
+_ALL_COLUMNS = 20_000
+"""Up to so many pairs (logged task, client) every pair is a column: no pool, so R2 is exact from the start."""
+_SECOND_TRY = 10_000
+"""Up to so many columns actives first are tried beside copies first."""
+_UNPOOL_ROUNDS = 5
+"""How often a flow is solved again after pools that broke R2 were written out as columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesFirst:
+    """Copies, and the problem that they were found for: it may have more columns than the one that was asked about."""
+
+    problem: Problem
+    forced: Forced
+    chosen: BalancedCopies
+    spread: bool = False
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """Of restore work and cold copies, with what this answer forces: the goals count it and the flow leaves it out."""
+        work, cold = self.chosen.bounds
+        names = (goal.name for goal in COPY_GOALS)
+        first = {tag_spread.NAME: self.chosen.spread_bound} if self.spread and self.chosen.spread_bound is not None else {}
+        return first | dict(zip(names, (work + self.forced.forced_work, cold + self.forced.forced_cold), strict=True))
+
+
+def list_goals(*, spread: bool) -> tuple[GoalModel, ...]:
+    """The goals of a plan, in their order."""
+    return (tag_spread.GOAL, *FLOW_ORDER) if spread else FLOW_ORDER
+
+
+def write_out_pairs(problem: Problem) -> tuple[Problem, Forced]:
+    """The problem with all its pairs as columns where they are few; else as it is, ready for the models."""
+    logged = np.flatnonzero(problem.logged)
+    if len(logged) * problem.C <= _ALL_COLUMNS:
+        problem = problem.with_all_columns(logged)
+    return prepare(problem)
+
+
+def find_balanced_now(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> Found:
+    """An assignment that keeps R1–R5 and all windows in this very rebalance, with few active moves.
+
+    `spread`: among those that reach the most distinct values of the tags.
+    """
+    relaxed = find_balanced_actives(problem, windows, forced.leading, forced.pool_leading, (active_moves.GOAL,))
+    if relaxed is None:
+        return Found(None, impossible=True)
+    bounds = {active_moves.GOAL.name: relaxed.bounds[0]}
+    if not problem.standbys:
+        if relaxed.active is None:
+            return Found(None, bounds=bounds)
+        return Found(make_placement(relaxed.active, np.zeros(0, dtype=np.int64), problem.C), bounds=bounds)
+    around: Placement | None = None
+    if relaxed.active is not None:
+        around = _find_copies_around(problem, windows, relaxed.active, now=True, spread=spread)
+        if around is not None and not spread:
+            return Found(around, bounds=bounds)
+    copies = _find_copies_first(problem, forced, windows, now=True, spread=spread)
+    if copies is None:
+        return Found(None, impossible=True)
+    if spread and copies.chosen.spread_bound is not None:
+        bounds = {tag_spread.NAME: copies.chosen.spread_bound, **bounds}
+        if around is not None and _count_spread(problem, forced, around) == copies.chosen.spread_bound:
+            return Found(around, bounds=bounds)
+    if copies.chosen.keys is None:
+        return Found(around, bounds=bounds)
+    inside = _find_actives_inside(copies.problem, windows, copies.chosen.keys, now=True)
+    found = [placed for placed in (inside, around) if placed is not None]
+    return Found(min(found, key=lambda placed: _count_spread(problem, forced, placed), default=None), bounds=bounds)
+
+
+def _count_spread(problem: Problem, forced: Forced, placed: Placement) -> int:
+    """Goal `tag_spread`, the less the better."""
+    return evaluate(problem, forced, placed, (tag_spread.GOAL,))[tag_spread.NAME]
+
+
+def find_optimal_copies(problem: Problem, forced: Forced, windows: Windows, *, spread: bool = False) -> CopiesFirst | None:
+    """Copies of least restore work, and among these of fewest cold copies; None where none keep the windows.
+
+    Where actives fit into one of the optima, this is what a plan has at least. `spread`: on as many distinct values of the tags
+    as can be, before both.
+    """
+    return _find_copies_first(problem, forced, windows, now=False, spread=spread)
+
+
+def find_balanced_plan(copies: CopiesFirst, windows: Windows) -> Found:
+    """A plan that is proven optimal in restore work and cold copies wherever actives fit into the optimal copies."""
+    problem, forced, chosen = copies.problem, copies.forced, copies.chosen
+    everything = np.ones(len(problem.col_task), dtype=np.bool_)
+    relaxed = find_balanced_actives(problem, windows, everything, problem.pool_size > 0, last_tie=False)
+    if relaxed is None:
+        return Found(None, impossible=True)
+    bounds = copies.bounds | dict(zip((goal.name for goal in ACTIVE_GOALS), relaxed.bounds, strict=True))
+    found: list[Placement] = []
+    if chosen.keys is not None:
+        inside = _find_actives_inside(problem, windows, chosen.keys, now=False)
+        if inside is not None:
+            found.append(inside)
+    # Copies first already has the least restore work and cold copies; actives first may do better in moves and ties. Where
+    # there are many pairs, the second try is only worth its time if the first had nothing.
+    if not found or len(problem.col_task) <= _SECOND_TRY:
+        around = _find_actives_first(problem, windows, copies)
+        if around is not None:
+            found.append(around)
+    goals = list_goals(spread=copies.spread)
+    best = min(
+        found,
+        key=lambda plan: (*evaluate(problem, forced, plan, goals).values(), _break_tie(problem, plan)),
+        default=None,
+    )
+    return Found(best, bounds=bounds)
+
+
+def _break_tie(problem: Problem, plan: Placement) -> int:
+    """A number that is least where clients keep their smallest tasks and give away their greatest."""
+    owned = problem.flag_of(np.arange(problem.T) * problem.C + plan.active, problem.col_owner)
+    return int(np.sum(problem.T - np.flatnonzero(problem.has_owner & ~owned)))
+
+
+def _find_copies_first(problem: Problem, forced: Forced, windows: Windows, *, now: bool, spread: bool) -> CopiesFirst | None:
+    """Copies, among the optima those that keep owners and standbys, and the problem that they were found for.
+
+    A subtopology whose pool breaks R2 is written out, and the flow solved again. None where no copies keep the windows.
+    """
+    for _ in range(_UNPOOL_ROUNDS):
+        rewards = (problem.col_owner.astype(np.int64), problem.col_standby.astype(np.int64))
+        copies = find_balanced_copies(problem, forced, windows, now=now, rewards=rewards, spread=spread)
+        if copies is None:
+            return None
+        found = CopiesFirst(problem, forced, copies, spread)
+        if copies.keys is not None:
+            return found
+        problem, forced = prepare(problem.with_all_columns(copies.stuck))
+    return found
+
+
+def _find_actives_first(problem: Problem, windows: Windows, copies: CopiesFirst) -> Placement | None:
+    """Actives on the pairs that optimal copies may use, then copies around them."""
+    chosen = copies.chosen
+    unlogged = ~problem.logged[problem.col_task]
+    unlogged_pools = ~problem.logged & (problem.pool_size > 0)
+    fitting = find_balanced_actives(problem, windows, chosen.columns | unlogged, chosen.pools | unlogged_pools)
+    if fitting is None or fitting.active is None:
+        return None
+    return _find_copies_around(problem, windows, fitting.active, spread=copies.spread)
+
+
+def _find_copies_around(
+    problem: Problem, windows: Windows, active: IntArray, *, now: bool = False, spread: bool = False
+) -> Placement | None:
+    """Copies that contain the given actives (T,), and among those of least cost the most standbys of before."""
+    logged = np.flatnonzero(problem.logged)
+    keys = logged * problem.C + active[logged]
+    problem, forced = prepare(problem.with_columns(keys))
+    for _ in range(_UNPOOL_ROUNDS):
+        required = np.zeros(len(problem.col_task), dtype=np.bool_)
+        required[problem.find(keys)] = True
+        rewards = ((problem.col_standby & ~required).astype(np.int64),)
+        copies = find_balanced_copies(problem, forced, windows, now=now, required=required, rewards=rewards, spread=spread)
+        if copies is None:
+            return None
+        if copies.keys is not None:
+            return make_placement(active, np.setdiff1d(copies.keys, keys, assume_unique=True), problem.C)
+        problem, forced = prepare(problem.with_all_columns(copies.stuck))
+    return None
+
+
+def _find_actives_inside(problem: Problem, windows: Windows, copies: IntArray, *, now: bool) -> Placement | None:
+    """Actives chosen among the copies with the given keys, and anywhere for tasks without changelog."""
+    problem, forced = prepare(problem.with_columns(copies))
+    columns = ~problem.logged[problem.col_task]
+    columns[problem.find(copies)] = True
+    if now:
+        columns &= forced.leading
+    goals = (active_moves.GOAL,) if now else ACTIVE_GOALS
+    prefer = (~problem.col_owner | problem.col_standby).astype(np.int64)  # a standby that becomes active is lost as a standby
+    actives = find_balanced_actives(problem, windows, columns, ~problem.logged & (problem.pool_size > 0), goals, prefer)
+    if actives is None or actives.active is None:
+        return None
+    logged = np.flatnonzero(problem.logged)
+    keys = logged * problem.C + actives.active[logged]
+    return make_placement(actives.active, np.setdiff1d(copies, keys, assume_unique=True), problem.C)

@@ -1,0 +1,85 @@
+"""The optimal face of the copies' flow: all copies that reach its optimum of restore work and cold copies, and no others.
+
+An arc whose reduced cost is not zero carries the same flow in every optimum (complementary slackness), so bounds on the arcs
+say it all. What the flow leaves out (R2 between pooled copies, the windows of the actives) can only take away from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from optassign_models.flows.zones import Zones
+from optassign_models.problem import BoolArray, IntArray, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Least and greatest number, (n,) each."""
+
+    low: IntArray
+    high: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFace:
+    """Copies on the values of one tag: nodes (logged task, value)."""
+
+    of_column: IntArray
+    """(n,) the node of each column."""
+    of_pooled: IntArray
+    """(k,) the node of each task and zone that may use their pool."""
+    copies: Range
+    """(nodes,) copies of the task on clients with the value."""
+
+    @cached_property
+    def count_columns(self) -> IntArray:
+        """(nodes,) columns of the task on such clients."""
+        return np.bincount(self.of_column, minlength=len(self.copies.low))
+
+    @cached_property
+    def count_pooled(self) -> IntArray:
+        """(nodes,) zones with the value whose pool the task may use."""
+        return np.bincount(self.of_pooled, minlength=len(self.copies.low))
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesFace:
+    """Bounds on the copies of logged tasks. `problem` is the one that the flow was solved for: it may have more columns."""
+
+    problem: Problem
+    column: IntArray
+    """(n,) columns of logged tasks."""
+    on_column: Range
+    """(n,) copies on each of them, 0 or 1."""
+    column_is_tied: BoolArray
+    """(n,) the copy counts among those of the task's tied clients."""
+    zones: Zones
+    layers: tuple[LayerFace, ...]
+    """Of the tags, whose goal comes first."""
+    pooled: IntArray
+    """(k,) tasks that may use their pool,"""
+    pooled_zone: IntArray
+    """(k,) in this zone."""
+    in_pool: Range
+    """(k,) copies of the task in its pool."""
+    pool_is_tied: BoolArray
+    """(k,) the pool's clients are tied clients of the task."""
+    tied_task: IntArray
+    """(j,) tasks with tied clients."""
+    on_tied: Range
+    """(j,) copies of the task on its tied clients."""
+    place_group: IntArray
+    """(q,) subtopology and"""
+    place_client: IntArray
+    """(q,) client of the places for pooled copies."""
+    places: Range
+    """(q,) pooled copies of the subtopology on the client."""
+    cell: IntArray
+    """(m,) subtopology × C + client, of the logged subtopologies."""
+    in_cell: Range
+    """(m,) copies of the subtopology on the client."""
+    on_client: Range
+    """(C,) copies on the client."""

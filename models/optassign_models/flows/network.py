@@ -1,0 +1,257 @@
+"""Min-cost flow with lower bounds and costs in lexicographic order.
+
+OR-Tools' SimpleMinCostFlow takes one int64 cost per arc. Goals that come one after the other would need weights that soon
+leave int64, so they are optimised in several stages:
+
+1. As many goals as int64 allows are merged into one cost, each outweighing all that come after it.
+2. The flow of least merged cost is found.
+3. Its optimum yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary
+   slackness: Ahuja, Magnanti, Orlin, Network Flows, 1993, chapter 9), so it is fixed, and the next goals are optimised over
+   the arcs that remain free.
+
+Every stage is exact, and the potentials are a proof of optimality that does not rest on the solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from ortools.graph.python import min_cost_flow
+
+from optassign_models.forced import exact_sum
+from optassign_models.graph import Graph
+from optassign_models.problem import IntArray
+
+_LARGEST_COST = 1 << 61
+"""Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""
+
+
+class FlowError(RuntimeError):
+    """The solver gave something that is not an optimal flow, though the network is feasible."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowResult:
+    """A flow that is optimal in lexicographic order, and what that proves."""
+
+    flow: IntArray
+    """(arcs,) units on each arc."""
+    bounds: list[int]
+    """Of each goal a proven lower bound of the cost; exact where `scales` is 1."""
+    scales: list[int]
+    """Of each goal the resolution to which its costs were rounded down; 1 where they were not."""
+    face_low: IntArray
+    """(arcs,) lower and"""
+    face_high: IntArray
+    """(arcs,) upper bounds of the flow on the optimal face of the first goals: flows within them are all its optima."""
+
+
+class Network(Graph):
+    """A network to which arcs are added in blocks."""
+
+    def __init__(self, goals: int) -> None:
+        """`goals`: how many costs each arc has, the most important first."""
+        super().__init__()
+        self.goals = goals
+        self._tail: list[IntArray] = []
+        self._head: list[IntArray] = []
+        self._low: list[IntArray] = []
+        self._high: list[IntArray] = []
+        self._cost: list[IntArray] = []
+        self._supply: list[tuple[IntArray, IntArray]] = []
+
+    def add_arcs(
+        self,
+        tail: IntArray,
+        head: IntArray,
+        high: IntArray | int,
+        low: IntArray | int = 0,
+        cost: dict[int, IntArray | int] | None = None,
+    ) -> slice:
+        """Adds a block of arcs and returns its place among all arcs.
+
+        Args:
+            tail, head: nodes, (n,) or broadcast to it.
+            high, low: bounds of the flow.
+            cost: unit costs by goal; 0 for goals that are left out.
+        """
+        n = max(np.size(tail), np.size(head))
+
+        def broadcast(value: IntArray | int) -> IntArray:
+            return np.broadcast_to(np.asarray(value, dtype=np.int64), (n,))
+
+        table = np.zeros((self.goals, n), dtype=np.int64)
+        for goal, unit in (cost or {}).items():
+            table[goal] = unit
+        self._tail.append(broadcast(tail))
+        self._head.append(broadcast(head))
+        self._low.append(broadcast(low))
+        self._high.append(broadcast(high))
+        self._cost.append(table)
+        return self.number_arcs(n)
+
+    def add_supply(self, nodes: IntArray, amount: IntArray | int) -> None:
+        """Adds supply (> 0) or demand (< 0) to nodes; amounts of one node add up."""
+        nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
+        self._supply.append((nodes, np.broadcast_to(np.asarray(amount, dtype=np.int64), nodes.shape)))
+
+    def solve(self, face_after: int = 0) -> FlowResult | None:
+        """Finds the lexicographic optimum; None where no flow keeps the bounds.
+
+        `face_after`: number of goals after which the remaining upper bounds are kept as `face_high`.
+        """
+        if not self.arcs:
+            nothing = np.zeros(0, dtype=np.int64)
+            return FlowResult(nothing, [0] * self.goals, [1] * self.goals, nothing, nothing)
+        arcs = _Arcs(
+            self.nodes,
+            np.concatenate(self._tail),
+            np.concatenate(self._head),
+            np.concatenate(self._low),
+            np.concatenate(self._high),
+        )
+        cost = np.concatenate(self._cost, axis=1)
+        if np.any(arcs.low > arcs.high):
+            return None
+        supply = self._sum_supply()
+        flow: IntArray | None = None
+        bounds: list[int] = []
+        scales: list[int] = []
+        face_low, face_high = arcs.low, arcs.high
+        goal = 0
+        while goal < self.goals:
+            if goal == face_after:
+                face_low, face_high = arcs.low, arcs.high
+            if flow is not None and not np.any(cost[goal][arcs.low < arcs.high]):
+                bounds.append(exact_sum(cost[goal], flow))  # no arc that is still free has a cost: nothing to optimise
+                scales.append(1)
+                goal += 1
+                continue
+            end = _find_last_to_merge(cost, arcs, goal, face_after if goal < face_after else self.goals)
+            merged, scale = _merge_costs(cost, arcs, goal, end)
+            flow = _find_least_cost_flow(arcs, merged, supply)
+            if flow is None:
+                return None
+            arcs = _fix_to_optima(arcs, merged, flow)
+            if scale > 1:
+                bounds.append(exact_sum(merged, flow) * scale)
+            else:
+                bounds.extend(exact_sum(cost[g], flow) for g in range(goal, end))
+            scales.extend([scale] * (end - goal))
+            goal = end
+        if face_after >= self.goals:
+            face_low, face_high = arcs.low, arcs.high
+        assert flow is not None
+        return FlowResult(flow, bounds, scales, face_low, face_high)
+
+    def _sum_supply(self) -> IntArray:
+        """(nodes,) supply less demand of each node."""
+        supply = np.zeros(self.nodes, dtype=np.int64)
+        for nodes, amount in self._supply:
+            np.add.at(supply, nodes, amount)
+        return supply
+
+
+@dataclass(frozen=True, eq=False)
+class _Arcs:
+    """All arcs: ends and bounds of the flow, (arcs,) each."""
+
+    nodes: int
+    tail: IntArray
+    head: IntArray
+    low: IntArray
+    high: IntArray
+
+
+def _bound_difference(cost: IntArray, arcs: _Arcs) -> int:
+    """A number by which no two flows within the bounds differ in this cost."""
+    return int(np.sum(np.abs(cost).astype(np.float64) * (arcs.high - arcs.low))) + 1
+
+
+def _find_last_to_merge(cost: IntArray, arcs: _Arcs, goal: int, stop: int) -> int:
+    """The first goal after `goal`, `stop` at most, that cannot be weighted into the same cost without leaving int64."""
+    room = _LARGEST_COST // (4 * (arcs.nodes + 2))
+    weight, end = int(np.abs(cost[goal]).max(initial=0)), goal + 1
+    while end < stop:
+        weight = (weight + 1) * (2 * _bound_difference(cost[end], arcs) + 1)
+        if weight > room:
+            break
+        end += 1
+    return end
+
+
+def _merge_costs(cost: IntArray, arcs: _Arcs, goal: int, end: int) -> tuple[IntArray, int]:
+    """One cost for goals `goal` to `end` − 1, each outweighing all that come after it, and the resolution it is rounded to.
+
+    Only a single goal whose costs are too large is rounded, downwards: so bounds stay bounds.
+    """
+    merged = cost[goal]
+    for g in range(goal + 1, end):
+        merged = merged * (2 * _bound_difference(cost[g], arcs) + 1) + cost[g]
+    if end > goal + 1:
+        return merged, 1
+    top = int(np.abs(merged).max(initial=0))
+    scale = max(1, -(-top * (arcs.nodes + 2) * 4 // _LARGEST_COST))
+    return (merged // scale if scale > 1 else merged), scale
+
+
+def _find_least_cost_flow(arcs: _Arcs, cost: IntArray, supply: IntArray) -> IntArray | None:
+    """(arcs,) the flow of least cost that keeps the bounds and meets the supplies exactly; None if there is none.
+
+    FlowError if the solver ends in any other way.
+    """
+    net = supply.copy()
+    np.subtract.at(net, arcs.tail, arcs.low)
+    np.add.at(net, arcs.head, arcs.low)
+    free = np.flatnonzero(arcs.high > arcs.low)
+    if net.sum() != 0:
+        return None
+    tail, head = arcs.tail[free], arcs.head[free]
+    solver = min_cost_flow.SimpleMinCostFlow()
+    if len(free):
+        solver.add_arcs_with_capacity_and_unit_cost(tail, head, (arcs.high - arcs.low)[free], cost[free])
+    nodes = np.flatnonzero(net)
+    if len(nodes):
+        if not len(free) or nodes.max() > max(tail.max(), head.max()):
+            return None  # a node without an arc cannot pass its supply on
+        solver.set_nodes_supplies(nodes, net[nodes])
+    flow = arcs.low.copy()
+    if not len(free):
+        return flow
+    status = solver.solve()
+    if status == solver.INFEASIBLE:
+        return None
+    if status != solver.OPTIMAL:
+        raise FlowError(f"min-cost flow ended with {status}")
+    flow[free] += solver.flows(np.arange(len(free)))
+    return flow
+
+
+def _fix_to_optima(arcs: _Arcs, cost: IntArray, flow: IntArray) -> _Arcs:
+    """The arcs with bounds that leave exactly the optimal flows: arcs of nonzero reduced cost are fixed at their flow.
+
+    The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. FlowError if they show
+    that the flow is not optimal.
+    """
+    forward, backward = np.flatnonzero(flow < arcs.high), np.flatnonzero(flow > arcs.low)
+    source = np.concatenate([arcs.tail[forward], arcs.head[backward]])
+    target = np.concatenate([arcs.head[forward], arcs.tail[backward]])
+    length = np.concatenate([cost[forward], -cost[backward]])
+    order = np.argsort(target, kind="stable")
+    source, target, length = source[order], target[order], length[order]
+    starts = np.flatnonzero(np.diff(target, prepend=-1))
+    reached = target[starts]
+    distance = np.zeros(arcs.nodes, dtype=np.int64)
+    for _ in range(arcs.nodes + 1):
+        if not len(starts):
+            break
+        best = np.minimum.reduceat(distance[source] + length, starts)
+        better = best < distance[reached]
+        if not better.any():
+            break
+        distance[reached[better]] = best[better]
+    else:
+        raise FlowError("the flow is not optimal: a residual cycle has negative cost")
+    fixed = cost + distance[arcs.tail] - distance[arcs.head] != 0
+    return replace(arcs, low=np.where(fixed, flow, arcs.low), high=np.where(fixed, flow, arcs.high))

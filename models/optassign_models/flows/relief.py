@@ -1,0 +1,37 @@
+"""The best relief as one min-cost flow of the actives: the clients' windows are a cost, so many seconds for each task too
+many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign_models.flows.actives import ActivesNetwork
+from optassign_models.goals import active_moves
+from optassign_models.goals.goal import PairCosts
+from optassign_models.problem import IntArray
+from optassign_models.relief import RELIEF, Price, ReliefOptions
+from optassign_models.windows import Windows
+
+_OFF_PLAN, _EXCESS = "off_plan", "active_excess"
+
+
+def find_relief(options: ReliefOptions, windows: Windows, plan_active: IntArray, price: Price) -> tuple[IntArray, int] | None:
+    """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
+    moves, then least excess. None where the places of a pool could not be dealt out."""
+    problem = options.problem
+    off_plan = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
+    moves = active_moves.GOAL.cost_per_active
+    assert moves is not None
+    costs = {
+        RELIEF: options.cost,
+        _OFF_PLAN: PairCosts(off_plan, np.ones(problem.T, dtype=np.int64)),
+        active_moves.GOAL.name: moves(problem),
+    }
+    network = ActivesNetwork(problem, costs, (*costs, _EXCESS, "tie"))
+    network.add_columns(options.columns)
+    network.add_pools(options.pools)
+    network.add_soft_windows(windows, _EXCESS, (RELIEF, price.excess))
+    found = network.solve(1)
+    if found is None or found.active is None:
+        return None
+    return found.active, found.bounds[0]

@@ -1,0 +1,152 @@
+"""What R3 to R5 leave open in this rebalance, task by task.
+
+The s + 1 copies of a logged task go to its clients of least rank. Clients below the last rank that is needed (the threshold)
+are mandatory; among those at the threshold any `choices` may be taken. So the ranks of the copies, and with them the restore
+work that this answer forces, are fixed; only which of the clients at the threshold are taken is open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.problem import BoolArray, IntArray, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Forced:
+    """Shapes: (T,) per task, (A,) per column. For tasks without changelog nothing is mandatory and all clients are tied."""
+
+    least_rank: IntArray
+    """(T,) the rank an active copy must have now (R3)."""
+    choices: IntArray
+    """(T,) copies to be chosen among the tied clients; 0 for tasks without changelog."""
+    tie_cost: IntArray
+    """(T,) restore cost of one tied client's copy."""
+    tie_cold: BoolArray
+    """(T,) whether tied clients have a rank above 0: their first `choices` copies are forced, further ones cost."""
+    mandatory: BoolArray
+    """(A,) the client must hold a copy now."""
+    tied: BoolArray
+    """(A,) the client is one of those to choose from."""
+    leading: BoolArray
+    """(A,) the client may hold the active copy now."""
+    pool_tied: BoolArray
+    """(T,) the pool's clients are tied."""
+    pool_leading: BoolArray
+    """(T,) the pool's clients may hold the active copy now."""
+    forced_work: int
+    """Restore work of this answer, offsets, whatever is chosen."""
+    forced_cold: int
+    """Copies of rank above 0 in this answer, whatever is chosen."""
+
+
+def prepare(problem: Problem) -> tuple[Problem, Forced]:
+    """The problem with pools written out where single clients of them matter, and its `Forced`.
+
+    A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
+    rare (few clients, or a tiny changelog beside a longer lag).
+    """
+    rank = _threshold(problem)
+    least = _least_rank(problem)
+    has_pool = problem.logged & (problem.pool_size > 0)
+    tied_columns = np.bincount(problem.col_task[problem.col_first_rank == rank[problem.col_task]], minlength=problem.T)
+    below = np.bincount(problem.col_task[problem.col_first_rank < rank[problem.col_task]], minlength=problem.T)
+    choices = problem.standbys + 1 - below
+    exact = (problem.pool_rank == rank) & (tied_columns + problem.pool_size <= choices)
+    mixed = (problem.pool_rank == least) & _has_worse_column(problem, least)
+    write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
+    if write_out.any():
+        problem = problem.with_all_columns(np.flatnonzero(write_out))
+    return problem, find_forced(problem)
+
+
+def find_forced(problem: Problem) -> Forced:
+    """See `Forced`. Pools must not be mandatory (`prepare` sees to it)."""
+    logged, task = problem.logged, problem.col_task
+    threshold, least = _threshold(problem), _least_rank(problem)
+    column_logged = logged[task]
+    has_pool = problem.pool_size > 0
+    below = column_logged & (problem.col_first_rank < threshold[task])
+    tied = column_logged & (problem.col_first_rank == threshold[task])
+    pool_tied = logged & has_pool & (problem.pool_rank == threshold)
+    choices = np.where(logged, problem.standbys + 1 - np.bincount(task[below], minlength=problem.T), 0)
+    number = np.bincount(task[tied], minlength=problem.T) + np.where(pool_tied, problem.pool_size, 0)
+    all_taken = logged & (number == choices)
+    mandatory = below | (tied & all_taken[task])
+    tied &= ~all_taken[task]
+    choices = np.where(all_taken, 0, choices)
+    pool_tied &= ~all_taken
+
+    # Clients of one rank cost the same, but for a lag of 1 or 2 beside an unknown one (ranks 1 and 2) where nothing above 0
+    # is acceptable: the least cost then keeps the bound a bound.
+    tie_cost = np.where(pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    np.minimum.at(tie_cost, task[tied], problem.col_cost[tied])
+    tie_rank = np.where(pool_tied, problem.pool_rank, 0)
+    np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
+    tie_cold = (choices > 0) & (tie_rank > 0)
+    return Forced(
+        least_rank=least,
+        choices=choices,
+        tie_cost=np.where(tie_cold, tie_cost, 0),
+        tie_cold=tie_cold,
+        mandatory=mandatory,
+        tied=tied,
+        leading=~column_logged | (problem.col_first_rank == least[task]),
+        pool_tied=pool_tied,
+        pool_leading=has_pool & (~logged | (problem.pool_rank == least)),
+        forced_work=exact_sum(problem.col_cost[mandatory])
+        + exact_sum(np.where(tie_cold, tie_cost, 0), np.where(tie_cold, choices, 0)),
+        forced_cold=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_cold])),
+    )
+
+
+def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
+    """Σ values × times without overflow."""
+    if times is None:
+        times = np.ones_like(values)
+    used = (values != 0) & (times != 0)
+    values, times = values[used], times[used]
+    if not len(values):
+        return 0
+    if int(np.abs(values).max()) * int(np.abs(times).max()) * len(values) < 1 << 62:
+        return int(np.dot(values, times))
+    return int(np.sum(values.astype(object) * times.astype(object)))
+
+
+def _threshold(problem: Problem) -> IntArray:
+    """(T,) the rank of the (s + 1)-th most caught-up client of each logged task; 0 for the others."""
+    need = problem.standbys + 1
+    start, order = _by_rank(problem)
+    ranks = problem.col_first_rank[order]
+    number = np.diff(start)
+    pool = problem.pool_size
+    less = np.bincount(problem.col_task[problem.col_first_rank < problem.pool_rank[problem.col_task]], minlength=problem.T)
+    in_columns = (need <= less) | (pool == 0)
+    in_pool = ~in_columns & (need <= less + pool)
+    position = np.where(in_columns, need - 1, need - 1 - pool)
+    at = np.clip(start[:-1] + np.clip(position, 0, np.maximum(number - 1, 0)), 0, max(len(ranks) - 1, 0))
+    from_columns = ranks[at] if len(ranks) else np.zeros(problem.T, dtype=np.int64)
+    return np.where(problem.logged, np.where(in_pool, problem.pool_rank, from_columns), 0)
+
+
+def _least_rank(problem: Problem) -> IntArray:
+    """(T,) the least rank of any client; 0 for tasks without changelog."""
+    start, order = _by_rank(problem)
+    far = np.iinfo(np.int64).max
+    least = np.full(problem.T, far, dtype=np.int64)
+    some = np.diff(start) > 0
+    least[some] = problem.col_first_rank[order][start[:-1][some]]
+    least = np.where(problem.pool_size > 0, np.minimum(least, problem.pool_rank), least)
+    return np.where(problem.logged, least, 0)
+
+
+def _by_rank(problem: Problem) -> tuple[IntArray, IntArray]:
+    order = np.lexsort((problem.col_first_rank, problem.col_task))
+    return problem.col_start, order
+
+
+def _has_worse_column(problem: Problem, least: IntArray) -> BoolArray:
+    """(T,) some column of the task may not be active now."""
+    return np.bincount(problem.col_task[problem.col_first_rank > least[problem.col_task]], minlength=problem.T) > 0

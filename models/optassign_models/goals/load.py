@@ -1,0 +1,89 @@
+"""Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
+
+What a task adds is rounded down to a millionth of an even spread, so that what bounds the sums bounds the loads as well; the
+peak is rounded up to thousandths, so the least peak is above what it stands for by less than one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.forced import Forced
+from optassign_models.goals.goal import GoalModel
+from optassign_models.placed import Placed
+from optassign_models.problem import IntArray, Problem
+
+if TYPE_CHECKING:
+    from optassign_models.cp_sat.variables import Expression, Variables
+
+NAME = "load"
+_MOST_CARRIED = 1 << 40
+"""Millionths of an even spread that one task adds at most: with more, as on a client of next to no capacity, sums would
+leave int64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """What the goal needs to know of a snapshot."""
+
+    of_task: IntArray
+    """(T,) load of each active copy, in whole units."""
+    standby_share: float = 0.0
+    """Of that what each standby loads its client with."""
+
+
+def _carried(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
+    """Of each pair, what the task adds to the client's load, in millionths of an even spread over the clients that stay."""
+    staying = p.units[~p.draining] if not p.draining.all() else p.units
+    total = max(1.0, float(loads.of_task.sum()))
+    if loads.standby_share:
+        beside = min(p.standbys, max(0, len(staying) - 1)) * loads.standby_share
+        total = max(1.0, float((loads.of_task * (1 + beside * p.logged)).sum()))
+    share: npt.NDArray[np.float64] = 1e6 * float(staying.sum()) / (p.units.astype(np.float64) * total)
+    carried: IntArray = np.minimum(loads.of_task[task] * share[client], _MOST_CARRIED).astype(np.int64)
+    return carried
+
+
+def _carried_by_standbys(p: Problem, loads: Loads, task: IntArray, client: IntArray) -> IntArray:
+    """The same of a standby; on a draining client it weighs nothing, unless all drain."""
+    counts = ~p.draining[client] | p.draining.all()
+    carried: IntArray = np.where(counts, _carried(p, loads, task, client) * loads.standby_share, 0).astype(np.int64)
+    return carried
+
+
+def _value(placed: Placed) -> int:
+    p, active = placed.problem, placed.plan.active
+    loads = p.data_of(NAME, Loads)
+    if loads is None:
+        return 0
+    carried = np.bincount(active, weights=_carried(p, loads, np.arange(p.T), active), minlength=p.C)
+    if loads.standby_share:
+        task, client = placed.plan.standby_task, placed.plan.standby_client
+        carried += np.bincount(client, weights=_carried_by_standbys(p, loads, task, client), minlength=p.C)
+    return int(-(-carried.max() // 1000))
+
+
+def _express(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    loads = p.data_of(NAME, Loads)
+    if loads is None:
+        return 0
+    carried = _carried(p, loads, p.col_task, p.col_client)
+    beside = _carried_by_standbys(p, loads, p.col_task, p.col_client)
+    peak = v.model.new_int_var(0, 1 << 50, "")
+    for client in range(p.C):
+        columns = np.flatnonzero(p.col_client == client).tolist()
+        there = [(variable, carried[i]) for i in columns for variable in v.actives([i])]
+        there += [(variable, beside[i]) for i in columns if beside[i] for variable in v.standbys([i])]
+        if there:
+            load_there = v.weighted([variable for variable, _ in there], np.array([w for _, w in there], dtype=np.int64))
+            v.model.add(load_there <= 1000 * peak)
+    return peak
+
+
+# An even load is found sooner from nothing than from an uneven start; the start is kept all the same.
+GOAL = GoalModel(NAME, _value, _express, starts_from_hint=False)

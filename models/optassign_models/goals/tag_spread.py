@@ -1,0 +1,122 @@
+"""Goal (a), `tag_spread`: distinct tag values among the copies of each logged task; more is better (KIP-708).
+
+Tags come in the order in which they are configured: of two plans the better is the one with more values of the first tag, then
+of the second. So the goal is one number with a digit for each tag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optassign_models.forced import Forced
+from optassign_models.goals.goal import GoalModel, Reached
+from optassign_models.placed import Placed
+from optassign_models.problem import IntArray, Problem
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+    from optassign_models.cp_sat.variables import Expression, Variables
+
+NAME = "tag_spread"
+_LARGEST = 1 << 60
+"""Beyond, sums of a solver would leave int64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tags:
+    """What the goal needs to know of a snapshot."""
+
+    values: tuple[IntArray, ...]
+    """(C,) for each tag: the client's value, −1 for none."""
+
+    @property
+    def tell_apart(self) -> bool:
+        """Whether clients differ in any of them; by a tag of one value everywhere nothing is placed."""
+        return any(bool(np.ptp(values)) for values in self.values)
+
+
+def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
+    """What a distinct value of each tag weighs, where there are so many copies: all later tags together weigh less.
+
+    Where that would leave int64, the last tags weigh the same.
+    """
+    base, weights = copies + 1, [1] * tags
+    for place in range(tags - 2, -1, -1):
+        weights[place] = weights[place + 1] * base
+    while weights and weights[0] * base > _LARGEST:
+        weights = [max(1, weight // base) for weight in weights]
+    return tuple(weights)
+
+
+def encode_values(problem: Problem, distinct: Sequence[int]) -> int:
+    """The goal as a number to be minimised, from the distinct values of each tag."""
+    weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(distinct))
+    return -sum(weight * number for weight, number in zip(weights, distinct, strict=True))
+
+
+def count_reachable(problem: Problem, values: IntArray) -> int:
+    """Distinct values of one tag (C,) that the numbers of copies and of values alone would allow."""
+    known = len(np.unique(values[values >= 0]))
+    return int(problem.logged.sum()) * min(problem.standbys + 1, known)
+
+
+def bound_by_numbers(problem: Problem) -> int:
+    """What nothing is below in the goal, by the numbers of copies and of values."""
+    tags = problem.data_of(NAME, Tags)
+    return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
+
+
+def count_values(problem: Problem, keys: IntArray) -> list[int]:
+    """Of each tag the distinct values that copies of logged tasks with these keys reach, summed over the tasks."""
+    tags = problem.data_of(NAME, Tags)
+    distinct = []
+    for values in tags.values if tags is not None else ():
+        reached = values[keys % problem.C] >= 0
+        pairs = keys // problem.C * (problem.C + 1) + values[keys % problem.C]
+        distinct.append(len(np.unique(pairs[reached])))
+    return distinct
+
+
+def _value(placed: Placed) -> int:
+    return encode_values(placed.problem, count_values(placed.problem, placed.copy_keys))
+
+
+def _express(v: Variables, forced: Forced) -> Expression:
+    p = v.problem
+    tags = p.data_of(NAME, Tags)
+    values = tags.values if tags is not None else ()
+    reached: list[cp_model.IntVar] = []
+    costs: list[int] = []
+    for weight, of_tag in zip(weigh_tags(int(p.logged.sum()) * (p.standbys + 1), len(values)), values, strict=True):
+        for task in np.flatnonzero(p.logged).tolist():
+            columns: dict[int, list[int]] = {}
+            for i in v.columns_of(task):
+                columns.setdefault(int(of_tag[p.col_client[i]]), []).append(i)
+            for value, there in sorted(columns.items()):
+                if value >= 0:
+                    is_reached = v.model.new_bool_var("")
+                    v.model.add(v.total(v.copies(there)) >= is_reached)
+                    reached.append(is_reached)
+                    costs.append(-weight)
+    return v.weighted(reached, np.array(costs, dtype=np.int64))
+
+
+def _tell_apart(problem: Problem) -> IntArray:
+    tags = problem.data_of(NAME, Tags)
+    values = np.stack([np.zeros(problem.C, dtype=np.int64), *(tags.values if tags is not None else ())])
+    return np.unique(values, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _reaches(problem: Problem) -> tuple[Reached, ...]:
+    tags = problem.data_of(NAME, Tags)
+    values = tags.values if tags is not None else ()
+    weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
+    return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
+
+
+GOAL = GoalModel(NAME, _value, _express, tells_apart=_tell_apart, reaches=_reaches)

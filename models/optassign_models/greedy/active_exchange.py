@@ -1,0 +1,100 @@
+"""Actives that are outside of their windows, brought into them by an exchange.
+
+The network is the one of the flow in flows/actives.py: task → subtopology on client → logged → stateful → client → hub, with a
+node for each subtopology's pool. It starts from the actives as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign_models.greedy.active_options import ActiveOptions
+from optassign_models.greedy.algorithms.dealing import deal_places
+from optassign_models.greedy.algorithms.exchange import Exchange
+from optassign_models.greedy.algorithms.ranking import rank_within
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
+from optassign_models.windows import Window, Windows, count_actives
+
+SMALL = 10_000
+"""How many arcs there may be for costs to be saved at all."""
+_EFFORT = 400_000
+"""Arcs to look at for saving costs."""
+
+
+def settle_actives(
+    problem: Problem, windows: Windows, options: ActiveOptions, active: IntArray, alone: Window | None = None
+) -> IntArray:
+    """(T,) the actives after an exchange that brings them into their windows and, where the problem is small, saves cost.
+
+    alone: window (C,) of the tasks with changelog, which then are the only ones looked at, and no cost is saved.
+    """
+    T, C, G = problem.T, problem.C, problem.G
+    scope = np.ones(T, dtype=np.bool_) if alone is None else problem.logged
+    pools = options.pools & scope
+    column = np.flatnonzero(options.columns & scope[problem.col_task])
+    number = np.bincount(problem.col_task[column], minlength=T) + np.where(pools, 2, 0)
+    column = column[number[problem.col_task[column]] > 1]  # a task of one column has no choice
+    if not len(column) and not pools.any():
+        return active
+    task, client = problem.col_task[column], problem.col_client[column]
+    cell = problem.group[task] * C + client
+    here = active[task] == client
+    in_pool = pools.copy()
+    in_pool[task[here]] = False
+    pooled = np.flatnonzero(pools)
+    pool_cells = (np.unique(problem.group[pooled])[:, None] * C + np.arange(C)).ravel()
+    cells = np.unique(np.concatenate([cell, pool_cells]))
+    counts = count_actives(problem, active)
+
+    network = Exchange()
+    sizes = (1, T, len(cells), G, C, C, C)
+    hub, task_nodes, cell_nodes, pool_nodes, logged, stateful, clients = (network.add_nodes(n) for n in sizes)
+    cost = options.cost[column]
+    on = network.add_arcs(task_nodes[task], cell_nodes[np.searchsorted(cells, cell)], here, high=1, cost=cost)
+    cost = options.pool_cost[pooled]
+    to_pool = network.add_arcs(task_nodes[pooled], pool_nodes[problem.group[pooled]], in_pool[pooled], high=1, cost=cost)
+    inside = np.bincount((problem.group * C + active)[in_pool], minlength=G * C)[pool_cells]
+    from_pool = network.add_arcs(pool_nodes[pool_cells // C], cell_nodes[np.searchsorted(cells, pool_cells)], inside)
+    level = np.stack([clients, stateful, logged])[problem.kind].ravel()[cells]
+    window = Window(windows.group_active.low.ravel()[cells], windows.group_active.high.ravel()[cells])
+    network.add_arcs(cell_nodes, level, counts.group_active.ravel()[cells], window=window)
+    in_logged = counts.group_active[problem.kind == LOGGED].sum(axis=0)
+    if alone is not None:
+        network.add_arcs(logged, np.repeat(hub, C), in_logged, window=alone)
+    else:
+        network.add_arcs(logged, stateful, in_logged, window=None if problem.standbys else windows.copies)
+        network.add_arcs(stateful, clients, counts.stateful, window=windows.stateful)
+        network.add_arcs(clients, np.repeat(hub, C), counts.active, window=windows.active)
+    flow = network.improve(_EFFORT if alone is None and network.arcs <= SMALL else 0)
+
+    active = active.copy()
+    taken = flow[on] > 0
+    active[task[taken]] = client[taken]
+    waiting = np.zeros(T, dtype=np.bool_)
+    waiting[pooled] = flow[to_pool] > 0
+    places = np.zeros(G * C, dtype=np.int64)
+    places[pool_cells] = flow[from_pool]
+    _deal_pools(problem, active, waiting, waiting & in_pool, places)
+    return active
+
+
+def _deal_pools(problem: Problem, active: IntArray, waiting: BoolArray, may_stay: BoolArray, places: IntArray) -> None:
+    """In place: tasks that use their pool stay on their client while its places (G × C,) last; the others get what is left.
+
+    Args:
+        waiting: (T,) tasks that use their pool.
+        may_stay: (T,) those of them that did so before.
+    """
+    C = problem.C
+    stay = np.flatnonzero(may_stay)
+    cell = problem.group[stay] * C + active[stay]
+    kept = rank_within(cell) < places[cell]
+    places -= np.bincount(cell[kept], minlength=len(places))
+    waiting[stay[kept]] = False
+    for group in np.unique(problem.group[waiting]).tolist():
+        tasks = np.flatnonzero(waiting & (problem.group == group))
+        taken = tasks[:0]
+        if problem.kind[group] == LOGGED:
+            taken = problem.col_keys[problem.col_start[tasks[0]] : problem.col_start[tasks[-1] + 1]]
+        keys, _ = deal_places(tasks, np.ones_like(tasks), places[group * C : (group + 1) * C], taken)
+        active[keys // C] = keys % C

@@ -1,0 +1,155 @@
+"""Copies that were chosen one after the other, brought into their windows and exchanged for cheaper ones.
+
+* `exchange_copies` improves a flow. The network is the one of flows/copies.py: task → subtopology on client → client → hub,
+  with a node for each pool and for each task's tied clients.
+* `swap_tasks` lets clients swap tasks two by two, where every pair is a candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.greedy.algorithms.exchange import WINDOW, Exchange
+from optassign_models.greedy.algorithms.swaps import swap_copies
+from optassign_models.greedy.copy_terms import MUST, CopyTerms
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Problem
+from optassign_models.windows import Window, Windows
+
+_EFFORT = 400_000
+"""Arcs to look at for saving costs, and rows of tasks to sort for swaps."""
+
+
+@dataclass
+class CopyChoice:
+    """Candidates, what is taken of them, and how many copies are still to be dealt."""
+
+    column: IntArray
+    """(n,) columns that may be taken."""
+    task: IntArray
+    """(n,) task of each."""
+    cell: IntArray
+    """(n,) subtopology × C + client of each."""
+    taken: BoolArray
+    """(n,) whether it is taken."""
+    room: IntArray
+    """(T,) further clients that the task could use, all alike."""
+    need: IntArray
+    """(T,) copies that are to be on those."""
+    places: IntArray
+    """(G, C) copies of each subtopology on each client, dealt or not."""
+
+    @classmethod
+    def of_keys(cls, problem: Problem, column: IntArray, keys: IntArray, lost: IntArray) -> CopyChoice:
+        """The copies with the given keys, among the columns (n,); nothing is to be dealt but the copies of the tasks `lost`."""
+        G, C = problem.G, problem.C
+        task = problem.col_task[column]
+        cell = problem.group[task] * C + problem.col_client[column]
+        taken = np.isin(problem.col_keys[column], keys)
+        places = np.bincount(cell[taken], minlength=G * C).reshape(G, C)
+        nothing = np.zeros(problem.T, dtype=np.int64)
+        return cls(column, task, cell, taken, nothing, np.bincount(lost, minlength=problem.T), places)
+
+
+def exchange_copies(problem: Problem, windows: Windows, terms: CopyTerms, copies: CopyChoice, *, save: bool) -> None:
+    """In place: copies that keep the windows, or nearly so, and with `save` cost little."""
+    if _is_settled(problem, windows, terms, copies, save):
+        return
+    T, C, G = problem.T, problem.C, problem.G
+    tasks = np.flatnonzero(problem.logged)
+    group, need, room = problem.group[tasks], copies.need[tasks], copies.room[tasks]
+    cells = (np.flatnonzero(problem.kind == LOGGED)[:, None] * C + np.arange(C)).ravel()
+    places = copies.places.ravel()
+    spare = places - np.bincount(copies.cell[copies.taken], minlength=G * C)
+    tied, pool_tied, free = terms.tied[copies.column], terms.pool_tied[tasks], terms.free[tasks]
+    in_pool = np.minimum(need, room)
+    number = np.bincount(copies.task[copies.taken & tied], minlength=T)[tasks] + np.where(pool_tied, in_pool, 0)
+
+    network = Exchange()
+    sizes = (1, T, T, G * C, C, G)
+    hub, task_nodes, tie_nodes, cell_nodes, client_nodes, pool_nodes = (network.add_nodes(n) for n in sizes)
+    tails = np.where(tied, tie_nodes[copies.task], task_nodes[copies.task])
+    cost = np.where(tied, 0, terms.price[copies.column]) - MUST * terms.must[copies.column]
+    on = network.add_arcs(tails, cell_nodes[copies.cell], copies.taken, high=1, cost=cost)
+    tails = np.where(pool_tied, tie_nodes[tasks], task_nodes[tasks])
+    cost = np.where(pool_tied, 0, terms.pool_price[tasks])
+    to_pool = network.add_arcs(tails, pool_nodes[group], in_pool, high=room, cost=cost)
+    # The free copies on tied clients, then those that are paid for.
+    network.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.minimum(number, free), high=free)
+    cost = _find_tie_prices(problem, terms)[tasks]
+    network.add_arcs(task_nodes[tasks], tie_nodes[tasks], np.maximum(number - free, 0), cost=cost)
+    # Copies without a client, and places that are missing: both should be none.
+    nowhere = network.add_arcs(task_nodes[tasks], pool_nodes[group], need - in_pool, window=_allow_none(len(tasks)))
+    missing = np.bincount(group, need, G).astype(np.int64) - spare.reshape(G, C).sum(axis=1)
+    network.add_arcs(pool_nodes, np.repeat(hub, G), np.maximum(missing, 0), window=_allow_none(G))
+    from_pool = network.add_arcs(pool_nodes[cells // C], cell_nodes[cells], spare[cells])
+    window = Window(windows.group_copies.low.ravel()[cells], windows.group_copies.high.ravel()[cells])
+    network.add_arcs(cell_nodes[cells], client_nodes[cells % C], places[cells], window=window)
+    network.add_arcs(client_nodes, np.repeat(hub, C), copies.places.sum(axis=0), window=windows.copies)
+
+    flow = network.improve(_EFFORT if save else 0)
+    copies.taken = flow[on] > 0
+    copies.need = np.zeros(T, dtype=np.int64)
+    copies.need[tasks] = flow[to_pool] + flow[nowhere]
+    after = np.bincount(copies.cell[copies.taken], minlength=G * C)
+    after[cells] += flow[from_pool]
+    copies.places = after.reshape(G, C)
+
+
+def _allow_none(n: int) -> Window:
+    """(n,) windows that hold 0 only."""
+    return Window(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
+
+
+def _find_tie_prices(problem: Problem, terms: CopyTerms) -> IntArray:
+    """(T,) price of a copy on a tied client beyond the free ones; all tied clients of a task cost the same."""
+    price = np.where(terms.pool_tied, terms.pool_price, 0)
+    price[problem.col_task[terms.tied]] = terms.price[terms.tied]
+    return price
+
+
+def _is_settled(problem: Problem, windows: Windows, terms: CopyTerms, copies: CopyChoice, save: bool) -> bool:
+    """Whether all windows hold, every copy has a place and, if costs are to be saved, each task has its cheapest clients."""
+    spare = copies.places.sum(axis=1) - np.bincount(problem.group[copies.task[copies.taken]], minlength=problem.G)
+    if (
+        np.any(copies.need > copies.room)
+        or np.any(spare != np.bincount(problem.group, copies.need, problem.G))
+        or not windows.group_copies.holds(copies.places)
+        or not windows.copies.holds(copies.places.sum(axis=0))
+    ):
+        return False
+    if not save:
+        return True
+    tied, taken, task = terms.tied[copies.column], copies.taken, copies.task
+    number = np.bincount(task[taken & tied], minlength=problem.T) + np.where(terms.pool_tied, copies.need, 0)
+    price = np.where(tied, 0, terms.price[copies.column]) - MUST * terms.must[copies.column]
+    pool = np.where(terms.pool_tied, 0, terms.pool_price)
+    dearest = np.where(copies.need > 0, pool, -WINDOW)
+    cheapest = np.where(copies.room > copies.need, pool, WINDOW)
+    np.maximum.at(dearest, task[taken], price[taken])
+    np.minimum.at(cheapest, task[~taken], price[~taken])
+    return not np.any(dearest > cheapest) and not np.any((number > terms.free) & (_find_tie_prices(problem, terms) > 0))
+
+
+def swap_tasks(problem: Problem, terms: CopyTerms, copies: CopyChoice, tasks: IntArray) -> None:
+    """In place: clients swap copies of the tasks (n,), of which every pair must be a candidate, so that these cost less.
+
+    Each client keeps its number of copies of each subtopology.
+    """
+    C = problem.C
+    rows = np.isin(copies.task, tasks)
+    column = copies.column[rows]
+    cost = (terms.price - MUST * terms.must)[column].reshape(-1, C)
+    tied = terms.tied[column].reshape(-1, C)
+    free, tie_price = terms.free[tasks], _find_tie_prices(problem, terms)[tasks]
+
+    def compare_costs(held: BoolArray, a: int, b: int) -> IntArray:
+        # One of a and b holds a copy: what a tied copy costs depends on how many others the task has.
+        here = np.where(held[:, a], tied[:, a], tied[:, b])
+        price = np.where(np.sum(held & tied, axis=1) - here >= free, tie_price, 0)
+        on_a, on_b = (np.where(tied[:, c], price, cost[:, c]) for c in (a, b))
+        return on_b - on_a
+
+    held = swap_copies(copies.taken[rows].reshape(-1, C), problem.group[tasks], compare_costs, _EFFORT)
+    copies.taken[rows] = held.ravel()

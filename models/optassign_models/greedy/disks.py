@@ -1,0 +1,126 @@
+"""Goal (a), `disk`, where pairs are too many for one model: the client that keeps most state trades copies with others.
+
+Two copies of one role and one subtopology change places, a large one of the fullest client for a small one of another, so that
+all counts stay as they are. Of the trades that bring the fullest client down to an even spread the one that restores least is
+made, where there is none the one that brings it down most; until no trade of the fullest client helps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign_models.goals.disk import list_sizes
+from optassign_models.problem import IntArray, Placement, Problem, make_placement
+
+__all__ = ["bound_state", "count_state", "even_out_state"]
+
+_MOST_STEPS = 4_000
+"""A limit that does not depend on the machine (R9)."""
+_PARTNERS = 16
+"""Clients of least state that the fullest one looks at, and as many at random."""
+_MOST_PAIRS = 50_000_000
+"""Pairs of task and client, beyond which nothing is traded: who holds what is written out."""
+_LEAST_GAIN = 100
+"""Millionths of an even spread: a trade that brings less is not made."""
+_EVEN = 1_000_000
+_SEED = 441
+
+
+def count_state(problem: Problem, placed: Placement) -> int:
+    """The goal's value: the greatest state of a client, in thousandths of an even spread, rounded up."""
+    return int(-(-_sum_up(problem, placed).max() // 1000))
+
+
+def bound_state(problem: Problem) -> int:
+    """What no plan is below: an even spread over all clients, the largest state, the two that have to share a client."""
+    sizes = np.sort(np.repeat(list_sizes(problem)[problem.logged], problem.standbys + 1))[::-1]
+    if not len(sizes):
+        return 0
+    least = max(-(-int(sizes.sum()) // problem.C), int(sizes[0]))
+    if len(sizes) > problem.C:
+        least = max(least, int(sizes[problem.C - 1] + sizes[problem.C]))
+    return -(-least // 1000)
+
+
+def even_out_state(problem: Problem, placed: Placement) -> Placement:
+    """The placement with copies traded for less state on the fullest client; the same one where no trade helps."""
+    if problem.T * problem.C > _MOST_PAIRS or not problem.logged.any():
+        return placed
+    trades = _Trades(problem, placed)
+    for _ in range(_MOST_STEPS):
+        if not trades.improve():
+            break
+    return trades.placement
+
+
+def _sum_up(problem: Problem, placed: Placement) -> IntArray:
+    """(C,) state, in millionths of an even spread."""
+    keys = placed.copy_keys(problem.C, problem.logged)
+    sums = np.zeros(problem.C, dtype=np.int64)
+    np.add.at(sums, keys % problem.C, list_sizes(problem)[keys // problem.C])
+    return sums
+
+
+class _Trades:
+    """Copies of logged tasks, changed in place: the actives first, then the standbys."""
+
+    def __init__(self, problem: Problem, placed: Placement) -> None:
+        self._problem, self._placed = problem, placed
+        self._kept = _sum_up(problem, placed)
+        logged = np.flatnonzero(problem.logged)
+        self._actives = len(logged)
+        self._task = np.concatenate([logged, placed.standby_task])
+        self._client = np.concatenate([placed.active[logged], placed.standby_client])
+        # Who may trade with whom: the same subtopology, and the same role.
+        self._kind = problem.group[self._task] * 2 + (np.arange(len(self._task)) < self._actives)
+        self._size = list_sizes(problem)[self._task]
+        self._held = np.zeros((problem.T, problem.C), dtype=np.bool_)
+        self._held[self._task, self._client] = True
+        self._random = np.random.default_rng(_SEED)
+
+    @property
+    def placement(self) -> Placement:
+        """As it is now."""
+        active = self._placed.active.copy()
+        active[self._task[: self._actives]] = self._client[: self._actives]
+        keys = self._task[self._actives :] * self._problem.C + self._client[self._actives :]
+        return make_placement(active, keys, self._problem.C)
+
+    def improve(self) -> bool:
+        """Make one trade of the fullest client; whether there was one."""
+        giver = int(np.argmax(self._kept))
+        others = np.flatnonzero((self._kept < self._kept[giver]) & (~self._problem.draining | self._problem.draining[giver]))
+        if self._kept[giver] <= _EVEN or not len(others):
+            return False
+        chosen = others
+        if len(others) > 2 * _PARTNERS:
+            least = others[np.argsort(self._kept[others], kind="stable")[:_PARTNERS]]
+            chosen = np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+        return self._trade(giver, chosen) or (len(chosen) < len(others) and self._trade(giver, others))
+
+    def _trade(self, giver: int, partners: IntArray) -> bool:
+        mine = np.flatnonzero(self._client == giver)
+        theirs = np.flatnonzero(np.isin(self._client, partners))
+        of_giver, of_others = self._task[mine], self._task[theirs]
+        there = self._client[theirs]
+        moved = self._size[mine][:, None] - self._size[theirs][None, :]
+        fits = (moved > 0) & (self._kind[mine][:, None] == self._kind[theirs][None, :])
+        fits &= ~self._held[of_giver[:, None], there[None, :]] & ~self._held[of_others, giver][None, :]
+        greater = np.maximum(self._kept[giver] - moved, self._kept[there][None, :] + moved)
+        fits &= greater <= self._kept[giver] - _LEAST_GAIN
+        row, column = np.nonzero(fits)
+        if not len(row):
+            return False
+        C, cost_of = self._problem.C, self._problem.cost_of
+        cost = cost_of(of_giver[row] * C + there[column]) + cost_of(of_others[column] * C + giver)
+        cost -= cost_of(of_giver[row] * C + giver) + cost_of(of_others[column] * C + there[column])
+        best = int(np.lexsort((cost, np.maximum(greater[row, column], _EVEN)))[0])
+        one, other = int(mine[row[best]]), int(theirs[column[best]])
+        client = int(self._client[other])
+        self._held[self._task[one], [giver, client]] = False, True
+        self._held[self._task[other], [client, giver]] = False, True
+        self._client[one], self._client[other] = client, giver
+        difference = int(moved[row[best], column[best]])
+        self._kept[giver] -= difference
+        self._kept[client] += difference
+        return True

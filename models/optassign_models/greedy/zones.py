@@ -1,0 +1,261 @@
+"""Standbys moved or swapped, for copies in more zones, then for less that is read across racks; counts stay in their windows.
+
+Goals (a) `tag_spread` and `rack_traffic`, as far as single moves of standbys, and swaps between two tasks of a subtopology, go.
+Tags come first here: what is lost with a zone is worse than what is read from another rack. For tags a copy may cost restoring,
+as in the order of the plan's goals; for racks it may not, and neither leaves a tag's value. No move is made for either where
+windows would be left, unless they are left already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.goals.rack_traffic import NAME as RACKS
+from optassign_models.goals.rack_traffic import Racks
+from optassign_models.goals.tag_spread import NAME as TAGS
+from optassign_models.goals.tag_spread import Tags
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.windows import Windows, count_copies
+
+__all__ = ["spread_standbys"]
+
+_EFFORT = 20_000_000
+"""Pairs of copies to look at: about a second."""
+_MOST_PAIRS = 50_000_000
+"""Pairs of task and client, beyond which nothing is changed: who holds what is written out."""
+_TAG = 1 << 20
+"""What a value of the last tag is worth in crossings of racks."""
+_EARLIER = 4
+"""What a value of a tag is worth in those of the tag after it: a swap wins or loses two at most."""
+_MOST_WEIGHED = 16
+"""Tags that are told apart so; those before weigh the same."""
+
+
+def spread_standbys(problem: Problem, windows: Windows, placed: Placement, *, now: bool) -> Placement:
+    """The placement with standbys moved and swapped; with `now` only between clients of one rank, so that R5 is kept."""
+    tags, racks = problem.data_of(TAGS, Tags), problem.data_of(RACKS, Racks)
+    if not len(placed.standby_task) or (tags is None and racks is None) or problem.T * problem.C > _MOST_PAIRS:
+        return placed
+    search = _Search.of(problem, windows, placed, tags, racks, now)
+    while search.improve_all():
+        pass
+    return make_placement(placed.active, search.task * problem.C + search.client, problem.C)
+
+
+@dataclass(eq=False)
+class _Search:
+    """Standbys, changed in place, and what single changes of them are worth."""
+
+    problem: Problem
+    windows: Windows
+    now: bool
+    values: tuple[IntArray, ...]
+    """(C,) of each tag the client's value, −1 for none."""
+    racks: Racks | None
+    task: IntArray
+    """(S,) of each standby, ascending."""
+    client: IntArray
+    """(S,) of each standby."""
+    held: BoolArray
+    """(T, C) whether the client has a copy."""
+    number: tuple[IntArray, ...]
+    """(T, V) of each tag: how many copies of the task are on clients with the value; the last column is for none."""
+    copies: IntArray
+    """(C,) copies of logged tasks."""
+    group_copies: IntArray
+    """(G, C) copies of each logged subtopology."""
+    start: IntArray
+    """(G + 1,) the standbys of subtopology g are start[g] : start[g + 1]."""
+    effort: int = _EFFORT
+
+    @classmethod
+    def of(
+        cls, problem: Problem, windows: Windows, placed: Placement, tags: Tags | None, racks: Racks | None, now: bool
+    ) -> _Search:
+        values = () if tags is None else tags.values
+        keys = placed.copy_keys(problem.C, problem.logged)
+        held = np.zeros(problem.T * problem.C, dtype=np.bool_)
+        held[keys] = True
+        number = []
+        for value in values:
+            count = np.zeros((problem.T, int(value.max(initial=-1)) + 2), dtype=np.int64)
+            np.add.at(count, (keys // problem.C, value[keys % problem.C]), 1)  # −1 is the last column
+            number.append(count)
+        counts = count_copies(problem, placed)
+        return cls(
+            problem=problem,
+            windows=windows,
+            now=now,
+            values=values,
+            racks=racks,
+            task=placed.standby_task.copy(),
+            client=placed.standby_client.copy(),
+            held=held.reshape(problem.T, problem.C),
+            number=tuple(number),
+            copies=counts.copies.copy(),
+            group_copies=counts.group_copies.copy(),
+            start=np.searchsorted(problem.group[placed.standby_task], np.arange(problem.G + 1)),
+        )
+
+    def improve_all(self) -> bool:
+        """Improve each standby once; whether any was, and there is effort left."""
+        wants: BoolArray = np.zeros(len(self.task), dtype=np.bool_)
+        for value, number in zip(self.values, self.number, strict=True):
+            wants |= (value[self.client] < 0) | (number[self.task, value[self.client]] > 1)
+        if self.racks is not None:
+            wants |= self.racks.standby[self.task, self.racks.rack_of[self.client]] > 0
+        changed = False
+        for at in np.flatnonzero(wants).tolist():
+            changed |= self.effort > 0 and self._improve(at)
+        return changed and self.effort > 0
+
+    def _improve(self, at: int) -> bool:
+        """Move the standby, or swap it with one of its subtopology, where that is worth most; whether it was."""
+        problem, task, here = self.problem, int(self.task[at]), int(self.client[at])
+        most = self._value_changes(np.full(problem.C, task), np.full(problem.C, here), np.arange(problem.C))
+        open_ = ~self.held[task] & (most > 0)
+        self.effort -= problem.C
+        if not open_.any():
+            return False
+        open_ &= self._may_go(np.full(problem.C, task), np.full(problem.C, here), np.arange(problem.C), most)
+        room = open_ & self._have_room(int(problem.group[task]), here)
+        best, to = 0, -1
+        if room.any():
+            cost = problem.cost_of(task * problem.C + np.arange(problem.C))
+            to = int(np.lexsort((cost, -np.where(room, most, 0)))[0])
+            best = int(most[to])
+        g = int(problem.group[task])
+        others = np.arange(self.start[g], self.start[g + 1])
+        others = others[open_[self.client[others]] & (self.task[others] != task)]
+        self.effort -= len(others)
+        there, their_task = self.client[others], self.task[others]
+        back = np.full(len(others), here)
+        gain = most[there] + self._value_changes(their_task, there, back)
+        fits = gain > max(best, 0)
+        fits &= self._may_go(their_task, there, back, gain)
+        fits &= ~self.held[their_task, here]
+        if fits.any():
+            C = problem.C
+            cost = problem.cost_of(task * C + there) + problem.cost_of(their_task * C + here)
+            cost -= problem.cost_of(their_task * C + there)
+            other = int(others[np.lexsort((cost, -np.where(fits, gain, 0)))[0]])
+            to = int(self.client[other])
+            self._change(other, here)
+            self._change(at, to)
+            return True
+        if best <= 0:
+            return self._improve_by_chain(at, np.where(open_, most, 0))
+        self._change(at, to)
+        return True
+
+    def _improve_by_chain(self, at: int, gain: IntArray) -> bool:
+        """Move the standby to a client without room, or from one that has none to spare: a like client makes up for it.
+
+        gain: (C,) what is won with the standby there, 0 where it may not go.
+        """
+        task, here = int(self.task[at]), int(self.client[at])
+        group = int(self.problem.group[task])
+        total, within = self.windows.copies, self.windows.group_copies
+        room = (self.copies < total.high) & (self.group_copies[group] < within.high[group])
+        filler: tuple[int, int] | None = None
+        if self.copies[here] <= total.low[here] or self.group_copies[group, here] <= within.low[group, here]:
+            filler = self._find_filler(task, here)
+            if filler is None:
+                return False
+        for to in np.argsort(-gain, kind="stable")[: np.count_nonzero(gain)].tolist():
+            link = None if room[to] else self._find_link(task, to)
+            if not room[to] and (link is None or (filler is not None and link[0] == filler[0])):
+                continue
+            for step in (link, (at, to), filler):
+                if step is not None:
+                    self._change(*step)
+            return True
+        return False
+
+    def _find_link(self, task: int, client: int) -> tuple[int, int] | None:
+        """A standby of another task that may leave the client for a like one, so that it has room for the task."""
+        group, within = int(self.problem.group[task]), self.windows.group_copies
+        others = np.flatnonzero((self.client == client) & (self.task != task))
+        of = self.problem.group[self.task[others]]
+        has_room = self.group_copies[group, client] < within.high[group, client]
+        others = others[(of == group) | (has_room & (self.group_copies[of, client] > within.low[of, client]))]
+        of = self.problem.group[self.task[others]]
+        for taker in np.flatnonzero(self._are_like(client) & (self.copies < self.windows.copies.high)).tolist():
+            self.effort -= len(others)
+            fits = self._fit(others, taker) & (self.group_copies[of, taker] < within.high[of, taker])
+            if fits.any():
+                return int(others[np.argmax(fits)]), taker
+        return None
+
+    def _find_filler(self, task: int, client: int) -> tuple[int, int] | None:
+        """A standby of another task that may come to the client from a like one, in place of the task's."""
+        group, within = int(self.problem.group[task]), self.windows.group_copies
+        givers = self._are_like(client) & (self.copies > self.windows.copies.low)
+        others = np.flatnonzero(givers[self.client] & (self.task != task))
+        self.effort -= len(self.client)
+        of, their = self.problem.group[self.task[others]], self.client[others]
+        has_spare = self.group_copies[group, client] > within.low[group, client]
+        fits = (of == group) | (has_spare & (self.group_copies[of, client] < within.high[of, client]))
+        fits &= (self.group_copies[of, their] > within.low[of, their]) & self._fit(others, client)
+        return (int(others[np.argmax(fits)]), client) if fits.any() else None
+
+    def _fit(self, others: IntArray, taker: int) -> BoolArray:
+        """(n,) whether these standbys may go to the client at no cost."""
+        to = np.full(len(others), taker)
+        task, nothing = self.task[others], np.zeros(len(others), dtype=np.int64)
+        return ~self.held[task, to] & self._may_go(task, self.client[others], to, nothing)
+
+    def _are_like(self, client: int) -> BoolArray:
+        """(C,) the clients with the same value of every tag, and in the same rack."""
+        like: BoolArray = np.ones(self.problem.C, dtype=np.bool_)
+        for value in self.values:
+            like &= value == value[client]
+        if self.racks is not None:
+            like &= self.racks.rack_of == self.racks.rack_of[client]
+        return like
+
+    def _value_changes(self, task: IntArray, old: IntArray, new: IntArray) -> IntArray:
+        """(n,) what is won if the task's copy goes from one client to another."""
+        change = np.zeros(len(task), dtype=np.int64)
+        for place, (value, number) in enumerate(zip(self.values, self.number, strict=True)):
+            before, after = value[old], value[new]
+            differs = before != after
+            won = (after >= 0) & (number[task, after] == 0)
+            lost = (before >= 0) & (number[task, before] == 1)
+            weight = _TAG * _EARLIER ** min(len(self.values) - 1 - place, _MOST_WEIGHED)
+            change += weight * (differs & won) - weight * (differs & lost)
+        if self.racks is not None:
+            crossings = self.racks.standby
+            change += crossings[task, self.racks.rack_of[old]] - crossings[task, self.racks.rack_of[new]]
+        return change
+
+    def _may_go(self, task: IntArray, old: IntArray, new: IntArray, gain: IntArray) -> BoolArray:
+        """(n,) whether the copy may go there: now among clients of one rank; for racks alone, where it costs no more."""
+        C = self.problem.C
+        may: BoolArray = np.ones(len(task), dtype=np.bool_)
+        if self.now:
+            may &= self.problem.rank_of(task * C + old) == self.problem.rank_of(task * C + new)
+        cheap = self.problem.cost_of(task * C + new) <= self.problem.cost_of(task * C + old)
+        return may & ((gain >= _TAG // 2) | cheap)
+
+    def _have_room(self, group: int, giver: int) -> BoolArray:
+        """(C,) whether a copy of the subtopology may go there from the giver."""
+        total, within = self.windows.copies, self.windows.group_copies
+        room = (self.copies < total.high) & (self.group_copies[group] < within.high[group])
+        spare = self.copies[giver] > total.low[giver] and self.group_copies[group, giver] > within.low[group, giver]
+        return room if spare else np.zeros_like(room)
+
+    def _change(self, at: int, to: int) -> None:
+        """Put the standby on another client."""
+        task, here = int(self.task[at]), int(self.client[at])
+        self.held[task, here], self.held[task, to] = False, True
+        for value, number in zip(self.values, self.number, strict=True):
+            number[task, value[here]] -= 1
+            number[task, value[to]] += 1
+        group = int(self.problem.group[task])
+        for counts, cell in ((self.copies, ()), (self.group_copies, (group,))):
+            counts[(*cell, here)] -= 1
+            counts[(*cell, to)] += 1
+        self.client[at] = to

@@ -1,0 +1,169 @@
+"""A placement brought to keep limits without a solver: copies go where they may be, few of them, cheap ones first.
+
+It may end with a limit that is not kept, where another order of moves had kept it; who asks looks (`list_broken`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from optassign_models.limits.limit import Kind, PlacementLimit
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.windows import Windows, count_copies
+
+
+def mend(problem: Problem, windows: Windows, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
+    """The placement, changed until it keeps the limits, as far as single moves lead there. R1, R2 and R4 stay as they are."""
+    if all(limit.is_kept(placed) for limit in limits):
+        return placed
+    work = _Mending(problem, windows, limits, placed)
+    for task in work.list_misplaced():
+        work.replace_task(task)
+    for limit in work.most:
+        for client in np.flatnonzero(limit.clients).tolist():
+            work.relieve(limit, client)
+    return make_placement(work.active, np.array(work.list_standby_keys(), dtype=np.int64), problem.C)
+
+
+class _Mending:
+    """The placement as it changes."""
+
+    def __init__(self, problem: Problem, windows: Windows, limits: Sequence[PlacementLimit], placed: Placement) -> None:
+        self.problem = problem
+        self.active = placed.active.copy()
+        self.standby: list[list[int]] = [[] for _ in range(problem.T)]
+        for task, client in zip(placed.standby_task.tolist(), placed.standby_client.tolist(), strict=True):
+            self.standby[task].append(client)
+        self.pins = [limit for limit in limits if limit.kind is Kind.PIN]
+        self.forbids = [limit for limit in limits if limit.kind is Kind.FORBID]
+        self.most = [limit for limit in limits if limit.kind is Kind.MOST]
+        self.load = [limit.weigh(placed).astype(object) for limit in self.most]
+        counts = count_copies(problem, placed)
+        self.actives, self.copies = (
+            counts.active.copy(),
+            counts.active + np.bincount(placed.standby_client, minlength=problem.C),
+        )
+        self.most_actives = windows.active.high
+        self.most_copies = windows.copies.high
+        self.clients = np.arange(problem.C)
+
+    def list_misplaced(self) -> list[int]:
+        """Tasks with a copy where it may not be, or active where it is not pinned."""
+        wrong = np.zeros(self.problem.T, dtype=np.bool_)
+        for limit in self.pins:
+            wrong |= limit.tasks & ~limit.clients[self.active]
+        for limit in self.forbids:
+            wrong |= limit.tasks & limit.clients[self.active]
+            for task in np.flatnonzero(limit.tasks).tolist():
+                wrong[task] |= any(limit.clients[client] for client in self.standby[task])
+        return np.flatnonzero(wrong).tolist()
+
+    def replace_task(self, task: int) -> None:
+        """Put the task's copies where they may be: an active that may lead stays, else a standby that may takes over."""
+        may, leads = self._may_hold(task), self._may_lead(task)
+        before = [int(self.active[task]), *self.standby[task]]
+        kept = [client for client in before if may[client]]
+        self._drop(task)
+        leader = next((client for client in kept if leads[client]), None)
+        if leader is None:
+            leader = self._choose(task, leads, [], lead=True)
+        if leader is None:  # nowhere: it stays, and the limit is not kept
+            leader = before[0]
+        chosen = [client for client in kept if client != leader]
+        chosen = sorted(chosen, key=lambda client: (self._cost(task, client), client))[: len(before) - 1]
+        while len(chosen) < len(before) - 1:
+            found = self._choose(task, may, [leader, *chosen], lead=False)
+            if found is None:
+                found = next((client for client in before if client not in (leader, *chosen)), None)
+            if found is None:
+                found = next(client for client in self.clients.tolist() if client not in (leader, *chosen))
+            chosen.append(found)
+        self._put(task, leader, chosen)
+
+    def relieve(self, limit: PlacementLimit, client: int) -> None:
+        """Move copies off a client that has too much: standbys first, and of these the ones that a few moves suffice with."""
+        number = self.most.index(limit)
+        assert limit.weight is not None
+        weight = limit.weight.tolist()
+        if self.load[number][client] <= limit.most:
+            return
+        standbys = [task for task in range(self.problem.T) if client in self.standby[task]]
+        actives = np.flatnonzero(self.active == client).tolist()
+        for role, tasks in (("standby", standbys), ("active", actives)):
+            for task in sorted(tasks, key=lambda task: (-weight[task], task)):
+                if self.load[number][client] <= limit.most:
+                    return
+                may = self._may_lead(task) if role == "active" else self._may_hold(task)
+                others = [int(self.active[task]), *self.standby[task]]
+                found = self._choose(task, may, others, lead=role == "active", only_with_room=True)
+                if found is None:
+                    continue
+                active, standby = int(self.active[task]), list(self.standby[task])
+                self._drop(task)
+                if role == "active":
+                    active = found
+                else:
+                    standby[standby.index(client)] = found
+                self._put(task, active, standby)
+
+    def list_standby_keys(self) -> list[int]:
+        """Keys of all standbys."""
+        return [task * self.problem.C + client for task, clients in enumerate(self.standby) for client in clients]
+
+    def _may_hold(self, task: int) -> BoolArray:
+        may = np.ones(self.problem.C, dtype=np.bool_)
+        for limit in self.forbids:
+            if limit.tasks[task]:
+                may &= ~limit.clients
+        return may
+
+    def _may_lead(self, task: int) -> BoolArray:
+        may = self._may_hold(task)
+        for limit in self.pins:
+            if limit.tasks[task]:
+                may &= limit.clients
+        return may
+
+    def _has_room(self, task: int) -> BoolArray:
+        room = np.ones(self.problem.C, dtype=np.bool_)
+        for limit, load in zip(self.most, self.load, strict=True):
+            assert limit.weight is not None
+            room &= ~limit.clients | (load + int(limit.weight[task]) <= limit.most).astype(np.bool_)
+        return room
+
+    def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
+        """The client that suits best: with room in limits, then in windows, cheap, with few copies. None where none may."""
+        may = may.copy()
+        may[without] = False
+        room = self._has_room(task)
+        if only_with_room:
+            may &= room
+        at = np.flatnonzero(may)
+        if not len(at):
+            return None
+        over: IntArray = np.maximum(self.copies + 1 - self.most_copies, 0)
+        if lead:
+            over = over + np.maximum(self.actives + 1 - self.most_actives, 0)
+        cost = self.problem.cost_of(task * self.problem.C + at)
+        held = self.copies[at] / self.problem.units[at]
+        return int(at[np.lexsort((at, held, cost, over[at], self.problem.draining[at], ~room[at]))[0]])
+
+    def _cost(self, task: int, client: int) -> int:
+        return int(self.problem.cost_of(np.array([task * self.problem.C + client]))[0])
+
+    def _drop(self, task: int) -> None:
+        self._count(task, -1)
+
+    def _put(self, task: int, active: int, standby: list[int]) -> None:
+        self.active[task], self.standby[task] = active, standby
+        self._count(task, 1)
+
+    def _count(self, task: int, sign: int) -> None:
+        self.actives[self.active[task]] += sign
+        for client in (int(self.active[task]), *self.standby[task]):
+            self.copies[client] += sign
+            for limit, load in zip(self.most, self.load, strict=True):
+                assert limit.weight is not None
+                load[client] += sign * int(limit.weight[task])

@@ -1,0 +1,197 @@
+"""The most loaded client trades at most two tasks (of few: three) for as many of another, until nothing is won.
+
+Of two clients the transfer that would make their loads equal is known; among the sums of so many tasks of each side the pair
+that comes nearest to it is found by sorting. Partners are the least loaded, then some at random, by a fixed seed.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from optassign_models.load.loads import FloatArray, Loads
+from optassign_models.problem import BoolArray, IntArray
+
+_PARTNERS = 12
+"""Least loaded clients, and as many at random, that the most loaded one looks at."""
+_MANY = 100
+"""Clients that it looks at before it is given up."""
+_LEAST_GAIN = 1e-4
+"""Of a load: a trade that lowers it by less is not made."""
+_MOST_TASKS = 40
+"""Of a client, for pairs of tasks: of more, so many are taken, from the heaviest to the lightest."""
+_FEW, _MOST_FOR_THREE = 12, 300
+"""With so many tasks or fewer on a client, three of them may go together, in groups of up to so many clients."""
+_SEED = 4969
+
+
+def even_out(loads: Loads, active: IntArray, movable: BoolArray, stop_at: float, most_steps: int = 12_000) -> IntArray:
+    """(T,) the actives after trades of movable tasks (T,); the greatest load never rises.
+
+    Args:
+        stop_at: load at which it ends.
+        most_steps: trades and tries; a limit that does not depend on the machine (R9).
+    """
+    return _Exchange(loads, active, movable).run(stop_at, most_steps)
+
+
+def even_out_all(loads: Loads, active: IntArray, stop_at: float) -> IntArray:
+    """The same, of all tasks."""
+    return even_out(loads, active, np.ones(loads.T, dtype=np.bool_), stop_at)
+
+
+class _Exchange:
+    """Actives, changed in place, with the sums of each client's small subsets."""
+
+    def __init__(self, loads: Loads, active: IntArray, movable: BoolArray) -> None:
+        self._loads, self._active = loads, active.copy()
+        self._sums = loads.sum_up(active)
+        self._size = np.where(loads.size > 0, loads.size, 1.0)
+        movable = movable & ~loads.giant & (active >= 0)
+        tasks = np.flatnonzero(movable)
+        order = tasks[np.argsort(active[tasks], kind="stable")]
+        ends = np.cumsum(np.bincount(active[tasks], minlength=loads.C))
+        self._tasks = [part.tolist() for part in np.split(order, ends[:-1])]
+        self._number = np.bincount(active[active >= 0], minlength=loads.C)
+        self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
+        self._random = np.random.default_rng(_SEED)
+
+    def run(self, stop_at: float, most_steps: int) -> IntArray:
+        """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
+        loads, open_ = self._loads, self._loads.open
+        if len(open_) < 2:
+            return self._active
+        load = np.full(loads.C, -np.inf)
+        load[open_] = self._sums[open_] / self._size[open_]
+        best, least = self._active.copy(), float(load.max())
+        left = np.zeros(loads.C, dtype=np.bool_)
+        left[open_] = True
+        for _ in range(most_steps):
+            giver = int(np.argmax(load))
+            if load[giver] <= stop_at:
+                break
+            others = np.flatnonzero(left)
+            partner = self._trade(giver, self._choose_partners(load, others[others != giver]))
+            if partner < 0:
+                partner = self._trade(giver, self._choose_many(others[others != giver]))
+            if partner < 0:
+                if load[giver] < least:
+                    best, least = self._active.copy(), float(load[giver])
+                partner = self._hand_over(giver, load, left)
+            if partner < 0:
+                break
+            for client in (giver, partner):
+                load[client] = self._sums[client] / self._size[client]
+        return self._active if load.max() < least else best
+
+    def _choose_partners(self, load: FloatArray, others: IntArray) -> IntArray:
+        if len(others) <= 2 * _PARTNERS:
+            return others
+        least = others[np.argpartition(load[others], _PARTNERS)[:_PARTNERS]]
+        return np.union1d(least, self._random.choice(others, _PARTNERS, replace=False))
+
+    def _choose_many(self, others: IntArray) -> IntArray:
+        return others if len(others) <= _MANY else np.sort(self._random.choice(others, _MANY, replace=False))
+
+    def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
+        """The giver's lightest task goes to the least loaded client, which trades on with others; the giver takes part no more.
+
+        So what is too much for any single partner is spread over many. Returns the partner, or −1 where there is none.
+        """
+        loads = self._loads
+        if not left[giver] or not self._tasks[giver] or self._number[giver] <= loads.least_number[giver]:
+            return -1
+        task = min(self._tasks[giver], key=lambda t: (loads.weight[t], t))
+        left[giver] = False
+        able = np.flatnonzero(left & (loads.weight[task] <= load[giver] * loads.capacity))
+        able = able[[len(self._tasks[client]) > 2 for client in able.tolist()]]
+        if not len(able):
+            return -1
+        partner = int(able[np.argmin(load[able])])
+        self._swap(giver, np.array([task]), partner, np.zeros(0, dtype=np.int64))
+        return partner
+
+    def _trade(self, giver: int, partners: IntArray) -> int:
+        """Make the trade after which the more loaded of the two has least; the partner, or −1 where none helps."""
+        if not len(partners) or not self._tasks[giver]:
+            return -1
+        sums, pairs = self._list_subsets(giver)
+        theirs = [self._list_subsets(int(partner)) for partner in partners]
+        lengths = np.array([len(found[0]) for found in theirs])
+        their_sums = np.concatenate([found[0] for found in theirs])
+        their_pairs = np.concatenate([found[1] for found in theirs])
+        who = np.repeat(partners, lengths)
+        a, b = self._sums[giver], self._sums[partners]
+        size_a, size_b = self._size[giver], self._size[partners]
+        ideal = (a * size_b - b * size_a) / (size_a + size_b)
+        wanted = their_sums + np.repeat(ideal, lengths)
+        above = np.searchsorted(sums, wanted)
+        best, trade = a / size_a * (1 - _LEAST_GAIN), (-1, -1)
+        mine, their_number = _count(pairs), _count(their_pairs)
+        for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
+            moved = sums[at] - their_sums
+            more = np.maximum((a - moved) / size_a, (self._sums[who] + moved) / self._size[who])
+            kept = self._number[giver] - mine[at] + their_number
+            given = self._number[who] + mine[at] - their_number
+            allowed = (kept >= min(self._loads.least_number[giver], self._number[giver])) & (
+                given >= np.minimum(self._loads.least_number[who], self._number[who])
+            )
+            if not self._loads.has_equal_threads:
+                allowed &= self._fit_threads(pairs[at], who, best)
+                allowed &= self._fit_threads(their_pairs, np.full(len(who), giver), best)
+            more = np.where(allowed, more, np.inf)
+            k = int(np.argmin(more))
+            if more[k] < best:
+                best, trade = float(more[k]), (int(at[k]), k)
+        if trade[0] < 0:
+            return -1
+        mine_at, at = trade
+        partner = int(who[at])
+        self._swap(giver, pairs[mine_at], partner, their_pairs[at])
+        return partner
+
+    def _fit_threads(self, pairs: IntArray, client: IntArray, level: float) -> BoolArray:
+        """Whether single threads of the clients bear each of the two tasks."""
+        weight = np.append(self._loads.weight, 0.0)  # −1 is no task
+        heavier = weight[pairs].max(axis=1)
+        fits: BoolArray = heavier <= level * self._loads.capacity[client]
+        return fits
+
+    def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
+        """Sums of up to two (of few: three) of the client's movable tasks, ascending, and which these are (−1: none)."""
+        found = self._subsets.get(client)
+        if found is None:
+            tasks = np.array(self._tasks[client], dtype=np.int64)
+            if len(tasks) > _MOST_TASKS:
+                by_weight = tasks[np.argsort(self._loads.weight[tasks], kind="stable")]
+                tasks = by_weight[np.linspace(0, len(tasks) - 1, _MOST_TASKS).astype(np.int64)]
+            slots = np.concatenate([tasks, [-1]])
+            first, second = np.triu_indices(len(slots), k=1)
+            pairs = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
+            pairs = np.concatenate([pairs, np.full((len(pairs), 1), -1)], axis=1)
+            if 3 <= len(tasks) <= _FEW and self._loads.C <= _MOST_FOR_THREE:
+                pairs = np.concatenate([pairs, np.array(list(combinations(tasks.tolist(), 3)), dtype=np.int64)])
+            weight = np.append(self._loads.weight, 0.0)
+            sums = weight[pairs].sum(axis=1)
+            order = np.argsort(sums, kind="stable")
+            found = self._subsets[client] = (sums[order], pairs[order])
+        return found
+
+    def _swap(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> None:
+        for here, there, tasks in ((giver, partner, given), (partner, giver, taken)):
+            for task in tasks.tolist():
+                if task >= 0:
+                    self._active[task] = there
+                    self._tasks[here].remove(task)
+                    self._tasks[there].append(task)
+                    self._number[here] -= 1
+                    self._number[there] += 1
+                    self._sums[here] -= self._loads.weight[task]
+                    self._sums[there] += self._loads.weight[task]
+        self._subsets.pop(giver, None)
+        self._subsets.pop(partner, None)
+
+
+def _count(pairs: IntArray) -> IntArray:
+    return np.sum(pairs >= 0, axis=1)

@@ -1,0 +1,273 @@
+"""Actives by price under a greatest load: at home while there is room, what is too much shed at least cost, and dealt.
+
+1. Every task is on its cheapest client; those that cost the same everywhere are dealt, longest first, and evened out.
+2. Of a client that carries too much the cheapest tasks leave that are heavy enough together (`covering.py`), each to a
+   client with room, as its price there says; what fits nowhere stays. Most loaded clients come first, again and again.
+3. Where this does not go on, tasks are traded regardless of their price, from the most loaded client on.
+4. What can move for nothing evens out the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optassign_models.load.covering import find_cheapest_cover
+from optassign_models.load.heuristics.dealing import deal_longest_first
+from optassign_models.load.heuristics.exchange import even_out
+from optassign_models.load.loads import ROUNDING, FloatArray, Loads
+from optassign_models.load.prices import NOT_ALLOWED, Prices
+from optassign_models.problem import BoolArray, IntArray
+
+_ROUNDS = 8
+EVEN = 1.0003
+"""Even spreads: a greatest load that is even enough."""
+_TOLLS = 14
+"""Tolls on weight that is shed that are tried."""
+_MOST_ITEMS = 60
+"""Tasks of one client that are looked at for leaving it, those of least price per weight."""
+
+
+def shed_at_tolls(loads: Loads, prices: Prices, level: float) -> IntArray | None:
+    """(T,) actives with loads up to `level` of which clients shed at once what costs least; None where that was not found.
+
+    What is shed has to fit in elsewhere, and the more so the less it weighs beyond need: so weight has a toll beside its price,
+    the least one at which everything fits, found by bisection.
+    """
+    search = _Search(loads, prices, level)
+    home = search.find_homes()
+    there = np.flatnonzero(home >= 0)
+    price = prices.pool.copy()
+    price[there] = prices.base[there]
+    more = _find_second_prices(prices, home) - price
+    worth = more[there] / np.maximum(loads.weight[there], 1e-9)
+    unit = float(np.median(worth[worth > 0])) / 16 if np.any(worth > 0) else 0.0
+    best: IntArray | None = None
+    least, low, high, toll = 0, 0.0, np.inf, 0.0
+    for _ in range(_TOLLS):
+        active = search.shed_once(home, more, toll)
+        if active is None:
+            low = toll
+            toll = (low + high) / 2 if np.isfinite(high) else max(2 * toll, unit)
+        else:
+            cost = sum(search.price_of(t, c) for t, c in enumerate(active.tolist()))
+            if best is None or cost < least:
+                best, least = active, cost
+            high = toll
+            toll = (low + high) / 2
+        if toll == 0.0 or high - low <= unit / 4:
+            break
+    return best
+
+
+def _find_second_prices(prices: Prices, home: IntArray) -> IntArray:
+    """(T,) the least price of each task away from its home."""
+    second = prices.pool.copy()
+    away = prices.client != home[prices.task]
+    np.minimum.at(second, prices.task[away], prices.column[away])
+    return second
+
+
+def place_actives(
+    loads: Loads, prices: Prices, level: float, start: IntArray | None = None, *, at_any_price: bool = True
+) -> IntArray:
+    """(T,) actives of little price with loads up to `level`, or beyond where that was not found.
+
+    `start`: actives to begin from, −1 for tasks that are still to be placed; each at its cheapest client if None.
+    `at_any_price`: trade for a level that is not reached otherwise, whatever it costs.
+    """
+    search = _Search(loads, prices, level)
+    at_once = shed_at_tolls(loads, prices, level) if start is None and at_any_price else None
+    if at_once is not None:
+        search.begin(at_once)
+        search.return_home()
+    else:
+        search.begin(search.find_homes() if start is None else start)
+        search.shed_all()
+    search.fill_idle()
+    if at_any_price and loads.greatest(search.active) > level * (1 + ROUNDING):
+        search.begin(even_out(loads, search.active, np.ones(loads.T, dtype=np.bool_), level))
+        search.return_home()
+        search.fill_idle()
+    return even_out(loads, search.active, search.is_free(), EVEN)
+
+
+class _Search:
+    """Actives, changed in place, and what their clients carry."""
+
+    def __init__(self, loads: Loads, prices: Prices, level: float) -> None:
+        self._loads, self._prices, self._level = loads, prices, level
+        self._start = prices.start
+        self._room = loads.size * level * (1 + ROUNDING)
+        self.active = np.full(loads.T, -1, dtype=np.int64)
+        self._sums: FloatArray = np.zeros(loads.C)
+        self._on: list[set[int]] = []
+
+    def begin(self, active: IntArray) -> None:
+        """Take up actives; tasks without one are dealt and evened out."""
+        missing = np.flatnonzero(active < 0)
+        if len(missing):
+            active = deal_longest_first(self._loads, missing, active)
+            free = np.zeros(self._loads.T, dtype=np.bool_)
+            free[missing] = True
+            active = even_out(self._loads, active, free, self._level)
+        self.active = active.copy()
+        self._sums = self._loads.sum_up(active)
+        self._on = [set() for _ in range(self._loads.C)]
+        for task, client in enumerate(active.tolist()):
+            self._on[client].add(task)
+
+    def find_homes(self) -> IntArray:
+        """(T,) each task's cheapest client among its columns, if threads bear it; −1 where none is cheaper than others."""
+        prices, loads = self._prices, self._loads
+        home = np.full(loads.T, -1, dtype=np.int64)
+        fits = loads.giant[prices.task] | loads.fits_thread(prices.task, prices.client, self._level)
+        order = np.flatnonzero(fits & (prices.column < prices.pool[prices.task]))
+        order = order[np.lexsort((prices.client[order], prices.column[order], prices.task[order]))]
+        task, first = np.unique(prices.task[order], return_index=True)
+        home[task] = prices.client[order[first]]
+        giants = np.flatnonzero(loads.giant & (home >= 0))
+        taken = np.zeros(loads.C, dtype=np.int64)
+        for t in giants.tolist():  # one on a thread
+            taken[home[t]] += 1
+            if taken[home[t]] > loads.threads[home[t]] or loads.capacity[home[t]] < loads.giant_size * (1 - ROUNDING):
+                taken[home[t]] -= 1
+                home[t] = -1
+        return home
+
+    def price_of(self, task: int, client: int) -> int:
+        """Price of the task's active copy on the client."""
+        own = slice(self._start[task], self._start[task + 1])
+        at = np.flatnonzero(self._prices.client[own] == client)
+        return int(self._prices.column[own][at[0]]) if len(at) else int(self._prices.pool[task])
+
+    def is_free(self) -> BoolArray:
+        """(T,) tasks that are where any client without a column is as cheap."""
+        prices = self._prices
+        free: BoolArray = np.ones(self._loads.T, dtype=np.bool_)
+        here = self.active[prices.task] == prices.client
+        free[prices.task[here & (prices.column != prices.pool[prices.task])]] = False
+        # It may also go where it has a column, which must not cost more.
+        free[prices.task[prices.column > prices.pool[prices.task]]] = False
+        return free & ~self._loads.giant
+
+    def shed_all(self) -> None:
+        """Let clients shed what is too much, most loaded first, until none does, or it does not go on."""
+        for _ in range(_ROUNDS):
+            over = np.flatnonzero(self._sums > self._room)
+            if not len(over):
+                return
+            changed = False
+            for client in over[np.argsort(-self._sums[over] / self._loads.size[over], kind="stable")].tolist():
+                changed |= self._shed(client)
+            if not changed:
+                return
+
+    def shed_once(self, home: IntArray, more: IntArray, toll: float) -> IntArray | None:
+        """(T,) actives after each client has shed what is too much at least price and toll; None where that fits nowhere."""
+        loads = self._loads
+        active = home.copy()
+        sums = loads.sum_up(active)
+        for client in np.flatnonzero(sums > self._room).tolist():
+            tasks = np.flatnonzero((active == client) & ~loads.giant & (more < NOT_ALLOWED // 2))
+            spare = int(np.sum(home == client)) - int(loads.least_number[client])
+            worth = more[tasks] + np.floor(toll * loads.weight[tasks]).astype(np.int64)
+            if len(tasks) > _MOST_ITEMS:
+                kept = np.sort(np.argsort(worth / loads.weight[tasks], kind="stable")[:_MOST_ITEMS])
+                tasks, worth = tasks[kept], worth[kept]
+            cover = find_cheapest_cover(loads.weight[tasks], worth, float(sums[client] - self._room[client]))
+            if cover is None or len(cover[0]) > spare:
+                return None
+            active[tasks[cover[0]]] = -1
+        cold = active < 0
+        active = even_out(loads, deal_longest_first(loads, np.flatnonzero(cold), active), cold, self._level)
+        return active if loads.greatest(active) <= self._level * (1 + ROUNDING) else None
+
+    def _shed(self, client: int) -> bool:
+        """Move the cheapest tasks that weigh enough away from the client; whether any was moved."""
+        loads = self._loads
+        tasks = np.array(sorted(t for t in self._on[client] if not loads.giant[t]), dtype=np.int64)
+        may_give = len(self._on[client]) - int(loads.least_number[client])
+        if not len(tasks) or may_give <= 0:
+            return False
+        left = self._room - self._sums
+        left[client] = -np.inf
+        found = [self._find_place(task, client, left) for task in tasks.tolist()]
+        there = np.array([price for price, _ in found], dtype=np.int64)
+        more: IntArray = there - np.array([self.price_of(t, client) for t in tasks.tolist()], dtype=np.int64)
+        open_ = np.flatnonzero(there < NOT_ALLOWED)
+        if len(open_) > _MOST_ITEMS:
+            by_worth = np.argsort(more[open_] / loads.weight[tasks[open_]], kind="stable")
+            open_ = np.sort(open_[by_worth[:_MOST_ITEMS]])
+        least = int(min(0, more[open_].min(initial=0)))
+        need = float(self._sums[client] - self._room[client])
+        cover = find_cheapest_cover(loads.weight[tasks[open_]], (more - least)[open_], need)
+        leaving = tasks[open_] if cover is None else tasks[open_[cover[0]]]
+        moved = 0
+        for task in leaving[np.argsort(-loads.weight[leaving], kind="stable")].tolist():
+            if moved == may_give:
+                break
+            price, place = self._find_place(task, client, left)
+            if price < NOT_ALLOWED:
+                self._move(task, place)
+                left[place] -= loads.weight[task]
+                moved += 1
+        return moved > 0
+
+    def _find_place(self, task: int, client: int, left: FloatArray) -> tuple[int, int]:
+        """The cheapest other client with room for the task, of equals the fullest; price NOT_ALLOWED where none has."""
+        loads, prices = self._loads, self._prices
+        weight = loads.weight[task]
+        own = slice(self._start[task], self._start[task + 1])
+        others, price = prices.client[own], prices.column[own]
+        fits = (left[others] >= weight) & (others != client) & (weight <= self._level * loads.capacity[others] * (1 + ROUNDING))
+        best, place = NOT_ALLOWED, -1
+        if fits.any():
+            at = int(np.argmin(np.where(fits, price, NOT_ALLOWED)))
+            best, place = int(price[at]), int(others[at])
+        if prices.pool[task] < best:
+            room = np.where((left >= weight) & (loads.capacity * self._level * (1 + ROUNDING) >= weight), left, np.inf)
+            room[others] = np.inf
+            at = int(np.argmin(room))
+            if np.isfinite(room[at]):
+                best, place = int(prices.pool[task]), at
+        return best, place
+
+    def fill_idle(self) -> None:
+        """Clients with idle threads get the cheapest tasks that they have room for, from clients that can spare one."""
+        loads = self._loads
+        number = np.array([len(tasks) for tasks in self._on], dtype=np.int64)
+        for client in np.flatnonzero(number < loads.least_number).tolist():
+            while number[client] < loads.least_number[client]:
+                spare = np.flatnonzero((number > loads.least_number)[self.active] & ~loads.giant)
+                room = self._room[client] - self._sums[client]
+                spare = spare[loads.weight[spare] <= min(room, self._level * loads.capacity[client])]
+                if not len(spare):
+                    break
+                more = [self.price_of(t, client) - self.price_of(t, int(self.active[t])) for t in spare.tolist()]
+                task = int(spare[np.argmin(more)])
+                if min(more) >= NOT_ALLOWED // 2:
+                    break
+                number[self.active[task]] -= 1
+                number[client] += 1
+                self._move(task, client)
+
+    def _move(self, task: int, client: int) -> None:
+        here, weight = int(self.active[task]), self._loads.weight[task]
+        self._on[here].discard(task)
+        self._on[client].add(task)
+        self._sums[here] -= weight
+        self._sums[client] += weight
+        self.active[task] = client
+
+    def return_home(self) -> None:
+        """Tasks go back to cheaper clients, the dearest first, where there is room for them now."""
+        prices, loads = self._prices, self._loads
+        now = np.array([self.price_of(t, c) for t, c in enumerate(self.active.tolist())], dtype=np.int64)
+        away = np.flatnonzero((now > prices.base) & ~loads.giant)
+        for task in away[np.argsort(prices.base[away] - now[away], kind="stable")].tolist():
+            here = int(self.active[task])
+            if len(self._on[here]) <= loads.least_number[here]:
+                continue
+            price, place = self._find_place(task, here, self._room - self._sums)
+            if price < now[task]:
+                self._move(task, place)

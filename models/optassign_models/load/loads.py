@@ -1,0 +1,186 @@
+"""What weighs how much where: copies as items, clients as bins of different sizes, giants set apart.
+
+Loads are in *even spreads*: 1.0 is what a client has per thread × capacity where all that can be balanced is spread evenly over
+the clients that do not drain. A *giant* is a task heavier than an even spread of what is left without it and all heavier ones:
+nobody can balance it, so it counts as one thread that is busy, and the rest is balanced over the threads that are left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.goals.load import NAME
+from optassign_models.goals.load import Loads as Weights
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+
+FloatArray = npt.NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""Of loads: sums of the same weights in another order differ by less."""
+_UNIT = 1_000_000
+"""Of `Problem.units` in a thread of capacity 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
+
+    weight: FloatArray
+    """(T,) in even spreads of one thread of capacity 1; a giant has `giant_size`."""
+    giant: BoolArray
+    """(T,) nobody can balance it: it takes one thread for itself."""
+    giant_size: float
+    """Capacity of the slowest of the threads that are fastest, one for each giant; 0 without giants."""
+    size: FloatArray
+    """(C,) threads × capacity; 0 for a draining client, unless all drain."""
+    capacity: FloatArray
+    """(C,) of one thread."""
+    threads: IntArray
+    """(C,) 0 for a draining client, unless all drain."""
+    standby: FloatArray | None = None
+    """(T,) what each standby weighs, in the same even spreads; None where standbys weigh nothing."""
+    standbys: int = 0
+    """Of each task with such a weight, on clients that stay."""
+
+    @property
+    def T(self) -> int:  # noqa: N802 - the formulation's own letters
+        """Number of tasks."""
+        return len(self.weight)
+
+    @property
+    def C(self) -> int:  # noqa: N802
+        """Number of clients."""
+        return len(self.size)
+
+    @cached_property
+    def open(self) -> IntArray:
+        """The clients that may have tasks."""
+        return np.flatnonzero(self.size > 0)
+
+    @cached_property
+    def has_equal_threads(self) -> bool:
+        """Whether all open clients' threads have one capacity, so that no task is too heavy for the threads of some."""
+        return bool(np.ptp(self.capacity[self.open]) == 0)
+
+    @cached_property
+    def least_number(self) -> IntArray:
+        """(C,) tasks that a client must have before any other may have two on a thread; 0 where there are too few tasks."""
+        return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
+
+    def carried(self, task: IntArray, client: IntArray) -> FloatArray:
+        """What the tasks add to the clients' sums: their weights, but a giant a whole thread, at least `giant_size`."""
+        weight = self.weight[task]
+        return np.where(self.giant[task], np.maximum(weight, self.capacity[client]), weight)
+
+    def sum_up(self, active: IntArray) -> FloatArray:
+        """(C,) what the clients carry."""
+        tasks = np.flatnonzero(active >= 0)
+        carried = self.carried(tasks, active[tasks])
+        # Without any task bincount gives whole numbers.
+        return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
+
+    @property
+    def active_share(self) -> float:
+        """Of all that clients carry, what their actives weigh."""
+        if self.standby is None:
+            return 1.0
+        active = float(self.weight.sum())
+        return active / max(active + self.standbys * float(self.standby.sum()), 1e-12)
+
+    @property
+    def actives_alone(self) -> Loads:
+        """The same without the weights of standbys."""
+        return replace(self, standby=None, standbys=0)
+
+    def sum_up_all(self, placed: Placement) -> FloatArray:
+        """(C,) what the clients carry, standbys included; those on draining clients weigh nothing."""
+        sums = self.sum_up(placed.active)
+        if self.standby is None or not len(placed.standby_task):
+            return sums
+        weight = np.where(self.size[placed.standby_client] > 0, self.standby[placed.standby_task], 0.0)
+        return sums + np.bincount(placed.standby_client, weights=weight, minlength=self.C)
+
+    def greatest_of(self, placed: Placement) -> float:
+        """The greatest load of any client, standbys included."""
+        greatest = self.greatest(placed.active)
+        if self.standby is None or not len(placed.standby_task):
+            return greatest
+        there = self.size > 0
+        task, client = placed.standby_task, placed.standby_client
+        alone = np.where(there[client], self.standby[task] / self.capacity[client], 0.0)
+        carried = self.sum_up_all(placed)[there] / self.size[there]
+        return max(greatest, float(alone.max(initial=0.0)), float(carried.max(initial=0.0)))
+
+    def load_of(self, active: IntArray) -> FloatArray:
+        """(C,) load of actives: what they weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity."""
+        carried = self.sum_up(active)
+        heaviest = np.zeros(self.C)
+        tasks = np.flatnonzero(active >= 0)
+        np.maximum.at(heaviest, active[tasks], self.weight[tasks])
+        sizes = np.where(self.size > 0, self.size, 1.0)
+        load = np.maximum(carried / sizes, heaviest / self.capacity)
+        return np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0))
+
+    def greatest(self, active: IntArray) -> float:
+        """The greatest load of actives on any client; 0 without tasks."""
+        return float(self.load_of(active).max(initial=0.0))
+
+    def fits_thread(self, task: IntArray, client: IntArray, level: float) -> BoolArray:
+        """Whether a single thread of each client bears each task at this load."""
+        fits: BoolArray = self.weight[task] <= level * self.capacity[client] * (1 + ROUNDING)
+        return fits
+
+    def count_idle(self, active: IntArray) -> int:
+        """Threads without a task while other threads have two."""
+        number = np.bincount(active[active >= 0], minlength=self.C)
+        without = int(np.sum(np.maximum(self.threads - number, 0)))
+        return max(0, without - max(0, int(self.threads.sum()) - self.T))
+
+
+def read_loads(problem: Problem) -> Loads:
+    """The loads of a problem; equal weights where it has none."""
+    weights = problem.data_of(NAME, Weights)
+    raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
+    open_ = ~problem.draining | problem.draining.all()
+    threads = np.where(open_, problem.threads, 0)
+    size = np.where(open_, problem.units / _UNIT, 0.0)
+    capacity = problem.units / _UNIT / problem.threads
+    share = 0.0 if weights is None else weights.standby_share
+    standbys = min(problem.standbys, max(0, int(open_.sum()) - 1)) if share else 0
+    beside = np.where(problem.logged, share, 0.0)
+    copies = raw * (1 + standbys * beside) if standbys else raw
+    giants, even, giant_size = _set_giants_apart(raw, copies, threads[open_], capacity[open_])
+    weight = np.where(giants, giant_size, raw / even)
+    return Loads(weight, giants, giant_size, size, capacity, threads, weight * beside if standbys else None, standbys)
+
+
+def _set_giants_apart(
+    weight: FloatArray, copies: FloatArray, threads: IntArray, capacity: FloatArray
+) -> tuple[BoolArray, float, float]:
+    """(T,) which tasks are giants; the even spread of the others (in weight per capacity 1); the slowest giant's capacity.
+
+    `copies`: (T,) the weight of all copies of each task.
+    """
+    giants = np.zeros(len(weight), dtype=np.bool_)
+    order = np.argsort(-weight, kind="stable")
+    left, size = float(copies.sum()), float((threads * capacity).sum())
+    fastest = np.argsort(-capacity, kind="stable")
+    ends = np.cumsum(threads[fastest])
+    giant_size = 0.0
+    for number, task in enumerate(order.tolist()):
+        if number >= ends[-1]:
+            break
+        fast = float(capacity[fastest[np.searchsorted(ends, number, side="right")]])
+        if weight[task] * size <= left * fast * (1 + ROUNDING):
+            break
+        giants[task], giant_size = True, fast
+        left -= float(copies[task])
+        size -= fast
+    if giants.all():
+        return giants, 1.0, giant_size
+    rest = float(copies[~giants].sum())
+    return giants, rest / max(size, 1e-12), giant_size

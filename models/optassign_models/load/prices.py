@@ -1,0 +1,102 @@
+"""What an active copy costs on each client, its standbys included, so that actives can be placed by themselves.
+
+With n standbys the active copy on client c costs what has to be restored there and on the n cheapest other clients. Nobody can
+do better beside that active copy, so what is least under these prices bounds the restore work of actives and standbys together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.forced import Forced
+from optassign_models.goals import pauses
+from optassign_models.load.loads import Loads
+from optassign_models.problem import IntArray, Problem
+
+NOT_ALLOWED = 1 << 60
+"""Price of a place where a task must not be."""
+_LARGEST = 1 << 52
+"""Of a sum of prices: solvers count in doubles."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of active copies: those of columns (A of the problem) and those of any other client."""
+
+    task: IntArray
+    """(A,) of each column."""
+    client: IntArray
+    """(A,) of each column."""
+    column: IntArray
+    """(A,) price of the active copy on the column's client; columns of draining clients are left out."""
+    pool: IntArray
+    """(T,) price on any client without a column."""
+    base: IntArray
+    """(T,) the least price of each task."""
+
+    @property
+    def start(self) -> IntArray:
+        """(T + 1,) the columns of task t are start[t] : start[t + 1]."""
+        return np.searchsorted(self.task, np.arange(len(self.pool) + 1))
+
+
+def price_restoring(problem: Problem, forced: Forced, loads: Loads) -> Prices:
+    """Offsets to restore; what R3 to R5 force in this answer anyway costs nothing."""
+    column = np.where(forced.mandatory | (forced.tied & forced.tie_cold[problem.col_task]), 0, problem.col_cost)
+    pool = np.where(forced.pool_tied & forced.tie_cold, 0, problem.pool_cost)
+    if problem.standbys:
+        column, pool = _add_standbys(problem, column, pool)
+    return make_prices(problem, loads, column, pool)
+
+
+def add_pauses(problem: Problem, loads: Loads, prices: Prices) -> Prices:
+    """The same prices with a pause as a little more: fewest pauses among what costs least. Prices are scaled, so no bound."""
+    paused = pauses.GOAL.cost_per_active
+    assert paused is not None
+    costs = paused(problem)
+    open_ = loads.size[problem.col_client] > 0
+    most = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(most, prices.task, prices.column)
+    most = np.maximum(most, prices.pool)
+    total = float(most.astype(np.float64).sum())
+    scale = problem.T + 1
+    fine = max(1, int(-(-total * scale // _LARGEST)))
+    return _make_prices(
+        prices.task,
+        prices.client,
+        prices.column // fine * scale + costs.columns[open_],
+        prices.pool // fine * scale + costs.pools,
+    )
+
+
+def make_prices(problem: Problem, loads: Loads, column: IntArray, pool: IntArray) -> Prices:
+    """Prices of the problem's columns (A,) and pools (T,)."""
+    open_ = loads.size[problem.col_client] > 0
+    most = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(most, problem.col_task[open_], column[open_])
+    pool = np.where(problem.pool_size > 0, pool, most)  # without a pool nobody is beyond the dearest column
+    return _make_prices(problem.col_task[open_], problem.col_client[open_], column[open_], pool)
+
+
+def _make_prices(task: IntArray, client: IntArray, column: IntArray, pool: IntArray) -> Prices:
+    base = pool.copy()
+    np.minimum.at(base, task, column)
+    return Prices(task, client, column, pool, base)
+
+
+def _add_standbys(problem: Problem, column: IntArray, pool: IntArray) -> tuple[IntArray, IntArray]:
+    """Prices with those of the cheapest other clients for standbys: (A,) and (T,)."""
+    n, start = problem.standbys, problem.col_start
+    columns, pools = column.copy(), pool.copy()
+    for task in np.flatnonzero(problem.logged).tolist():
+        own = slice(start[task], start[task + 1])
+        beside = min(int(problem.pool_size[task]), n + 1)
+        every = np.sort(np.concatenate([column[own], np.full(beside, pool[task])]))
+        cheapest, last = int(every[:n].sum()), int(every[min(n, len(every) - 1)])
+        bar = int(every[n - 1])
+        # Whoever is among the n cheapest is replaced by the next.
+        columns[own] = np.where(column[own] <= bar, cheapest - column[own] + last, cheapest) + column[own]
+        pools[task] = (cheapest - pool[task] + last if pool[task] <= bar else cheapest) + pool[task]
+    return columns, pools

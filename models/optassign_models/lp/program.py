@@ -1,0 +1,261 @@
+"""A sparse linear program, built in blocks of arrays and solved by MathOpt.
+
+Minimise cost · x where row_low ≤ A x ≤ row_high and low ≤ x ≤ high; all bounds and coefficients are whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from ortools.math_opt import model_pb2, parameters_pb2, result_pb2, solution_pb2
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import exact_sum
+from optassign_models.lp.mathopt import solve_model, write_model
+from optassign_models.problem import BoolArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+_GLOP_UP_TO = 100_000
+"""Free variables. Beyond, HiGHS is faster."""
+_ITERATIONS = 2_000_000
+"""A limit that does not depend on the machine (R9); no program met so far needed a tenth of it."""
+_NODES = 2_000
+"""The same for programs in whole numbers."""
+_SCALED_BITS = 13
+"""Of the greatest cost as the solver has it: its tolerances are absolute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The optimum of one program."""
+
+    values: FloatArray
+    """(n,)"""
+    duals: FloatArray | None
+    """(m,) of the rows; None of a program in whole numbers."""
+    bound: float = -math.inf
+    """Of a program in whole numbers: what the solver proved."""
+
+
+@dataclass
+class Program:
+    """Variables and rows, added in blocks."""
+
+    _low: list[IntArray] = field(default_factory=list)
+    _high: list[IntArray] = field(default_factory=list)
+    _row_low: list[IntArray] = field(default_factory=list)
+    _row_high: list[IntArray] = field(default_factory=list)
+    _entries: list[tuple[IntArray, IntArray, IntArray]] = field(default_factory=list)
+    variables: int = 0
+    rows: int = 0
+
+    def add_variables(self, low: IntArray, high: IntArray) -> IntArray:
+        """Ids of new variables, (n,)."""
+        self._low.append(np.asarray(low, dtype=np.int64))
+        self._high.append(np.asarray(high, dtype=np.int64))
+        first = self.variables
+        self.variables += len(low)
+        return np.arange(first, self.variables, dtype=np.int64)
+
+    def add_rows(self, low: IntArray, high: IntArray) -> IntArray:
+        """Ids of new rows, (m,), without entries yet."""
+        self._row_low.append(np.asarray(low, dtype=np.int64))
+        self._row_high.append(np.asarray(high, dtype=np.int64))
+        first = self.rows
+        self.rows += len(low)
+        return np.arange(first, self.rows, dtype=np.int64)
+
+    def add_entries(self, rows: IntArray, variables: IntArray, coefficient: int) -> None:
+        """One coefficient for each (row, variable); no pair may come twice."""
+        self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
+
+    def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
+        """A coefficient for each (row, variable); no pair may come twice."""
+        self._entries.append((rows, variables, coefficients.astype(np.int64)))
+
+    def finish(self, glop_up_to: int = _GLOP_UP_TO) -> Matrix:
+        """The program in arrays; Glop solves it up to so many free variables."""
+        row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        order = np.lexsort((variable, row))
+        return Matrix(
+            low=np.concatenate(self._low),
+            high=np.concatenate(self._high),
+            row_low=np.concatenate(self._row_low),
+            row_high=np.concatenate(self._row_high),
+            row=row[order],
+            variable=variable[order],
+            coefficient=coefficient[order],
+            glop_up_to=glop_up_to,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A program in arrays; entries are sorted by (row, variable)."""
+
+    low: IntArray
+    """(n,)"""
+    high: IntArray
+    """(n,)"""
+    row_low: IntArray
+    """(m,)"""
+    row_high: IntArray
+    """(m,)"""
+    row: IntArray
+    """(k,) row of each entry."""
+    variable: IntArray
+    """(k,) variable of each entry."""
+    coefficient: IntArray
+    """(k,)"""
+    glop_up_to: int = _GLOP_UP_TO
+
+    @property
+    def is_free(self) -> BoolArray:
+        """(n,) variables that have more than one value left."""
+        free: BoolArray = self.low < self.high
+        return free
+
+    def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
+        """The same program with tighter bounds."""
+        return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
+
+    def with_row(self, coefficients: IntArray, high: int) -> Matrix:
+        """The same program with one more row: coefficients (n,) · x ≤ high."""
+        used = np.flatnonzero(coefficients)
+        return replace(
+            self,
+            row_low=np.append(self.row_low, -(1 << 50)),
+            row_high=np.append(self.row_high, high),
+            row=np.concatenate([self.row, np.full(len(used), len(self.row_low), dtype=np.int64)]),
+            variable=np.concatenate([self.variable, used]),
+            coefficient=np.concatenate([self.coefficient, coefficients[used]]),
+        )
+
+    def minimise(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """The least cost (n,) of any size, which is scaled for the solver; None where there is none, or a limit came first."""
+        greatest = int(np.abs(cost).max(initial=0))
+        return self._minimise(cost, deadline, _How(unit=1 << max(0, greatest.bit_length() - _SCALED_BITS)))
+
+    def search(self, cost: IntArray, deadline: Deadline) -> Solved | None:
+        """Whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+        return self._minimise(cost, deadline, _How(whole=True))
+
+    def is_infeasible(self, deadline: Deadline) -> bool:
+        """Whether the solver says in time that no values keep the bounds and rows."""
+        nothing = np.zeros_like(self.low)
+        if not self.is_free.any():
+            return self.minimise(nothing, deadline) is None
+        model = _write(self, nothing, _How())
+        try:
+            result = solve_model(model, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolveParametersProto(), deadline)
+        except Exception:  # HiGHS may end in a state that it calls unknown
+            return False
+        ends = (result_pb2.TERMINATION_REASON_INFEASIBLE, result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED)
+        return result.termination.reason in ends
+
+    def _minimise(self, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
+        free = self.is_free
+        reduced, rows = self._drop_fixed(free)
+        others = np.ones(len(self.row_low), dtype=np.bool_)
+        others[rows] = False
+        paid = self._pay_fixed(free)[others]
+        if np.any(paid < self.row_low[others]) or np.any(paid > self.row_high[others]):
+            return None
+        values, duals = self.low.astype(np.float64), np.zeros(len(self.row_low))
+        if not free.any():
+            return Solved(values, None if how.whole else duals, exact_sum(cost, self.low))
+        found = _solve(reduced, cost[free], deadline, how)
+        if found is None:
+            return None
+        values[free] = found.values
+        if found.duals is None:
+            return Solved(values, None, found.bound + exact_sum(cost[~free], self.low[~free]))
+        duals[rows] = found.duals
+        return Solved(values, duals)
+
+    def _pay_fixed(self, free: BoolArray) -> IntArray:
+        """(m,) what the variables that are not `free` add to each row."""
+        paid = np.zeros(len(self.row_low), dtype=np.int64)
+        np.add.at(paid, self.row, self.coefficient * np.where(free, 0, self.low)[self.variable])
+        return paid
+
+    def _drop_fixed(self, free: BoolArray) -> tuple[Matrix, IntArray]:
+        """The program with the variables that are `free` (n,) only; and the rows it still has."""
+        paid = self._pay_fixed(free)
+        kept = free[self.variable]
+        rows = np.unique(self.row[kept])
+        matrix = Matrix(
+            low=self.low[free],
+            high=self.high[free],
+            row_low=(self.row_low - paid)[rows],
+            row_high=(self.row_high - paid)[rows],
+            row=np.searchsorted(rows, self.row[kept]),
+            variable=(np.cumsum(free) - 1)[self.variable[kept]],
+            coefficient=self.coefficient[kept],
+            glop_up_to=self.glop_up_to,
+        )
+        return matrix, rows
+
+
+@dataclass(frozen=True)
+class _How:
+    """How a program is solved."""
+
+    whole: bool = False
+    unit: int = 1
+    """The solver has the cost in units of so much."""
+
+
+def _solve(matrix: Matrix, cost: IntArray, deadline: Deadline, how: _How) -> Solved | None:
+    """As `Matrix.minimise`, of a program without fixed variables; where HiGHS gives up, Glop has a try."""
+    parameters = parameters_pb2.SolveParametersProto(iteration_limit=_ITERATIONS)
+    solvers = [parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP]
+    if how.whole:
+        parameters = parameters_pb2.SolveParametersProto(
+            node_limit=_NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0
+        )
+        solvers.pop()
+    elif len(matrix.low) <= matrix.glop_up_to:
+        solvers.pop(0)
+    model = _write(matrix, cost, how)
+    for solver in solvers:
+        try:
+            return _read(matrix, solve_model(model, solver, parameters, deadline), how)
+        except Exception:  # HiGHS may end in a state that it calls unknown
+            continue
+    return None
+
+
+def _write(matrix: Matrix, cost: IntArray, how: _How) -> model_pb2.ModelProto:
+    return write_model(
+        (matrix.low, matrix.high),
+        np.full(len(matrix.low), how.whole),
+        (matrix.row_low, matrix.row_high),
+        (matrix.row, matrix.variable, matrix.coefficient),
+        cost if how.unit == 1 else cost / how.unit,
+    )
+
+
+def _read(matrix: Matrix, result: result_pb2.SolveResultProto, how: _How) -> Solved | None:
+    """What the solver found, if it is what was asked for."""
+    ends = [result_pb2.TERMINATION_REASON_OPTIMAL]
+    if how.whole:
+        ends.append(result_pb2.TERMINATION_REASON_FEASIBLE)
+    solution = next(iter(result.solutions), None)
+    if solution is None or result.termination.reason not in ends:
+        return None
+    primal = solution.primal_solution
+    if primal.feasibility_status != solution_pb2.SOLUTION_STATUS_FEASIBLE:
+        return None
+    values = np.zeros(len(matrix.low))
+    values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
+    if how.whole:
+        return Solved(values, None, result.termination.objective_bounds.dual_bound)
+    duals = np.zeros(len(matrix.row_low))
+    dual = solution.dual_solution.dual_values
+    duals[np.array(dual.ids, dtype=np.int64)] = dual.values
+    return Solved(values, duals * how.unit)

@@ -1,0 +1,194 @@
+"""The rows of the one model: rules, places that add up, and shares. Each function adds one kind of rows to a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optassign_models.flows.face import LayerFace
+from optassign_models.lp.program import Program
+from optassign_models.problem import LOGGED, STATELESS, IntArray
+from optassign_models.program.scope import Scope
+from optassign_models.program.variables import MergedPlaces, Variables
+
+
+@dataclass(frozen=True, eq=False)
+class ShareRows:
+    """The rows that count what one family of shares speaks of."""
+
+    index: IntArray
+    """(k,) which share of the family each row is about: a client, or subtopology × C + client."""
+    rows: IntArray
+    """(k,)"""
+    low: IntArray
+    """(k,) of the share."""
+
+
+def require_standby_number(program: Program, v: Variables) -> IntArray:
+    """(T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
+    copies, problem = v.scope.copies, v.scope.problem
+    number = np.where(problem.logged, problem.standbys + 1, 0)
+    rows = program.add_rows(number, number)
+    program.add_entries(rows[problem.col_task[copies.column]], v.y, 1)
+    program.add_entries(rows[copies.pooled], v.p, 1)
+    return rows
+
+
+def require_pooled_copies_to_add_up(program: Program, v: Variables) -> None:
+    """Copies that tasks have in their pools are on the places of their subtopology."""
+    rows = _add_pools(program, v.scope, (v.p_pool, v.p), (v.q_cell, v.q))
+    _require_merged_to_add_up(program, v.scope, rows, v.r)
+
+
+def require_one_active(program: Program, v: Variables) -> IntArray:
+    """(T,) rows for R1: Σ a + f is one for each task."""
+    one = np.ones(v.scope.problem.T, dtype=np.int64)
+    rows = program.add_rows(one, one)
+    program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
+    program.add_entries(rows[v.f_task], v.f, 1)
+    return rows
+
+
+def require_pooled_actives_to_add_up(program: Program, v: Variables) -> None:
+    """Actives that tasks have in their pools are on the places of their subtopology."""
+    rows = _add_pools(program, v.scope, (v.f_pool, v.f), (v.b_cell, v.b))
+    for merged in v.m:
+        _require_merged_to_add_up(program, v.scope, rows, merged)
+
+
+def require_actives_to_be_copies(program: Program, v: Variables) -> tuple[IntArray, IntArray]:
+    """A ≤ y, f ≤ p, b ≤ q, m ≤ r: with at most one copy on a column this is R2. The rows of the first two."""
+    problem = v.scope.problem
+    m = v.m[0]
+    pairs = ((v.a, v.y), (v.f, v.p), (v.b, v.q), (m.of_pool, v.r.of_pool), (m.of_client, v.r.of_client))
+    found = []
+    for active, copies in pairs:
+        number = len(copies)
+        rows = program.add_rows(np.zeros(number, dtype=np.int64), np.full(number, problem.T * (problem.standbys + 1)))
+        program.add_entries(rows, copies, 1)
+        program.add_entries(rows, active[:number], -1)
+        found.append(rows)
+    return found[0], found[1]
+
+
+def require_tied_copies(program: Program, v: Variables) -> IntArray:
+    """(j,) rows: copies of each task on its tied clients, within the bounds of the scope."""
+    copies, problem = v.scope.copies, v.scope.problem
+    rows = program.add_rows(copies.on_tied.low, copies.on_tied.high)
+    row_of = np.full(problem.T, -1, dtype=np.int64)
+    row_of[copies.tied_task] = rows
+    task = problem.col_task[copies.column]
+    program.add_entries(row_of[task[copies.column_is_tied]], v.y[copies.column_is_tied], 1)
+    program.add_entries(row_of[copies.pooled[copies.pool_is_tied]], v.p[copies.pool_is_tied], 1)
+    return rows
+
+
+def require_values_of_tags(program: Program, v: Variables) -> None:
+    """Copies of a task on each value of a tag are within the bounds of the face."""
+    for layer in v.scope.copies.layers:
+        _add_layer(program, v, layer)
+
+
+def count_reached(program: Program, v: Variables, of_client: IntArray) -> IntArray:
+    """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
+    copies, problem, zones = v.scope.copies, v.scope.problem, v.scope.zones
+    values = int(of_client.max(initial=-1)) + 1
+    number = int(problem.logged.sum()) * values
+    nothing, one = np.zeros(number, dtype=np.int64), np.ones(number, dtype=np.int64)
+    reached = program.add_variables(nothing, one)
+    rows = program.add_rows(nothing, one + problem.standbys)
+    program.add_entries(rows, reached, -1)
+    place = np.cumsum(problem.logged) - 1  # among the logged tasks
+    of_zone = np.zeros(zones.number, dtype=np.int64)
+    of_zone[zones.of_client] = of_client
+    on_column, in_pool = of_client[problem.col_client[copies.column]], of_zone[copies.pooled_zone]
+    for task, value, variables in ((problem.col_task[copies.column], on_column, v.y), (copies.pooled, in_pool, v.p)):
+        some = value >= 0
+        program.add_entries(rows[place[task[some]] * values + value[some]], variables[some], 1)
+    return reached
+
+
+def require_shares_of_copies(program: Program, v: Variables) -> tuple[ShareRows, ShareRows]:
+    """Copies of each subtopology on each client, and copies on each client, within their bounds."""
+    copies, problem = v.scope.copies, v.scope.problem
+    low, high = v.scope.copies_bounds
+    in_cells = [(v.y, v.scope.column_cell[copies.column]), (v.q, v.q_cell)]
+    of_cells = _add_cells(program, low, high, in_cells)
+    rows = program.add_rows(copies.on_client.low, copies.on_client.high)
+    program.add_entries(rows[problem.col_client[copies.column]], v.y, 1)
+    program.add_entries(rows[v.q_cell % problem.C], v.q, 1)
+    program.add_entries(rows, v.r.of_client, 1)
+    return of_cells, ShareRows(np.arange(problem.C), rows, copies.on_client.low)
+
+
+def require_shares_of_actives(program: Program, v: Variables) -> tuple[ShareRows, ShareRows, ShareRows]:
+    """Actives of each subtopology on each client, then stateful and all actives of each client, within their shares."""
+    problem, shares = v.scope.problem, v.scope.shares
+    C = problem.C
+    cell = v.scope.column_cell[v.a_column]
+    found = [_add_cells(program, *v.scope.actives_bounds, [(v.a, cell), (v.b, v.b_cell)])]
+    is_stateful = problem.kind != STATELESS
+    for share, counts in ((shares.stateful, is_stateful), (shares.active, np.ones(problem.G, dtype=np.bool_))):
+        rows = program.add_rows(share.low, np.minimum(share.high, problem.T))
+        for variables, cells in ((v.a, cell), (v.b, v.b_cell)):
+            some = counts[cells // C]
+            program.add_entries(rows[cells[some] % C], variables[some], 1)
+        for merged in v.m:
+            if len(merged.pool) and counts[merged.pool[0] // v.scope.zones.number]:
+                program.add_entries(rows, merged.of_client, 1)
+        found.append(ShareRows(np.arange(C), rows, share.low))
+    of_cells, stateful, every = found
+    return of_cells, stateful, every
+
+
+def _add_equations(program: Program, number: int) -> IntArray:
+    """Rows that are zero."""
+    nothing = np.zeros(number, dtype=np.int64)
+    return program.add_rows(nothing, nothing)
+
+
+def _add_pools(
+    program: Program, scope: Scope, in_pool: tuple[IntArray, IntArray], places: tuple[IntArray, IntArray]
+) -> IntArray:
+    """(G × Z,) rows in which what tasks have in their pools is what the places have.
+
+    `in_pool`: the pool of each variable, and the variables; `places`: the cell of each variable, and the variables.
+    """
+    rows = _add_equations(program, scope.problem.G * scope.zones.number)
+    program.add_entries(rows[in_pool[0]], in_pool[1], 1)
+    program.add_entries(rows[scope.pool_of_cell[places[0]]], places[1], -1)
+    return rows
+
+
+def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, merged: MergedPlaces) -> None:
+    """Merged places are part of their pools, whose `rows` (G × Z,) these are, and add up in each zone."""
+    zones = scope.zones
+    tells_apart = merged.kind == LOGGED or zones.of_all_kinds
+    zone = zones.of_client if tells_apart else np.zeros_like(zones.of_client)
+    program.add_entries(rows[merged.pool], merged.of_pool, -1)
+    together = _add_equations(program, zones.number)
+    program.add_entries(together[merged.pool % zones.number], merged.of_pool, 1)
+    program.add_entries(together[zone], merged.of_client, -1)
+
+
+def _add_layer(program: Program, v: Variables, layer: LayerFace) -> None:
+    """Rows for the values of a tag, where the face leaves a task less than all its copies there."""
+    low, high = layer.copies.low, layer.copies.high
+    is_needed = (layer.count_columns > 0) | (layer.count_pooled > 1)
+    nodes = np.flatnonzero(is_needed & ((low > 0) | (high <= v.scope.problem.standbys)))
+    rows = program.add_rows(low[nodes], high[nodes])
+    row_of = np.full(len(low), -1, dtype=np.int64)
+    row_of[nodes] = rows
+    for node, variables in ((layer.of_column, v.y), (layer.of_pooled, v.p)):
+        some = row_of[node] >= 0
+        program.add_entries(row_of[node[some]], variables[some], 1)
+
+
+def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
+    """A row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
+    cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
+    rows = program.add_rows(low[cells], high[cells])
+    for variables, cell in parts:
+        program.add_entries(rows[np.searchsorted(cells, cell)], variables, 1)
+    return ShareRows(cells, rows, low[cells])

@@ -1,0 +1,80 @@
+"""The best plan on the optimal face of the copies' flow, goal after goal, and a proof of each value.
+
+The goals that do not ask which copy is active are solved by the flow; the one model on its face has the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optassign_models.deadline import Deadline
+from optassign_models.flows.copies import find_balanced_copies
+from optassign_models.flows.face import CopiesFace
+from optassign_models.forced import Forced, prepare
+from optassign_models.goals import GoalModel
+from optassign_models.lp.proof import is_whole
+from optassign_models.problem import IntArray, Placement
+from optassign_models.program.optimum import Optimum, Stage, find_optimum
+from optassign_models.program.placement_program import PlacementProgram, build_face_program
+from optassign_models.program.reading import Reading, read_plan
+from optassign_models.program.scope import Scope
+from optassign_models.windows import Windows
+
+_MOST_TIED = 10_000
+"""Columns up to which the last tie has a program of its own: operators of larger groups do not ask for the least id."""
+_MOST_ROUNDS = 8
+"""How often a face is solved again with places told apart or pools written out as columns; no group met so far needed six."""
+
+
+@dataclass(frozen=True, eq=False)
+class Improved:
+    """What came of a face."""
+
+    placement: Placement | None
+    """None where the shares of the actives leave no plan on the face, or no whole one was found."""
+    bounds: dict[str, int] = field(default_factory=dict)
+    """Goal → what no plan on the face costs less than, given the values of the goals before it."""
+    ties_broken: bool = False
+    """Of all plans that are equal in the goals, it is the one in which clients keep their smallest tasks."""
+    is_cut_short: bool = False
+    """The deadline came first, or was too near to begin: something better may have been found later."""
+
+
+def improve_plan(
+    face: CopiesFace, forced: Forced, windows: Windows, goals: Sequence[GoalModel], deadline: Deadline
+) -> Improved:
+    """The plan on the face that is best in the goals, in their order, inside the shares of actives.
+
+    It is looked for again with more places told apart, or with pools written out as columns, where they could not be dealt.
+    """
+    apart = np.zeros(face.problem.G * face.problem.C, dtype=np.bool_)
+    stages = tuple(Stage.of_goal(goal) for goal in goals)
+    for _ in range(_MOST_ROUNDS):
+        program = build_face_program(Scope.on_face(face, windows, apart))
+        optimum = find_optimum(program, forced, stages, deadline)
+        tied = _break_tie(program, optimum, deadline)
+        values = optimum.values if tied is None else tied
+        reading = Reading() if values is None else read_plan(program.v, values)
+        if len(reading.crowded):
+            apart[reading.crowded] = True
+            continue
+        if not len(reading.stuck):
+            break
+        written, forced = prepare(face.problem.with_all_columns(reading.stuck))
+        copies = find_balanced_copies(written, forced, windows, now=False, spread=bool(face.layers))
+        if copies is None or copies.face is None:
+            break
+        face = copies.face
+    bounds = {goal.name: bound for goal, bound in zip(goals, optimum.bounds, strict=False)}
+    return Improved(reading.placement, bounds, tied is not None, is_cut_short=not deadline.left)
+
+
+def _break_tie(program: PlacementProgram, optimum: Optimum, deadline: Deadline) -> IntArray | None:
+    """(variables,) of the plans that are best in all goals, the one in which clients keep their smallest tasks."""
+    if optimum.values is None or optimum.face is None or len(program.v.y) > _MOST_TIED:
+        return None
+    tied = optimum.face.minimise(program.price_tie(), deadline)
+    return np.rint(tied.values).astype(np.int64) if tied is not None and is_whole(tied.values).all() else None

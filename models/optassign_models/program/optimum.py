@@ -1,0 +1,201 @@
+"""The optimum of the one model: stage after stage, each a goal or a weighted sum, on what the stages before it leave.
+
+A stage is minimised as a linear program, and its duals prove a bound in whole numbers. Where the solution is at the bound, the
+next stage is minimised on the optimal face. Where whole values cost more, branch and bound looks for them, and a row keeps what
+was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced
+from optassign_models.goals import GoalModel
+from optassign_models.lp.program import FloatArray, Matrix, Solved
+from optassign_models.lp.proof import fix_to_optima, is_whole, prove_best_bound
+from optassign_models.problem import IntArray
+from optassign_models.program.placement_program import PlacementProgram
+
+_NO_IMBALANCE = (0,) * 5
+_SAME = 1e-3
+"""Costs are whole, so a value so near to a whole number is that number."""
+_MOST_WHOLE = 60_000
+"""Free variables up to which branch and bound has a program in whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One sum that is minimised."""
+
+    name: str
+    goals: tuple[tuple[GoalModel, int], ...] = ()
+    """With their weights."""
+    imbalance: tuple[int, ...] = _NO_IMBALANCE
+    """(5,) weight of the imbalance of each family of shares."""
+
+    @classmethod
+    def of_goal(cls, goal: GoalModel) -> Stage:
+        """One goal by itself."""
+        return cls(goal.name, ((goal, 1),))
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """A stage in numbers: unit × (each · x) + paid."""
+
+    each: IntArray
+    """(variables,) without their common divisor."""
+    unit: int
+    paid: int
+
+    @classmethod
+    def of(cls, program: PlacementProgram, forced: Forced, stage: Stage) -> Cost:
+        """What a stage costs in a program."""
+        total, paid = program.price_imbalance(stage.imbalance), 0
+        for goal, weight in stage.goals:
+            each, anyway = program.price_forced_sum(goal, forced)
+            total += weight * each
+            paid += weight * anyway
+        unit = max(1, int(np.gcd.reduce(total))) if len(total) else 1
+        return cls(total // unit, unit, paid)
+
+    def total(self, reduced: int) -> int:
+        """A number in the units of `each`, in those of the stage."""
+        return self.unit * reduced + self.paid
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Of one program."""
+
+    values: IntArray | None
+    """(variables,) whole; None where nothing whole was found."""
+    bounds: tuple[int, ...]
+    """Of each stage, given the values of those before; shorter where a limit came first."""
+    relaxed: FloatArray | None
+    """(variables,) of the last program that was solved, whole or not."""
+    is_impossible: bool = False
+    """No values keep the rows, as the solver says."""
+    face: Matrix | None = None
+    """What all stages leave; None where a limit came first."""
+
+
+def find_optimum(program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline) -> Optimum:
+    """Whole values that are best in the stages, in their order."""
+    if len(stages) > 1:
+        found = _begin_with_each_task(program, forced, stages, deadline)
+        if found is not None:
+            return found
+    return _find_from(program, forced, stages, deadline, program.matrix)
+
+
+def _begin_with_each_task(
+    program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline
+) -> Optimum | None:
+    """The optimum where in the first stage every copy can be where it costs least; None where that may not be so.
+
+    That is tried for goals that tell clients apart, as reading from the own rack does: programs of pools by rack take long, and
+    what each task costs by itself is a bound that is often reached.
+    """
+    first, *others = stages
+    if first.name not in program.tells_apart or any(first.imbalance):
+        return None
+    cost = Cost.of(program, forced, first)
+    duals = program.price_tasks(cost.each)
+    if duals is None:
+        return None
+    proof = prove_best_bound(program.matrix, cost.each, duals.astype(np.float64))
+    found = _find_from(program, forced, others, deadline, fix_to_optima(program.matrix, proof))
+    if len(found.bounds) < len(others):
+        return None
+    return replace(found, bounds=(cost.total(proof.bound), *found.bounds))
+
+
+def _find_from(
+    program: PlacementProgram, forced: Forced, stages: Sequence[Stage], deadline: Deadline, matrix: Matrix
+) -> Optimum:
+    """As `find_optimum`, of what a matrix leaves."""
+    bounds: list[int] = []
+    solved: Solved | None = None
+    for number, stage in enumerate(stages):
+        cost = Cost.of(program, forced, stage)
+        if solved is not None and not cost.each[matrix.is_free].any():  # nothing is left to choose
+            bounds.append(cost.total(int(cost.each @ matrix.low)))
+            continue
+        step = _minimise(program, matrix, cost.each, deadline, is_last=number == len(stages) - 1)
+        if step is None:
+            is_impossible = solved is None and matrix.is_infeasible(deadline)
+            return Optimum(None, tuple(bounds), None if solved is None else solved.values, is_impossible)
+        matrix, solved = step.matrix, step.solved
+        bounds.append(cost.total(step.bound))
+    if solved is None:
+        solved = matrix.minimise(np.zeros_like(matrix.low), deadline)
+    if solved is None:
+        return Optimum(None, tuple(bounds), None, matrix.is_infeasible(deadline))
+    whole = solved if is_whole(solved.values).all() else _find_whole_on_face(program, matrix, solved, deadline)
+    values = None if whole is None else np.rint(whole.values).astype(np.int64)
+    return Optimum(values, tuple(bounds), solved.values, face=matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One stage minimised."""
+
+    matrix: Matrix
+    """What is left for the stages after it."""
+    solved: Solved
+    bound: int
+
+
+def _minimise(program: PlacementProgram, matrix: Matrix, cost: IntArray, deadline: Deadline, *, is_last: bool) -> _Step | None:
+    """One stage; None where nothing is left, or found in time."""
+    solved = matrix.minimise(cost, deadline)
+    if solved is None or solved.duals is None:
+        return None
+    proof = prove_best_bound(matrix, cost, solved.duals)
+    value = float(cost @ solved.values)
+    if _is_near(value, proof.bound):
+        face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
+        if not is_last or is_whole(solved.values).all():
+            return _Step(face, solved, proof.bound)
+        whole = _find_whole_on_face(program, face, solved, deadline)
+        if whole is not None:
+            return _Step(face, whole, proof.bound)
+    whole = _search(matrix, cost, deadline)
+    if whole is None:
+        return _Step(matrix.with_row(cost, int(np.ceil(value - 1e-6))), solved, proof.bound)
+    least = int(cost @ np.rint(whole.values).astype(np.int64))
+    bound = max(proof.bound, int(np.ceil(whole.bound - max(1e-6, 1e-9 * abs(whole.bound)))))
+    return _Step(matrix.with_row(cost, least), whole, min(bound, least))
+
+
+def _find_whole_on_face(program: PlacementProgram, face: Matrix, solved: Solved, deadline: Deadline) -> Solved | None:
+    """Whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
+    keep = np.zeros(len(face.low), dtype=np.bool_)
+    keep[program.v.y] = True
+    keep[program.v.a] = True
+    keep &= is_whole(solved.values)
+    near = np.rint(solved.values).astype(np.int64)
+    kept = face.fix(np.where(keep, near, face.low), np.where(keep, near, face.high), face.row_low, face.row_high)
+    nothing = np.zeros_like(face.low)
+    for matrix in (kept, face):
+        whole = _search(matrix, nothing, deadline)
+        if whole is not None:
+            return whole
+    return None
+
+
+def _is_near(value: float, bound: int) -> bool:
+    """Whether a value is the bound, but for the solver's tolerance."""
+    return abs(value - bound) < max(_SAME, 1e-9 * abs(bound))
+
+
+def _search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Solved | None:
+    """Branch and bound, within limits that do not depend on the machine."""
+    if int(matrix.is_free.sum()) > _MOST_WHOLE:
+        return None
+    return matrix.search(cost, deadline)

@@ -1,0 +1,188 @@
+"""Solves the one model: builds its program, reads the optimum as a placement, and looks again where that costs more.
+
+A program is built again with more steps where a count is further from its share than it has steps for; with places told apart
+where merged places had not the room; and with pools written out as columns where their copies could not be dealt. Every program
+is a relaxation, so the bounds of each hold for all placements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from optassign_models.deadline import Deadline
+from optassign_models.forced import Forced, prepare
+from optassign_models.limits.limit import PlacementLimit
+from optassign_models.problem import STATELESS, IntArray, Placement, Problem
+from optassign_models.program.classes import find_classes
+from optassign_models.program.imbalance import Imbalance
+from optassign_models.program.limits import allow, list_labels
+from optassign_models.program.open_scope import make_open_scope
+from optassign_models.program.optimum import Optimum, Stage, find_optimum
+from optassign_models.program.placement_program import PlacementProgram, build_program
+from optassign_models.program.reading import read_plan
+from optassign_models.windows import Window, Windows
+
+_MOST_ROUNDS = 8
+"""How often a program is built again with places told apart or pools written out."""
+_MOST_LONGER = 12
+"""How often it is built again with more steps: their number at least doubles each time."""
+
+_SECONDS_PER_VARIABLE = 6e-6
+"""For each stage and class of clients, as programs of several classes take; those of one take up to six times as long."""
+
+Values = tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of the model."""
+
+    problem: Problem
+    forced: Forced
+    shares: Windows
+    stages: tuple[Stage, ...]
+    shares_bind: bool = True
+    """Counts must be inside their shares; otherwise they may be anywhere, and the stages say what that costs."""
+    limits: tuple[PlacementLimit, ...] = ()
+    """That the placement has to keep."""
+
+    @property
+    def counts(self) -> tuple[bool, ...]:
+        """(5,) families of shares whose imbalance costs in some stage."""
+        return tuple(any(stage.imbalance[family] for stage in self.stages) for family in range(5))
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What came of it."""
+
+    placement: Placement | None
+    """The best that was found; None where nothing was."""
+    bounds: tuple[int, ...]
+    """Of each stage, given the values of those before; shorter where a limit came first."""
+    values: Values = ()
+    """Of the placement, as the question's judge has them."""
+    is_impossible: bool = False
+    """No placement keeps the shares."""
+    is_cut_short: bool = False
+    """The deadline came first."""
+
+
+def solve(question: Question, judge: Callable[[Placement], Values | None], deadline: Deadline) -> Answer:
+    """The best placement that was found, and bounds.
+
+    `judge`: values of a placement in the stages, computed without the program; None where the placement
+    is not allowed.
+    """
+    search = _Search(question, judge)
+    search.run(deadline)
+    is_cut_short = search.is_too_large or not deadline.left
+    return Answer(search.placement, search.bounds, search.values, search.is_impossible, is_cut_short)
+
+
+class _Search:
+    """The rounds of one question."""
+
+    def __init__(self, question: Question, judge: Callable[[Placement], Values | None]) -> None:
+        self._question, self._judge = question, judge
+        self._problem, self._forced = question.problem, question.forced
+        self._goals = [goal for goal, _ in chain.from_iterable(stage.goals for stage in question.stages)]
+        self._zones = find_classes(question.problem, self._goals, list_labels(question.limits))
+        self._shares = question.shares if question.shares_bind else _widen_uncounted(question)
+        self._imbalance = None if question.shares_bind else self._count_first_steps()
+        self._apart = np.zeros(question.problem.G * question.problem.C, dtype=np.bool_)
+        self.placement: Placement | None = None
+        self.values: Values = ()
+        self.bounds: tuple[int, ...] = ()
+        self.is_impossible = False
+        self.is_too_large = False
+        """A program would have taken longer than there was: it was not begun."""
+
+    def run(self, deadline: Deadline) -> None:
+        """Rounds, until one proves its placement or nothing more can be told apart."""
+        for _ in range(_MOST_ROUNDS):
+            program, optimum = self._solve_with_enough_steps(deadline)
+            self.bounds = max(self.bounds, optimum.bounds)
+            self.is_impossible |= optimum.is_impossible
+            if optimum.values is None:
+                return
+            reading = read_plan(program.v, optimum.values, anyway=True)
+            if reading.placement is not None:
+                self._keep_better(reading.placement)
+            if self.placement is not None and self.values <= self.bounds:
+                return
+            if len(reading.crowded) and not self._apart[reading.crowded].all():
+                self._apart[reading.crowded] = True
+            elif len(reading.stuck):
+                self._problem, self._forced = prepare(self._problem.with_all_columns(reading.stuck))
+            else:
+                return
+
+    def _solve_with_enough_steps(self, deadline: Deadline) -> tuple[PlacementProgram, Optimum]:
+        for _ in range(_MOST_LONGER):
+            program = self._build()
+            if self._expect_seconds(program) > deadline.left:
+                self.is_too_large = True
+                return program, Optimum(None, (), None)
+            optimum = find_optimum(program, self._forced, self._question.stages, deadline)
+            longer = None
+            if program.steps is not None and optimum.relaxed is not None and deadline.left:
+                longer = program.steps.list_longer(optimum.relaxed)
+            if longer is None:
+                break
+            self._imbalance = longer
+        return program, optimum
+
+    def _expect_seconds(self, program: PlacementProgram) -> float:
+        """What a program takes at least: where there is less, what is kept back is worth more than half a solution."""
+        size = len(program.matrix.low) * self._zones.number * max(1, len(self._question.stages))
+        return _SECONDS_PER_VARIABLE * size
+
+    def _build(self) -> PlacementProgram:
+        allowed = allow(self._problem, self._zones, self._question.limits)
+        scope = make_open_scope(
+            self._problem, self._forced, self._shares, self._zones, allowed, self._apart, is_soft=not self._question.shares_bind
+        )
+        return build_program(scope, self._imbalance, self._goals, self._question.limits)
+
+    def _keep_better(self, placement: Placement) -> None:
+        values = self._judge(placement)
+        if values is not None and (self.placement is None or values < self.values):
+            self.placement, self.values = placement, values
+
+    def _count_first_steps(self) -> Imbalance:
+        """A step more than clients have too much or too little where every copy stays."""
+        return Imbalance.at_first(_measure_distances(self._problem, self._shares), self._question.counts)
+
+
+def _measure_distances(problem: Problem, shares: Windows) -> list[IntArray]:
+    """(5,) arrays: how far each count is outside its share where every copy is where it was."""
+    cell = problem.group[problem.col_task] * problem.C + problem.col_client
+    stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
+    owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged[problem.col_task]
+    per_client, per_cell = (problem.col_client, problem.C), (cell, problem.G * problem.C)
+    found = []
+    for share, (of, size), some in zip(
+        shares.in_order(),
+        (per_client, per_client, per_client, per_cell, per_cell),
+        (owned, owned & stateful[problem.col_task], held, owned, held),
+        strict=True,
+    ):
+        count = np.bincount(of[some], minlength=size)
+        found.append(np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count)))
+    return found
+
+
+def _widen_uncounted(question: Question) -> Windows:
+    """The shares, so wide where their imbalance costs nothing that they hold every count."""
+    problem = question.problem
+    wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
+    chosen: list[Window] = [
+        share if counts else widest
+        for share, widest, counts in zip(question.shares.in_order(), wide, question.counts, strict=True)
+    ]
+    return replace(question.shares, **dict(zip(Windows.__dataclass_fields__, chosen, strict=True)))

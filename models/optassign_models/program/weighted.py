@@ -1,0 +1,39 @@
+"""Preset `weighted` as one stage of the one model (docs/rules.md, "Preset weighted").
+
+Imbalance, restore work and moves are one sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from optassign_models.cp_sat.resolution import express_in_changelogs
+from optassign_models.goals import active_moves, restore_work, standby_moves
+from optassign_models.limits.limit import PlacementLimit
+from optassign_models.problem import Problem
+from optassign_models.program.optimum import Stage
+from optassign_models.program.solving import Question
+from optassign_models.windows import Windows
+
+_EXACT_BITS = 45
+"""Of a coefficient: the proof multiplies it by twelve, and sums a few of them, in int64."""
+
+
+def ask_for_least_sum(
+    problem: Problem, shares: Windows, weights: tuple[int, int, int], limits: Sequence[PlacementLimit] = ()
+) -> Question | None:
+    """The question; None where weights × restore costs are beyond what a proof in whole numbers can add up.
+
+    `weights`: of the imbalance of clients, of that of subtopologies, and of stickiness.
+    """
+    problem, forced = express_in_changelogs(problem)
+    instance, subtopology, stickiness = weights
+    cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
+    copies = problem.T * (problem.standbys + 1)
+    greatest = max(instance * copies, subtopology * copies, stickiness * (cost + 2))
+    if greatest // max(1, math.gcd(*weights)) >> _EXACT_BITS:
+        return None
+    goals = tuple((goal, stickiness) for goal in (restore_work.GOAL, active_moves.GOAL, standby_moves.GOAL))
+    stage = Stage("weighted_cost", goals, (instance,) * 3 + (subtopology,) * 2)
+    return Question(problem, forced, shares, (stage,), shares_bind=False, limits=tuple(limits))

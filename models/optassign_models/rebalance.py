@@ -1,0 +1,155 @@
+"""This rebalance, given the plan: goals (i) to (iv) task by task, then one flow for (v).
+
+R3 to R5 speak of one task at a time, and so do all goals but the excess. For one task the optimum is plain to see:
+
+* tied places go to clients of the plan first, whatever their role there: as many copies are then where the plan wants one
+  as can be, and as little is restored elsewhere;
+* which of the most-caught-up clients is active makes no difference to that. The planned active is, where it is one of them;
+  else an owner, where one of them is; else any.
+
+Every active that this leaves open is equal in (i) to (iv), so the excess is one flow over them. The
+tests hold this against a CP-SAT model and against plain enumeration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from optassign_models.forced import Forced, exact_sum, prepare
+from optassign_models.goals.active_moves import count_active_moves
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.results import Actives, Rebalanced
+from optassign_models.windows import Windows
+
+PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES = "planned_copies", "off_plan_restore_work", "planned_actives"
+ACTIVE_MOVES, ACTIVE_EXCESS = "active_moves", "active_excess"
+REBALANCE_GOALS = (PLANNED_COPIES, OFF_PLAN_RESTORE_WORK, PLANNED_ACTIVES, ACTIVE_MOVES, ACTIVE_EXCESS)
+"""Goals (i) to (v) in their order."""
+
+ChooseActives = Callable[[Problem, Windows, BoolArray, BoolArray], Actives | None]
+
+
+def rebalance(
+    problem: Problem, windows: Windows, plan: Placement, choose: ChooseActives, hold: bool | BoolArray = False
+) -> Rebalanced:
+    """The answer that keeps R1–R5 and is best in goals (i) to (v).
+
+    Args:
+        choose: picks among the actives left open (`find_least_excess_actives`, or the greedy one).
+        hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
+    """
+    C, T = problem.C, problem.T
+    logged = np.flatnonzero(problem.logged)
+    standby_keys = plan.standby_keys(C)
+    problem, forced = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    planned_active = plan.active[problem.col_task] == problem.col_client
+    planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
+
+    open_actives = _find_open_actives(problem, forced, planned_active)
+    if np.any(hold):
+        is_held = np.broadcast_to(hold, T)[problem.col_task]
+        open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
+    chosen = choose(problem, windows, open_actives, np.zeros(T, dtype=np.bool_))
+    if chosen is None or chosen.active is None:
+        raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
+    active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
+    active_column[problem.find(np.arange(T) * C + chosen.active)] = True
+
+    slots = forced.choices.copy()
+    np.subtract.at(slots, problem.col_task[active_column & forced.tied], 1)
+    taken = _best_tied(problem, forced.tied & ~active_column, slots, planned_active, planned_standby)
+    np.subtract.at(slots, problem.col_task[taken], 1)
+    keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
+    keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
+    answer = make_placement(chosen.active, keys, C)
+    bounds = rebalance_values(problem, answer, plan)
+    bounds.update(zip([ACTIVE_EXCESS], chosen.bounds, strict=False))
+    if not _ties_cost_alike(problem, forced):
+        # Which of them leads then matters to (ii), and the actives were left open without regard to that.
+        bounds = {PLANNED_COPIES: bounds[PLANNED_COPIES]}
+    assert len(answer.standby_task) == problem.standbys * len(logged)
+    return Rebalanced(answer, bounds)
+
+
+def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
+    """Goals (i) to (iv) of an answer."""
+    C, unlogged = problem.C, ~problem.logged
+    mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
+    led_by_plan = answer.active == plan.active
+    return {
+        PLANNED_COPIES: len(np.intersect1d(mine, planned, assume_unique=True)) + int(np.sum(led_by_plan & unlogged)),
+        OFF_PLAN_RESTORE_WORK: exact_sum(problem.cost_of(np.setdiff1d(mine, planned, assume_unique=True))),
+        PLANNED_ACTIVES: int(np.sum(led_by_plan)),
+        ACTIVE_MOVES: count_active_moves(problem, answer),
+    }
+
+
+def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArray) -> BoolArray:
+    """(A,) the actives among which (i) to (iv) do not tell.
+
+    Whoever leads, (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied clients,
+    and then a leader that the plan does not want takes a place that no client of the plan could fill.
+    """
+    owners_first = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
+    return _narrow(problem, owners_first, forced.leading & planned_active)
+
+
+def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
+    """(A,) of each task the better ones, where it has any; else those it had."""
+    has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
+    return better | (actives & ~has_better[problem.col_task])
+
+
+def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
+    """Whether all tied clients of a task cost the same. They do, but for lags of 1 or 2 beside unknown ones (forced.py)."""
+    task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
+    least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    most = np.where(forced.pool_tied, problem.pool_cost, 0)
+    np.minimum.at(least, task, cost)
+    np.maximum.at(most, task, cost)
+    return bool(np.all(most <= least))
+
+
+def _best_tied(
+    problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
+) -> BoolArray:
+    """(A,) the tied columns that get the slots of their tasks, those of the plan first."""
+    at = np.flatnonzero(tied)
+    wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
+    # A client that drains takes nothing that it did not have.
+    is_new = problem.draining[problem.col_client[at]] & ~problem.col_standby[at] & ~problem.col_owner[at]
+    order = at[
+        np.lexsort(
+            (
+                problem.col_client[at],
+                problem.col_lag[at],
+                ~problem.col_standby[at],
+                problem.col_cost[at],
+                is_new,
+                wanted,
+                problem.col_task[at],
+            )
+        )
+    ]
+    task = problem.col_task[order]
+    start = np.searchsorted(task, task)
+    taken = np.zeros(len(tied), dtype=np.bool_)
+    taken[order[np.arange(len(order)) - start < slots[task]]] = True
+    return taken
+
+
+def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntArray) -> IntArray:
+    """Slots that no column fills go to the clients with the fewest copies; rare, since plans fill their ties first."""
+    C = problem.C
+    load = np.bincount(keys % C, minlength=C) + np.bincount(active[problem.logged], minlength=C)
+    given: list[int] = []
+    for task in np.flatnonzero(slots > 0).tolist():
+        inside = np.ones(C, dtype=np.bool_)
+        inside[problem.col_client[problem.col_start[task] : problem.col_start[task + 1]]] = False
+        pool = np.flatnonzero(inside)
+        picked = pool[np.lexsort((load[pool], problem.draining[pool]))[: slots[task]]]
+        load[picked] += 1
+        given.extend((task * C + picked).tolist())
+    return np.array(given, dtype=np.int64)

@@ -1,0 +1,60 @@
+"""What models give back, for methods with a solver and without one alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from optassign_models.problem import IntArray, Placement
+
+
+class FoundBy(StrEnum):
+    """The stage that found an answer; a baseline gives its own name instead."""
+
+    FLOW = "flow"
+    CP_SAT = "cp-sat"
+    LP = "lp"
+    """The linear program on the flow's optimal face."""
+    GREEDY = "greedy"
+    REMEMBERED = "remembered"
+    """Nobody had to look: it is the remembered answer or plan, or what was assigned before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Actives:
+    """Actives that were chosen."""
+
+    active: IntArray | None
+    """(T,) client of each active copy; None where the pool's places could not be dealt out."""
+    bounds: list[int]
+    """The proven optimum of each goal that was asked for, in their order; it holds even where `active` is None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search for a plan, or for an assignment that is balanced now, came to."""
+
+    placement: Placement | None
+    """None where nothing was found."""
+    impossible: bool = False
+    """Proven that there is nothing to be found."""
+    bounds: dict[str, int] = field(default_factory=dict)
+    """Goal → a number that its value cannot be below, given the goals before it."""
+    proved: frozenset[str] = frozenset()
+    """Goals that CP-SAT proved, given the values of the goals before them."""
+    by_lp: frozenset[str] = frozenset()
+    """Goals whose bounds are the linear program's."""
+    found_by: str = FoundBy.FLOW
+    limited: bool = False
+    """A limit ended the search."""
+    weighted: tuple[float, float | None] | None = None
+    """Preset `weighted`: value and bound of the one sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rebalanced:
+    """The answer on the way to a plan."""
+
+    answer: Placement
+    bounds: dict[str, int]
+    """Goal → its proven optimum, given the goals before it: a greatest number for (i) and (iii), least ones for the others."""

@@ -1,0 +1,33 @@
+"""Values of the goals of a plan, so that plans of several methods can be compared goal by goal.
+
+What a report shows is recomputed by the measures of `optassign.goals`, which share no code with this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optassign_models.forced import Forced
+from optassign_models.goals import GoalModel, cold_actives, cold_copies, pauses, restore_work, standby_moves
+from optassign_models.placed import Placed
+from optassign_models.problem import Placement, Problem
+
+FLOW_ORDER: tuple[GoalModel, ...] = (
+    restore_work.GOAL,
+    cold_copies.GOAL,
+    cold_actives.GOAL,
+    pauses.GOAL,
+    standby_moves.GOAL,
+)
+"""Goals (b) to (f): the order that the flows, which place copies first and then choose actives among them, are made for."""
+
+
+def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = FLOW_ORDER) -> dict[str, int]:
+    """Goal → value of a plan, in the order of `goals`; all are the better the less."""
+    placed = Placed(problem, forced, plan)
+    return {goal.name: goal.value(placed) for goal in goals}
+
+
+def plan_values(problem: Problem, forced: Forced, plan: Placement) -> dict[str, int]:
+    """Goals (b) to (f) of a plan, in this order."""
+    return evaluate(problem, forced, plan)

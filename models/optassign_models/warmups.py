@@ -1,0 +1,249 @@
+"""Which copies of the plan to warm up in this rebalance (KIP-441; docs/rules.md, "Warm-ups").
+
+At most `max_warmups` copies of the plan are warmed up, on clients that hold no copy of the task in this answer. The order of
+the queue is strict, and a slot serves one copy, so the first copies in the queue are the optimum: no solver is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.windows import Counts, Windows, count_copies
+
+FloatArray = npt.NDArray[np.float64]
+
+PATIENCE = 3
+"""Answers over which a lag may stay as it is before the copy goes to the end of the queue."""
+_SOON_S = 300.0
+"""Kafka keeps state without a role for ten minutes by default: what is restored within half of that is not lost."""
+_TOGETHER = 0.1
+"""Copies end together if they do so within this share of the time."""
+_WAVE_S = 60.0
+"""So many seconds of active tasks that others lack a wave has to save: what a move of a stateless task costs in relief."""
+_FITS = 1.02
+"""So much longer than the wave what is in it may take: sums of fractions are not exact."""
+_LEAST_LACK = 2
+"""While no client lacks more active tasks than one, slots are filled: a wave for each would be a rebalance for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """The copies that the plan waits for, as the last answers saw them; all arrays are sorted by key."""
+
+    keys: IntArray
+    """(n,) task × C + client of each copy."""
+    lag: IntArray
+    """(n,) its lag at the last answer, offsets."""
+    idle: IntArray
+    """(n,) answers in a row over which its lag has not fallen."""
+
+    def idle_of(self, keys: IntArray) -> IntArray:
+        """`idle` of each key; 0 for keys that nothing is known of."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.idle[at], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """The copies that want a warm-up slot."""
+
+    keys: IntArray
+    """(n,) task × C + client, in the order in which they are served."""
+    served: int
+    """How many of them, from the first on, have a slot in this rebalance."""
+
+
+def queue_warmups(
+    problem: Problem,
+    windows: Windows,
+    plan: Placement,
+    answer: Placement,
+    under_way: IntArray,
+    progress: Progress,
+    rates: IntArray | None = None,
+    *,
+    is_timed: bool = False,
+    no_room: IntArray | None = None,
+) -> Queue:
+    """The plan's copies that this answer does not hold, in the order in which they get slots.
+
+    The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
+    draining client has a copy of; most state to lose if it is not kept (any, where follow-ups come in time, or all of it is
+    soon restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most
+    left to restore, if that is more than its share, or else a copy that ends with the others; an active that relieves the
+    client furthest above its window; least lag; least key. While active tasks are too many here and missing there, slots are
+    filled only as far as that brings those that are missing sooner (`_find_wave`).
+
+    Args:
+        under_way: keys of the warm-ups of the remembered answer, sorted.
+        progress: of the copies waited for.
+        rates: (C,) offsets per second that clients restore, where they are known.
+        is_timed: the next answer comes when copies are expected to be done, or, where no rate is known, soon.
+        no_room: keys of copies that get no slot now; they come last.
+    """
+    C = problem.C
+    keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
+    last = keys[:0] if no_room is None else np.intersect1d(keys, no_room)
+    keys = np.setdiff1d(keys, last, assume_unique=True) if len(last) else keys
+    task, client = keys // C, keys % C
+    lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
+    to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
+    counts = count_copies(problem, answer)
+    over = np.maximum(counts.active - windows.active.high, 0) / problem.threads
+    relief = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
+    stuck = progress.idle_of(keys) >= PATIENCE
+    going = np.isin(keys, under_way)
+    leaving = _find_leaving(problem, answer)[task]
+    seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
+    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= _SOON_S * problem.max_warmups))
+    at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
+    order = np.lexsort((keys, lag, -relief, relief < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
+    served = min(len(keys), problem.max_warmups)
+    is_equal = (~going & ~stuck & ~caught_up)[order]
+    left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
+    going_on = order[:served][~is_equal[:served]]
+    share = seconds if is_timed else np.ones(len(keys))
+    used = np.bincount(client[going_on], weights=share[going_on], minlength=C).astype(np.float64)
+    ends = [float(seconds[k]) for k in going_on.tolist()]
+    wave = math.inf
+    if is_timed:
+        leads = (relief >= 0) & ~stuck & ~caught_up
+        wave = _find_wave(windows, counts, client[leads], seconds[leads], is_known=rates is not None)
+    alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
+    weight = 2 * (to_lose > 0) + (relief >= 0)
+    begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
+    for first, end in pairwise([0, *begins.tolist(), len(keys)]):
+        if first >= served and wave == math.inf:
+            break
+        places = first + np.flatnonzero(is_equal[first:end])
+        here = order[places]
+        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served, wave)
+        order[places] = here[spread]
+    if wave < math.inf:
+        fits = _find_in_wave(client[order], seconds[order], going[order], wave)
+        order, served = np.concatenate([order[fits], order[~fits]]), min(served, int(fits.sum()))
+    return Queue(np.concatenate([keys[order], last]), served)
+
+
+def _find_wave(windows: Windows, counts: Counts, client: IntArray, seconds: FloatArray, *, is_known: bool) -> float:
+    """Seconds within which the copies that get slots shall be restored; infinite: all slots are filled.
+
+    A copy that restores beside others on its disk ends later for it. So where active tasks are missing that only restored
+    copies can bring, stateless tasks being where they are missing already (relief), a client restores no more at once than
+    brings it some of these soon: the wave is as long as makes the sum over time of what is missing least, if the rest comes
+    in a second one.
+
+    Args:
+        counts: of the answer.
+        client: (n,) of each planned active that needs a slot.
+        seconds: (n,) that it takes alone; offsets where no rate is known.
+        is_known: rates are.
+    """
+    if not np.any(counts.active > windows.active.high):
+        return math.inf
+    lack = np.maximum(0, windows.active.low - counts.stateful)
+    for _ in range(min(int(np.sum(counts.active - counts.stateful)), int(lack.sum()))):
+        lack[np.argmax(lack)] -= 1
+    if lack.max(initial=0) < _LEAST_LACK:
+        return math.inf
+    ends: list[float] = []
+    longest = 0.0
+    for c in np.flatnonzero(lack).tolist():
+        one_by_one = np.cumsum(np.sort(seconds[client == c]))
+        ends += one_by_one[: lack[c]].tolist()
+        longest = max(longest, float(one_by_one.max(initial=0.0)))
+    if not ends:
+        return math.inf
+    missing = len(ends)
+    end = np.sort(ends)
+    missed = missing * end + (missing - 1 - np.arange(missing)) * (end[-1] - end)
+    if not is_known or missing * end[-1] - missed.min() >= _WAVE_S:
+        return float(end[np.argmin(missed)])
+    return float(end[-1]) if missing * (longest - end[-1]) >= _WAVE_S else math.inf
+
+
+def _find_in_wave(client: IntArray, seconds: FloatArray, going: BoolArray, wave: float) -> BoolArray:
+    """(n,) which copies of the queue are in the wave: those under way, one on each client, and what fits."""
+    fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
+    for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
+        fits[k] = goes_on or c not in used or used[c] + each <= wave * _FITS
+        if fits[k]:
+            used[c] = used.get(c, 0.0) + each
+    return fits
+
+
+def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
+    """(T,) tasks of which a draining client has a copy in this answer, while another client stays."""
+    leaving = np.zeros(problem.T, dtype=np.bool_)
+    if problem.draining.any() and not problem.draining.all():
+        keys = answer.copy_keys(problem.C, problem.logged)
+        leaving[keys[problem.draining[keys % problem.C]] // problem.C] = True
+    return leaving
+
+
+def _spread(
+    client: IntArray,
+    seconds: FloatArray,
+    share: FloatArray,
+    weight: IntArray,
+    left: FloatArray,
+    used: FloatArray,
+    ends: list[float],
+    most: int,
+    wave: float,
+) -> IntArray:
+    """The order in which copies are taken: on the clients first that are done soonest with those that have slots; of these
+    those of most weight; of these on the client with most left, if that is more than its share, or else the copy that ends
+    with the last of the others, or nearest to that, and of those that do as given. In a wave what fits into it, the shortest
+    first.
+
+    Args:
+        client: (n,) of each copy.
+        seconds: (n,) that it takes.
+        share: (n,) the same, or 1, where slots are to be counted.
+        weight: (n,) of each copy.
+        left: (C,) seconds that each client has left.
+        used: (C,) shares of the copies with slots on each client; those that are given one here are added.
+        ends: seconds that each copy with a slot takes; those of the copies that are given one here are added.
+        most: as many need to be in this order; the others follow as they came.
+        wave: seconds within which a client shall be done, but for one copy; infinite: no wave.
+    """
+    waits = np.ones(len(client), dtype=np.bool_)
+    left, most_left = left.copy(), left.sum() / max(1, most)
+    taken: list[int] = []
+    while len(taken) < min(most, len(client)):
+        near = np.flatnonzero(waits)
+        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= wave * _FITS)]
+        if not len(near):
+            break
+        near = near[used[client[near]] == used[client[near]].min()]
+        near = near[weight[near] == weight[near].max()]
+        top = int(client[near[np.argmax(left[client[near]])]])
+        if not ends or left[top] >= most_left:
+            near = near[client[near] == top]
+        best = _find_fitting(seconds[near], left[client[near]], ends) if wave == math.inf else np.argmin(seconds[near])
+        k = int(near[best])
+        waits[k] = False
+        taken.append(k)
+        ends.append(float(seconds[k]))
+        used[client[k]] += share[k]
+        left[client[k]] -= seconds[k]
+    return np.concatenate([np.array(taken, dtype=np.int64), np.flatnonzero(waits)])
+
+
+def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
+    """The copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
+    if not ends:
+        return 0
+    last = max(ends)
+    away = np.abs(seconds - last)
+    fits = np.flatnonzero(away <= max(float(away.min()), _TOGETHER * last))
+    return int(fits[np.argmax(left[fits])])

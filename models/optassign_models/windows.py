@@ -1,0 +1,205 @@
+"""Windows: how many copies each client should hold for an assignment to count as balanced (docs/rules.md, "Windows").
+
+A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. There are
+five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and
+the copies of each subtopology. KIP-441 wants the same families even, without capacities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
+from optassign_models.shares import split_copies
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Least and greatest count, both of one shape."""
+
+    low: IntArray
+    high: IntArray
+
+    def holds(self, count: IntArray) -> bool:
+        """Whether every count is inside."""
+        return bool(np.all((count >= self.low) & (count <= self.high)))
+
+    def excess(self, count: IntArray) -> int:
+        """Sum of e (e + 1) / 2 over all counts, e being a count's distance from its window."""
+        away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
+        return int(np.sum(away * (away + 1) // 2))
+
+    def next_excess(self, count: IntArray) -> IntArray:
+        """What one more adds to the excess of each count; negative below the window."""
+        return np.where(count < self.low, count - self.low, np.maximum(count + 1 - self.high, 0))
+
+    def widen_to(self, count: IntArray) -> Window:
+        """The window widened just so far that the counts are inside."""
+        return Window(np.minimum(self.low, count), np.maximum(self.high, count))
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The five families, in their order of importance."""
+
+    active: Window
+    """(C,) all active tasks."""
+    stateful: Window
+    """(C,) stateful active tasks."""
+    copies: Window
+    """(C,) copies of logged tasks."""
+    group_active: Window
+    """(G, C) active tasks of a subtopology."""
+    group_copies: Window
+    """(G, C) copies of a logged subtopology; zero for the others."""
+
+    def widen_to(self, counts: Counts) -> Windows:
+        """All windows widened to the given counts: what is left to demand where no balanced assignment exists."""
+        return Windows(*(window.widen_to(counted) for window, counted in self.pair_with(counts)))
+
+    def widen_fully(self, most: int) -> Windows:
+        """Windows of the same shape that hold every count from 0 to `most`."""
+
+        def widen(window: Window) -> Window:
+            return Window(np.zeros_like(window.low), np.full_like(window.high, most))
+
+        return Windows(*(widen(window) for window in self.in_order()))
+
+    def in_order(self) -> tuple[Window, ...]:
+        """The five families, most important first."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
+
+    def hold(self, counts: Counts) -> bool:
+        """Whether the counts are balanced: every one is inside its window."""
+        return all(window.holds(count) for window, count in self.pair_with(counts))
+
+    def hold_actives(self, counts: Counts) -> bool:
+        """Whether the three families of actives are inside their windows."""
+        return (
+            self.active.holds(counts.active)
+            and self.stateful.holds(counts.stateful)
+            and self.group_active.holds(counts.group_active)
+        )
+
+    def excess(self, counts: Counts) -> tuple[int, ...]:
+        """Excess of each family, in order."""
+        return tuple(window.excess(count) for window, count in self.pair_with(counts))
+
+    def pair_with(self, counts: Counts) -> list[tuple[Window, IntArray]]:
+        """Each window beside its counts, in order."""
+        return list(zip(self.in_order(), counts.in_order(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many copies an assignment puts where, in the shapes of `Windows`."""
+
+    active: IntArray
+    stateful: IntArray
+    copies: IntArray
+    group_active: IntArray
+    group_copies: IntArray
+
+    def in_order(self) -> tuple[IntArray, ...]:
+        """The five families, most important first."""
+        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
+
+
+def count_copies(problem: Problem, placed: Placement) -> Counts:
+    """Counts of an assignment; tasks with active −1 are left out."""
+    G, C = problem.G, problem.C
+    tasks = np.flatnonzero(placed.active >= 0)
+    group_active = np.bincount(problem.group[tasks] * C + placed.active[tasks], minlength=G * C).reshape(G, C)
+    standby_cell = problem.group[placed.standby_task] * C + placed.standby_client
+    group_standby = np.bincount(standby_cell, minlength=G * C).reshape(G, C)
+    logged = (problem.kind == LOGGED)[:, None]
+    group_copies = np.where(logged, group_active + group_standby, 0)
+    return Counts(
+        active=group_active.sum(axis=0),
+        stateful=group_active[problem.kind != STATELESS].sum(axis=0),
+        copies=group_copies.sum(axis=0),
+        group_active=group_active,
+        group_copies=group_copies,
+    )
+
+
+def count_actives(problem: Problem, active: IntArray) -> Counts:
+    """Counts of the given actives (T,) alone, as if there were no standbys; tasks with active −1 are left out."""
+    return count_copies(problem, Placement(active, active[:0], active[:0]))
+
+
+def compute_excess(problem: Problem, windows: Windows, placed: Placement) -> tuple[int, ...]:
+    """Excess of each family of an assignment, in order."""
+    return windows.excess(count_copies(problem, placed))
+
+
+def compute_windows(problem: Problem) -> Windows:
+    """The windows of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
+    sizes = np.bincount(problem.group, minlength=problem.G)
+    logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
+    of_active, of_copies = _TaskShares.of_active(problem), _TaskShares.of_copies(problem)
+    spare = problem.balance_factor - 1
+
+    def widen(window: Window) -> Window:
+        return Window(np.maximum(window.low - spare // 2, 0), window.high + (spare + 1) // 2)
+
+    return Windows(
+        active=widen(of_active.round_for(int(sizes.sum()))),
+        stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
+        copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
+        group_active=of_active.round_for_each(sizes),
+        group_copies=of_copies.round_for_each(logged_sizes),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _TaskShares:
+    """(C,) each client's exact share of one task, as numerator ÷ denominator in Python's unlimited integers."""
+
+    numerator: npt.NDArray[np.object_]
+    denominator: npt.NDArray[np.object_]
+
+    @classmethod
+    def of_active(cls, problem: Problem) -> _TaskShares:
+        """Shares of the active copy; draining clients get none, unless all drain."""
+        units = _cancel_units(problem)
+        if not problem.draining.all():
+            units = np.where(problem.draining, 0, units)
+        return cls(units.astype(object), np.full(problem.C, int(units.sum()), dtype=object))
+
+    @classmethod
+    def of_copies(cls, problem: Problem) -> _TaskShares:
+        """Shares of all copies of a logged task; draining clients get what the others cannot hold."""
+        units = _cancel_units(problem)
+        draining = problem.draining if not problem.draining.all() else np.zeros(problem.C, dtype=np.bool_)
+        numerator, denominator = np.zeros(problem.C, dtype=object), np.ones(problem.C, dtype=object)
+        left = problem.standbys + 1
+        for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
+            shares, left = split_copies(units[clients].tolist(), left)
+            numerator[clients] = [share.numerator for share in shares]
+            denominator[clients] = [share.denominator for share in shares]
+        return cls(numerator, denominator)
+
+    def round_for(self, tasks: int) -> Window:
+        """(C,) floor and ceiling of the shares of that many tasks."""
+        share = self.numerator * tasks
+        low = share // self.denominator
+        return Window(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
+
+    def round_for_each(self, tasks: IntArray) -> Window:
+        """(G, C) the same for each number of tasks (G,)."""
+        # Subtopologies mostly come in few sizes: exact arithmetic once for each.
+        sizes, back = np.unique(tasks, return_inverse=True)
+        each = [self.round_for(int(size)) for size in sizes]
+        shape = (len(each), len(self.numerator))  # also where there is no subtopology at all
+        low = np.array([w.low for w in each], dtype=np.int64).reshape(shape)
+        high = np.array([w.high for w in each], dtype=np.int64).reshape(shape)
+        return Window(low[back], high[back])
+
+
+def _cancel_units(problem: Problem) -> IntArray:
+    """(C,) units of the clients without their common divisor, so that products of them stay small."""
+    return problem.units // np.gcd.reduce(problem.units)
