@@ -5,7 +5,8 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-EXTRAS ?= dev,service,plots,spark
+EXTRAS ?= dev,service,plots
+BENCHMARK_EXTRAS ?= kafka,spark
 DEMO := tests/data/kafka-4.3.1/third-instance-joins.json
 BENCH_ARGS ?=
 RELEASE ?= dist/release
@@ -34,12 +35,12 @@ help:  ## this list
 setup: $(READY)  ## .venv with everything, pinned by constraints.txt
 
 # The builder is installed first and used without isolation, so that constraints.txt pins it too.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	@echo "Setting up .venv (once, a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit("optassign needs Python 3.11 or later: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python $(PIP) install -c constraints.txt setuptools
-	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]' -e './benchmarks[$(BENCHMARK_EXTRAS)]'
 	@touch $@
 
 demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside it, and why
@@ -54,6 +55,7 @@ test: $(READY)  ## before every commit: lint, the wheel, Java's own tests, all p
 	$(BIN)/pytest -n $(WORKERS) -m 'not long and not wheel'
 
 test-long: $(READY) test-wheel  ## before a release: faults, long histories, every real thing, all pure tests on the wheel
+	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt $(WHEEL)/dist/benchmarks/*.whl  # these tests use its snapshots
 	cd $(WHEEL)/run && ../venv/bin/pytest -n 2 -m 'not long' $(addprefix tests/,$(PURE))
 	$(BIN)/pytest -n $(WORKERS) -m long
 
@@ -66,7 +68,8 @@ test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, import ever
 	@rm -rf $(WHEEL)/dist $(WHEEL)/run
 	@echo "Building sdist and wheel into $(WHEEL)/dist"
 	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist . > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
-	@$(WHEEL_BIN)/python $(PIP) --quiet uninstall --yes optassign  # else pip keeps the old one: the version is the same
+	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist/benchmarks benchmarks > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
+	@$(WHEEL_BIN)/python $(PIP) --quiet uninstall --yes optassign optassign-benchmarks  # else pip keeps the old one: the version is the same
 	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt $(WHEEL)/dist/*.whl
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
@@ -147,5 +150,5 @@ soak: $(READY)  ## service, broker and application under faults for MINUTES (def
 	$(BIN)/python -m optassign_benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
 
 clean:  ## remove what builds and tests leave; .venv stays
-	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target
+	rm -rf build dist *.egg-info benchmarks/build benchmarks/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

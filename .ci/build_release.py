@@ -67,7 +67,7 @@ def pack_sources_anew(jar: Path) -> None:
 
 
 def build_python(release: Path, scratch: Path, date: int) -> Path:
-    """Sdist and wheel; returns the wheel."""
+    """Sdist and wheel, and the wheel of the benchmarks; returns the first wheel."""
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", release)
     run(*build, "--sdist", ROOT, SOURCE_DATE_EPOCH=str(date))
     (sdist,) = release.glob("*.tar.gz")
@@ -76,6 +76,7 @@ def build_python(release: Path, scratch: Path, date: int) -> Path:
         archive.extractall(scratch, filter="tar")
     run(*build, "--wheel", scratch / sdist.name.removesuffix(".tar.gz"), SOURCE_DATE_EPOCH=str(date))
     (wheel,) = release.glob("*.whl")
+    run(*build, "--wheel", scratch / sdist.name.removesuffix(".tar.gz") / "benchmarks", SOURCE_DATE_EPOCH=str(date))
     return wheel
 
 

@@ -1,7 +1,7 @@
 """The assignor `greedy`: the same rules and stages without a solver.
 
-It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics, in optassign_models/greedy/, import
-no solver.
+It is the answer where the solver has none better in time, crashes or breaks a rule. Its numerics, in optassign_models/greedy/,
+import no solver.
 """
 
 from __future__ import annotations

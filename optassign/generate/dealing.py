@@ -47,7 +47,7 @@ class Dealt:
 def deal_assignment(
     sizes: IntArray, stateful: BoolArray, logged: BoolArray, units: IntArray, standbys: int, rng: np.random.Generator
 ) -> Dealt:
-    """A balanced assignment of G subtopologies to C clients: all counts are inside the windows of `optassign_models/windows.py`.
+    """A balanced assignment of G subtopologies to C clients: all counts are inside their windows (optassign_models/windows.py).
 
     Tasks are numbered subtopology by subtopology. `NotBalancedError` if no deal was balanced.
 

@@ -53,8 +53,22 @@ def test_without_the_packages_of_spark_one_line_says_so(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for command in (["benchmark", "run", "--preset", "smoke"], ["replay", str(tmp_path)]):
         found = run_here(capsys, *command, "--output", str(tmp_path / "out"))
-        line = f"optassign {command[0]}: error: found no pyarrow; needed: pip install 'optassign[spark]'\n"
+        line = f"optassign {command[0]}: error: found no pyarrow; needed: pip install 'optassign-benchmarks[spark]'\n"
         assert found == (2, "", line)
+
+
+def test_without_the_benchmarks_one_line_says_how_to_install_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "optassign_benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "optassign_benchmarks", None)
+    begin = ["benchmark", "run", "--preset", "smoke", "--output", str(tmp_path / "out")]
+    replay = ["replay", str(tmp_path), "--output", str(tmp_path / "out")]
+    for command in (begin, ["benchmark", "resume", str(tmp_path)], ["benchmark", "report", str(tmp_path)], replay):
+        found = run_here(capsys, *command)
+        needed = "it needs optassign-benchmarks, which is not installed: pip install 'optassign-benchmarks[spark]'"
+        assert found == (2, "", f"optassign {command[0]}: error: {needed}\n")
 
 
 # What is wrong is said in one line

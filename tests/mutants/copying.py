@@ -83,9 +83,10 @@ def _settle_in(log: Path) -> None:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     os.chdir(TREE)
-    os.environ["PYTHONPATH"] = str(TREE)  # for processes that tests start
+    places = [str(TREE), str(TREE / "models"), str(TREE / "benchmarks")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(places)  # for processes that tests start
     os.environ.pop("CI", None)
-    sys.path[:1] = [str(TREE)]
+    sys.path[:1] = places
 
 
 def _measure_memory(pid: int) -> int:

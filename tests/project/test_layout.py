@@ -15,10 +15,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TREES = {
     "optassign": ROOT / "optassign",
-    "optassign_models": ROOT / "models",
-    "optassign_benchmarks": ROOT / "benchmarks",
+    "optassign_models": ROOT / "models" / "optassign_models",
+    "optassign_benchmarks": ROOT / "benchmarks" / "optassign_benchmarks",
 }
-"""Where each tree of packages really stands; the symlinks inside optassign/ are not followed."""
+"""Where each tree of packages stands."""
 
 CORE = {"numpy", "pydantic", "pydantic_core", "rich"}  # pydantic documents parts of its core as its own
 THIRD_PARTY = {  # the longest prefix counts
@@ -101,9 +101,7 @@ def faults(module: str, package: str, source: str) -> list[str]:
     allowed = THIRD_PARTY[max((known for known in THIRD_PARTY if inside(module, known)), key=len)]
     for name, _ in imports(source, package):
         top = name.partition(".")[0]
-        if top in {"models", "benchmarks"}:
-            found.append(f"{module}: bare {name}, say optassign.{name}")
-        elif top != "optassign":
+        if top not in TREES:
             if top not in allowed and top not in sys.stdlib_module_names:
                 found.append(f"{module}: {name} is not among {sorted(allowed)}")
         elif inside(module, "optassign_models") and not inside(name, "optassign_models"):
@@ -200,7 +198,7 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
             "import math, numpy\nfrom ortools.sat.python import cp_model\nfrom optassign_models.flows import f",
         ),
         ("optassign.assignors.cp_sat", "from optassign_models import plan\nfrom ..formats.state import ApplicationState"),
-        ("optassign.cli", "def run():\n    from optassign import benchmarks, service, simulation"),
+        ("optassign.cli", "def run():\n    import optassign_benchmarks\n    from optassign import service, simulation"),
         ("optassign.simulation.cluster", "from .scenarios import Scenario\nfrom ..judging.metrics import measure"),
         ("optassign_benchmarks.grid", "import pyspark\nfrom optassign.simulation import cluster"),
     ],
@@ -209,28 +207,19 @@ def test_a_right_import_passes(module: str, source: str) -> None:
     assert faults(module, module.rpartition(".")[0], source) == []
 
 
-def test_tests_and_tools_say_no_bare_models() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in tracked()
-        if path.suffix == ".py"
-        for name, level in imports(path.read_text(encoding="utf-8"), "")
-        if level == 0 and name.partition(".")[0] in {"models", "benchmarks"}
-    ]
-    assert not found, "\n".join(found)
+def test_every_folder_with_modules_is_a_package() -> None:
+    """Packages are found by their __init__.py: a folder without one would not be packed."""
+    names = {name for name, _, _ in modules()}
+    assert {package for _, package, _ in modules()} <= names
 
 
-def test_every_package_is_packed() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert sorted({package for _, package, _ in modules()}) == project["tool"]["setuptools"]["packages"]
-
-
-@pytest.mark.parametrize("name", ["models", "benchmarks"])
-def test_symlinks_show_the_packages_at_the_top(name: str) -> None:
-    link = ROOT / "optassign" / name
-    assert link.is_symlink()
-    assert link.readlink() == Path("..") / name  # relative, or it would break in a clone
-    assert link.resolve() == ROOT / name
+def test_both_distributions_have_one_version() -> None:
+    product, benchmarks = (
+        tomllib.loads((ROOT / path).read_text(encoding="utf-8"))["project"]
+        for path in ("pyproject.toml", "benchmarks/pyproject.toml")
+    )
+    assert benchmarks["version"] == product["version"]
+    assert benchmarks["dependencies"] == [f"optassign=={product['version']}"]
 
 
 # Written so that they do not find themselves.

@@ -79,7 +79,8 @@ def test_a_walk_can_be_walked(heading: str, copy: Path) -> None:
 
 def run(copy: Path, *arguments: str) -> None:
     """Run Python in the copy; its own packages come before those that are installed."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTEST_ADDOPTS": ""}
+    places = os.pathsep.join(map(str, (copy, copy / "models", copy / "benchmarks")))
+    environment = {**os.environ, "PYTHONPATH": places, "PYTEST_ADDOPTS": ""}
     command = [sys.executable, *arguments]
     result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{' '.join(arguments)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"

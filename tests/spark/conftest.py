@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def java() -> None:
     if find_spec("pyspark") is None:
-        pytest.skip("needs pyspark: pip install 'optassign[spark]'")
+        pytest.skip("needs pyspark: pip install 'optassign-benchmarks[spark]'")
     if shutil.which("java") is None:
         pytest.skip("needs a JDK 17 or later")
 

@@ -71,7 +71,8 @@ def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> Non
     command = [sys.executable, "-c", code, *RUN, "--output", str(tmp_path / "out")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr == f"optassign benchmark: error: found no {missing}; needed: pip install 'optassign[spark]'\n"
+    needed = "pip install 'optassign-benchmarks[spark]'"
+    assert result.stderr == f"optassign benchmark: error: found no {missing}; needed: {needed}\n"
 
 
 @pytest.mark.long

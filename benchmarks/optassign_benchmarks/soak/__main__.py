@@ -1,8 +1,8 @@
 """`make soak`: service, real broker and a real application for an hour, under faults, and whether anything grows.
 
 `python -m optassign_benchmarks.soak --minutes 60 --seed 1` writes samples as JSON lines and a picture of them, prints a summary
-as JSON on standard output, and ends with exit code 1 if anything was over its limit (optassign_benchmarks/soak/limits.py), grew, was left
-open at the end, or if a record was lost or counted twice. Instance `a`, the leader, and the service live through all of it.
+as JSON on standard output, and ends with exit code 1 if anything was over its limit (limits.py), grew, was left open
+at the end, or if a record was lost or counted twice. Instance `a`, the leader, and the service live through all of it.
 """
 
 from __future__ import annotations

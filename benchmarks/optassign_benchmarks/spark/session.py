@@ -70,7 +70,7 @@ def check_spark() -> None:
         import pyarrow  # noqa: F401 - whether it is there
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise SparkMissingError(f"found no {error.name}; needed: pip install 'optassign[spark]'") from None
+        raise SparkMissingError(f"found no {error.name}; needed: pip install 'optassign-benchmarks[spark]'") from None
     home = os.environ.get("JAVA_HOME")
     where = "JAVA_HOME" if home else "PATH"
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)

@@ -1,6 +1,6 @@
 """The whole placement problem as a CP-SAT model: a plan, or an assignment that is balanced now.
 
-Variables are in variables.py, constraints in constraints.py, goals in optassign_models/goals/. What no flow can say is said here: the
+Variables are in variables.py, constraints in constraints.py, goals in ../goals/. What no flow can say is said here: the
 coupling of actives and standbys, loads that differ, excess where no balanced assignment exists.
 """
 

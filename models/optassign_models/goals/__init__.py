@@ -1,4 +1,4 @@
-"""The goals of a plan as the models see them, one file each: `find_goal("load")` is `optassign_models/goals/load.py`'s `GOAL`."""
+"""The goals of a plan as the models see them, one file each: `find_goal("load")` is `load.py`'s `GOAL`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """This rebalance as a CP-SAT model: R1 to R5, and goals (i) to (v) in order.
 
-The problem separates by task for (i) to (iv), and the rest is a flow: optassign_models/rebalance.py answers by that. This model is the
-statement that tests hold it against.
+The problem separates by task for (i) to (iv), and the rest is a flow: optassign_models/rebalance.py answers by that.
+This model is the statement that tests hold it against.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time to balance beside what disks and slots allow, in the simulator: clients that join, leave, or come back.
 
-The *limit* is a list schedule over the plan of the first answer (optassign_benchmarks/disk_limit.py): it knows every rate, a rebalance
+The *limit* is a list schedule over the plan of the first answer (disk_limit.py): it knows every rate, a rebalance
 begins at once where a slot is free, and changelogs grow while copies wait; and three passes, the rebalance that begins and two
-at the end, in which the last task moves. *Least excess* is a bound of what any assignor can have (optassign_benchmarks/least_excess.py),
+at the end, in which the last task moves. *Least excess* is a bound of what any assignor can have (least_excess.py),
 where the group is small enough for it. *Lock-step*: the rebalances if every follow-up filled all slots, and those that the
 interval demands besides. Rates are not known at first. Kafka's default is played at 60 s, the least that Kafka allows.
 """

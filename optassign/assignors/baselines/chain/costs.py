@@ -1,4 +1,4 @@
-"""What copies cost, task by task, for the goals of `goal-chain`: the values of `optassign_models/values.py`, one task at a time."""
+"""What copies cost, task by task, for the goals of `goal-chain`: those of `optassign_models/values.py`, one task at a time."""
 
 from __future__ import annotations
 

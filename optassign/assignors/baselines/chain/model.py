@@ -1,7 +1,7 @@
 """What the goals of `goal-chain` work on: an assignment that moves change step by step (Cruise Control's cluster model).
 
-Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/windows.py`; a move touches two
-cells of each. Plain lists and integers: single cells are read far more often than whole arrays.
+Counts are kept per client, and per client and subtopology, in the five families of `optassign_models/windows.py`; a move
+touches two cells of each. Plain lists and integers: single cells are read far more often than whole arrays.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from optassign.cli.commands.runs.spark_runs import (
     add_failed,
     add_limits,
     add_spark,
+    check_benchmarks,
     choose_assignors,
     forget_all_failures,
     override_limits,
@@ -58,6 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run the action: solve what a sweep still lacks and print its id, or write a report and print where it is."""
+    check_benchmarks()
     return {"run": _begin, "resume": _resume, "report": _report}[arguments.action](arguments)
 
 

@@ -9,6 +9,7 @@ from optassign.cli.commands.runs.spark_runs import (
     add_failed,
     add_limits,
     add_spark,
+    check_benchmarks,
     choose_assignors,
     forget_all_failures,
     override_limits,
@@ -47,6 +48,7 @@ def run(arguments: Namespace) -> int:
     refuse_without_simulate(arguments)
     if arguments.output is None:
         raise UsageError("the following arguments are required: --output")
+    check_benchmarks()
     from optassign.assignor import names_without_jdk
     from optassign.judging.explanation_text import pluralize
     from optassign_benchmarks.spark.runs import Run

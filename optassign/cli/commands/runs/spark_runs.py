@@ -27,6 +27,7 @@ __all__ = [
     "add_failed",
     "add_limits",
     "add_spark",
+    "check_benchmarks",
     "choose_assignors",
     "forget_all_failures",
     "override_limits",
@@ -70,6 +71,15 @@ def add_spark(parser: ArgumentParser) -> None:
     add("--master", default=_MASTER, metavar="URL", help="local[N], spark://…, yarn, … (default: %(default)s)")
     add("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark (repeatable)")
     add("--py-files", default="", metavar="A,B,…", help="modules that executors need besides optassign")
+
+
+def check_benchmarks() -> None:
+    """UsageError unless the package with sweeps and replays is installed: a distribution of its own."""
+    try:
+        import optassign_benchmarks  # noqa: F401 - whether it is there
+    except ModuleNotFoundError:
+        needed = "optassign-benchmarks, which is not installed: pip install 'optassign-benchmarks[spark]'"
+        raise UsageError(f"it needs {needed}") from None
 
 
 def repeat_spark(arguments: Namespace) -> str:
