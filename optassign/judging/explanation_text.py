@@ -20,6 +20,7 @@ from optassign.judging.explanation import (
     WindowCount,
 )
 from optassign.judging.reasons_text import REASONS, name_window, reason_to_text, show_range
+from optassign.judging.rule_names import name_rule
 from optassign.measuring.outlook import Outlook, RestoreRates
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
 
 Label = Callable[[str], str]
 _SHOWN = 10
+_CONSEQUENCES = 2
+"""Bounds that are named for each client."""
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
 
 
@@ -47,9 +50,10 @@ def task_to_lines(e: TaskExplanation, label: Label = str) -> Iterator[str]:
     yield from (f"  {line}" for line in waiting_to_lines(e.waiting, label))
     yield "  clients, most caught up first:" if e.kind == "logged" else "  clients:"
     for candidate in e.candidates:
-        yield f"    {label(candidate.process_id)}: {'; '.join(_describe_candidate(e, candidate, label))}"
+        yield f"    {label(candidate.process_id)}: {'; '.join(_describe_candidate(e, candidate))}"
+        yield from (f"      {line}" for line in _list_consequences(e, candidate, label))
     if e.others:
-        lag = f": nothing of it, {e.others_cost:,} offsets to replay" if e.kind == "logged" else ""
+        lag = f": no state of it, {e.others_cost:,} offsets to restore" if e.kind == "logged" else ""
         yield f"    and {pluralize(e.others, 'other')}{lag}"
 
 
@@ -58,100 +62,105 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     plan = [c for c in e.candidates if c.planned == "active"]
     before = [c for c in e.candidates if c.before == "active"]
     if len(now) != 1:
-        yield f"active on {len(now)} clients, which breaks R1"
+        yield f"active on {len(now)} clients, which breaks {name_rule('R1')}"
         return
     here = now[0]
     if not before:
-        yield f"active: goes to {label(here.process_id)}"
+        yield f"active: starts on {label(here.process_id)}"
     elif before[0] is here:
         yield f"active: stays on {label(here.process_id)}"
     else:
         yield f"active: moves from {label(before[0].process_id)} to {label(here.process_id)}"
     if len(e.owners) > 1:
-        yield f"{len(e.owners)} clients list it as active before: {shorten_list([*map(label, e.owners)])}"
+        yield f"{len(e.owners)} clients claim it as their active task: {shorten_list([*map(label, e.owners)])}"
     if e.why_moved is not None:
         yield f"why: {reason_to_text(e.why_moved, e.window)}"
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
     if e.kind != "logged":
-        yield "it has no changelog: nothing to restore, so any client may run it"
+        yield "it has no changelog, so no state is restored, and any client may run it"
     elif here.rank:
-        yield f"no client is caught up; R3 leaves those that lag least: {pluralize(allowed, 'client')}"
-    elif allowed == 1:
-        yield "it is the only client that is caught up, so R3 leaves no other"
+        clients = "client" if allowed == 1 else f"{allowed:,} clients"
+        yield f"no client has caught up; {name_rule('R3')} allows the {clients} with the least lag"
     else:
-        yield f"R3 leaves {pluralize(allowed, 'client')} that are caught up"
+        yield f"{name_rule('R3')} allows {'this client only' if allowed == 1 else pluralize(allowed, 'client')}"
     if plan and plan[0] is not here and (e.detour is None or not e.detour.is_relief):
-        yield f"the plan wants it on {label(plan[0].process_id)}, once that is caught up: {_describe_lag(plan[0])}"
+        yield f"target: moves to {label(plan[0].process_id)} once that has caught up: {_describe_lag(plan[0])}"
     if e.detour is not None:
-        why = "to relieve others on the way to balance" if e.detour.is_relief else "so that it runs meanwhile"
-        yield f"by way of a third client, {why}: {_describe_detour(e.detour, label)}"
+        yield f"{'temporary offload' if e.detour.is_relief else 'temporary client'}: {_describe_detour(e.detour, label)}"
 
 
 def _describe_detour(detour: Detour, label: Label) -> str:
-    """Why an active task is neither where it was nor where the plan wants it."""
+    """Why an active task is neither where it was nor on its target client."""
     if detour.is_relief:
         others = "" if detour.from_client in (None, detour.to_client) else f"{label(detour.from_client or '')} and "
-        return f"for as long as {others}{label(detour.to_client)}, where it is planned, would have too many active tasks"
-    wait = f"{detour.offsets:,} offsets to replay" if detour.offsets else "not its turn yet"
-    planned = f"{label(detour.to_client)}, where it is planned, has {wait}"
+        return f"until then {others}its target client {label(detour.to_client)} would have too many active tasks"
+    wait = f"{detour.offsets:,} offsets to restore" if detour.offsets else "to wait for its turn"
+    target = f"its target client {label(detour.to_client)} has {wait}"
     if detour.from_client is None:
-        return f"{'nobody has it' if detour.why is None else REASONS[detour.why]}, and {planned}"
+        return f"{'no client had it' if detour.why is None else REASONS[detour.why]}, and {target}"
     why = "" if detour.why is None else f" ({REASONS[detour.why]})"
-    return f"{label(detour.from_client)} gives it up{why}, and {planned}"
+    return f"it leaves {label(detour.from_client)}{why}, and {target}"
 
 
-def _describe_candidate(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
+def _describe_candidate(e: TaskExplanation, c: Candidate) -> Iterator[str]:
     if c.now is not None or c.before is not None:
         was, has = c.before and _ROLES[c.before], c.now and _ROLES[c.now]
-        yield f"{has}" if was == has else f"{was or 'nothing'} → {has or 'nothing'}"
+        yield f"{has}" if was == has else f"{was or 'no copy'} → {has or 'no copy'}"
     if c.planned != c.now and c.planned is not None:
-        yield f"planned: {_ROLES[c.planned]}"
+        yield f"target: {_ROLES[c.planned]}"
     if e.kind == "logged":
-        yield _describe_lag(c) + ("" if c.may_be_active else ", so R3 keeps the active copy away")
-    if c.binds and c.may_be_active:
-        yield f"active here: {_describe_binding_windows(c, label)}"
-    elif c.may_be_active and c.load_with_it is not None:
-        yield f"active here would load it to {c.load_with_it:.3f} even spreads"
-    elif c.may_be_active and c.planned != "active" and c.now != "active":
-        yield "active here would do for rules and windows"
+        yield _describe_lag(c) + ("" if c.may_be_active else f", so {name_rule('R3')} excludes it")
 
 
 def _describe_lag(c: Candidate) -> str:
     if c.rank == 0:
         return "caught up" + (f" (lag {c.lag:,})" if c.lag else "")
-    return f"{c.cost:,} offsets to replay" if c.cost else "lag not known"
+    return f"{c.cost:,} offsets to restore" if c.cost else "lag not known"
 
 
-def _describe_binding_windows(c: Candidate, label: Label) -> str:
-    """Who would have too many or too few: `too many here (active tasks 4 of 4 and 2 more)`."""
-    by_client: dict[str, list[str]] = {}
-    for count in c.binds:
-        by_client.setdefault(count.process_id, []).append(f"{name_window(count)} {count.planned} of {show_range(count)}")
-    return " and ".join(
-        f"{'too many here' if client == c.process_id else f'too few on {label(client)}'} ({shorten_list(counts, 2)})"
-        for client, counts in by_client.items()
-    )
+def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
+    """What the active copy on this client would cost: a line for each of the first bounds that it would break."""
+    if not c.may_be_active or c.planned == "active":
+        return
+    move = f"{'keeping' if c.now == 'active' else 'moving'} {e.task} here"
+    if c.load_with_it is not None:
+        yield f"{move} would load it to {c.load_with_it:.3f} even spreads"
+    elif not c.binds and c.now != "active":
+        yield f"{move} would break no rule and no share"
+    for count in c.binds[:_CONSEQUENCES]:
+        change, bound = (
+            (1, f"upper bound {count.high}") if count.process_id == c.process_id else (-1, f"lower bound {count.low}")
+        )
+        yield f"{move} would leave {label(count.process_id)} with {_count_tasks(count, change)} ({bound})"
+    if len(c.binds) > _CONSEQUENCES:
+        yield f"and {pluralize(len(c.binds) - _CONSEQUENCES, 'more bound')} would be broken"
+
+
+def _count_tasks(count: WindowCount, change: int) -> str:
+    """What a client would have on target: `4 active tasks`."""
+    number, name = count.planned + change, name_window(count)
+    return f"{number} {name.replace('tasks', 'task', 1).replace('copies', 'copy', 1) if number == 1 else name}"
 
 
 def client_to_lines(e: ClientExplanation, label: Label = str) -> Iterator[str]:
     """The lines that say what a client gains and loses."""
     capacity = "" if e.capacity == 1.0 else f" of capacity {e.capacity:g}"
-    about = [*e.names, pluralize(e.threads, "thread") + capacity, *(["about to leave"] if e.draining else [])]
+    about = [*e.names, pluralize(e.threads, "thread") + capacity, *(["draining"] if e.draining else [])]
     yield f"client {e.process_id} ({', '.join(about)})"
     for change in e.roles:
         if change.kept or change.gained or change.lost:
             on_disk = change.role == "standby" and not e.standbys_known
-            yield f"  {_ROLES[change.role]}: {_describe_change(change)}{' (before: what its disk lists)' if on_disk else ''}"
+            yield f"  {_ROLES[change.role]}: {_describe_change(change)}{' (before: by what is on its disk)' if on_disk else ''}"
     quiet = 0
     for count in e.windows:
         outside = not count.low <= count.planned <= count.high
         if count.subtopology is None or outside or count.before != count.planned or count.after != count.planned:
-            where = ", outside it" if outside else ""
-            yield f"  {name_window(count)}: {_describe_counts(count)}, window {show_range(count)}{where}"
+            where = ", which it is outside of" if outside else ""
+            yield f"  {name_window(count)}: {_describe_counts(count)}, share {show_range(count)}{where}"
         else:
             quiet += 1
     if quiet:
-        yield f"  {pluralize(quiet, 'count')} per subtopology as before, in their windows"
+        yield f"  {pluralize(quiet, 'count')} per subtopology as before, within its share"
     if e.load is not None:
         over = ", more than is balanced" if e.load.planned > e.load.allowed else ""
         yield f"  load: {_describe_load(e.load)}{over}"
@@ -171,25 +180,25 @@ def _describe_change(change: RoleChange) -> str:
 
 
 def _describe_counts(count: WindowCount) -> str:
-    planned = f" → {count.planned} planned" if count.planned != count.after else ""
+    planned = f" → {count.planned} on target" if count.planned != count.after else ""
     return f"{count.before} → {count.after}{planned}"
 
 
 def _describe_load(load: LoadChange) -> str:
-    planned = f" → {load.planned:.3f} planned" if load.planned != load.after else ""
-    return f"{load.before:.3f} → {load.after:.3f}{planned}, where up to {load.allowed:.3f} even spreads are balanced"
+    planned = f" → {load.planned:.3f} on target" if load.planned != load.after else ""
+    return f"{load.before:.3f} → {load.after:.3f}{planned} even spreads; balanced up to {load.allowed:.3f}"
 
 
 def _describe_state(state: StateChange) -> str:
     of_warmups = f" ({state.of_warmups:,} of warm-ups)" if state.of_warmups else ""
-    planned = f" → {state.planned:,} planned" if state.planned != state.after else ""
-    allowed = "" if state.allowed is None else f", allowed {state.allowed:,}"
-    return f"{state.before:,} → {state.after:,}{of_warmups}{planned} offsets, where {state.even:,} are even{allowed}"
+    planned = f" → {state.planned:,} on target" if state.planned != state.after else ""
+    allowed = "" if state.allowed is None else f", at most {state.allowed:,} allowed"
+    return f"{state.before:,} → {state.after:,}{of_warmups}{planned} offsets; an even share is {state.even:,}{allowed}"
 
 
 def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> Iterator[str]:
     """The lines that say what an answer changes, why, and what its follow-up waits for. `moves`: whether single ones too."""
-    gone = f" ({e.gone:,} because it has gone)" if e.gone else ""
+    gone = f" ({e.gone:,} whose client has left)" if e.gone else ""
     yield f"active tasks: {len(e.moves):,} move, {e.stay:,} stay, {e.new:,} had no client{gone}"
     for why, number in Counter(move.why for move in e.moves).most_common():
         yield f"  {number:,}: {REASONS[why]}"
@@ -197,57 +206,58 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
         yield from (f"    {move.task}: {label(move.from_client)} → {label(move.to_client)}" for move in chosen[:_SHOWN])
         if len(chosen) > _SHOWN:
             yield f"    and {number - _SHOWN:,} more"
-    for is_relief, purpose in ((False, "so that they run meanwhile"), (True, "to relieve others on the way to balance")):
+    for is_relief, purpose in ((False, "temporary clients"), (True, "temporary offloads")):
         detours = [detour for detour in e.detours if detour.is_relief == is_relief]
         if detours:
-            yield f"by way of a third client, {purpose}: {pluralize(len(detours), 'active task')}"
+            yield f"{purpose}: {pluralize(len(detours), 'active task')}"
         for detour in detours[:_SHOWN]:
             yield f"  {detour.task} on {label(detour.by_way_of)}: {_describe_detour(detour, label)}"
         if len(detours) > _SHOWN:
             yield f"  and {len(detours) - _SHOWN:,} more"
     if e.nobody_caught_up:
-        yield f"nobody is caught up on {pluralize(len(e.nobody_caught_up), 'task')}, so the least lag decides (R3):"
+        tasks = pluralize(len(e.nobody_caught_up), "task")
+        yield f"no client has caught up on {tasks}; by {name_rule('R3')} the least lag decides:"
         yield f"  {shorten_list(e.nobody_caught_up)}"
     total = sum(copy.offsets for copy in e.restores)
     roles = Counter(copy.role for copy in e.restores)
     shown = ", ".join(f"{number:,} {_ROLES[role]}" for role, number in sorted(roles.items()))
     yield f"restored now: {total:,} offsets" + (f" ({shown})" if shown else "")
     if e.planned_work != total:
-        yield f"restored until the plan is reached: {e.planned_work:,} offsets"
+        yield f"restored until the target is reached: {e.planned_work:,} offsets"
     if e.load is not None:
         yield f"{'balanced' if e.balanced else 'not balanced yet'}: greatest load {_describe_load(e.load)}"
     else:
-        yield "balanced" if not e.excess_now else f"not balanced yet: excess {e.excess_now:,}"
+        yield "balanced" if not e.excess_now else f"not balanced yet: imbalance {e.excess_now:,}"
     if e.fullest is not None:
         yield f"most state: {label(e.fullest[0])}: {_describe_state(e.fullest[1])}"
     if e.load is None and e.excess_planned:
-        yield f"not balanced in the plan either: excess {e.excess_planned:,}"
+        yield f"not balanced on target either: imbalance {e.excess_planned:,}"
     if e.followup_by is not None:
-        yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, asked for by {label(e.followup_by)}"
+        yield f"follow-up after {(e.followup_ms or 0) / 1000:g} s, requested by {label(e.followup_by)}"
         yield from outlook_to_lines(e.outlook)
     elif e.stalled:
-        yield "stalled: no warm-up makes progress, so no follow-up is asked for"
+        yield "stalled: no warm-up makes progress, so no follow-up is requested"
     else:
-        yield "no follow-up: everything is where it shall be"
+        yield "no follow-up: every copy is on its target client"
     yield from waiting_to_lines(e.waiting, label)
     yield from (f"note: {note}" for note in e.notes)
 
 
 def outlook_to_text(outlook: Outlook) -> str:
-    """How far the plan is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
+    """How far the target is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
     most = "at most " if outlook.is_at_most else ""
     return f"about {pluralize(outlook.followups, 'follow-up')}, {most}{format_minutes(outlook.ms)}"
 
 
 def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
-    """The lines that say how far the plan is away, and which settings make it so."""
+    """The lines that say how far the target is away, and which settings determine it."""
     if outlook is not None:
-        yield f"{outlook_to_text(outlook)} until the plan is reached" + (":" if outlook.copies else "")
+        yield f"{outlook_to_text(outlook)} until the target is reached" + (":" if outlook.copies else "")
         if outlook.copies:
             copies = f"{outlook.copies:,} {'copy' if outlook.copies == 1 else 'copies'} to warm up"
             every = f"every {format_minutes(outlook.interval_ms)} (probing.rebalance.interval.ms)"
             if outlook.is_by_rates:
-                every = "by the rates at which clients have restored"
+                every = "at the rates at which clients have restored"
             elif outlook.is_at_most:
                 every = f"{every} until rates are known"
             yield f"  {copies}, {outlook.slots:,} at a time (max.warmup.replicas), {every}"
@@ -259,9 +269,9 @@ def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
 def _advice_to_lines(outlook: Outlook) -> Iterator[str]:
     if outlook.more_slots:
         each = [f"{format_minutes(each.ms)} ({each.slots:,})" for each in outlook.more_slots]
-        yield f"  with more at a time it would take about {', '.join(each)}; more than that saves little"
+        yield f"  with more at a time it would take about {', '.join(each)}; even more would save little"
     elif outlook.is_by_rates and outlook.copies > outlook.slots:
-        yield "  more at a time would save little: the slowest disk takes as long"
+        yield "  more at a time would save little: the slowest client takes as long"
 
 
 def rates_to_text(rates: RestoreRates) -> str:

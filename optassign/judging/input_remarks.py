@@ -18,7 +18,7 @@ def remark_on_input(state: ApplicationState) -> Iterator[str]:
     dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
     if dropped:
         found = ", ".join(f"{number:,} ({name.replace('_', ' ')})" for name, number in dropped.items())
-        yield f"left out, as they are about unknown tasks or need no lag: {found}"
+        yield f"entries left out, about unknown tasks or tasks without a changelog: {found}"
         examples = [f"{e.task} in {e.field} of {label(e.process_id)}" for e in state.left_out[:_SHOWN]]
         yield from (f"  unknown task {example}" for example in examples)
     listed = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))
@@ -26,6 +26,6 @@ def remark_on_input(state: ApplicationState) -> Iterator[str]:
     believed = previous_assignment(state).active if claimed else {}
     for task, clients in list(claimed.items())[:_SHOWN]:
         owners = shorten_list([*map(label, clients)], _SHOWN)
-        yield f"{len(clients)} clients list task {task} as active: {owners}; taken for that of {label(believed[task])}"
+        yield f"{len(clients)} clients claim task {task} as active: {owners}; {label(believed[task])} is believed"
     if len(claimed) > _SHOWN:
-        yield f"  and {pluralize(len(claimed) - _SHOWN, 'task')} more that several clients list as active"
+        yield f"  and {pluralize(len(claimed) - _SHOWN, 'task')} more that several clients claim as active"

@@ -1,6 +1,7 @@
-"""Why a task moves, in words, and which window it moves for."""
+"""Why a task moves, in words, and which share it moves for."""
 
 from optassign.judging.explanation import Why, WindowCount
+from optassign.judging.rule_names import name_rule
 
 __all__ = ["REASONS", "name_window", "reason_to_text", "show_range"]
 
@@ -12,22 +13,22 @@ _WINDOWS = {
     "subtopology_copies": "copies of subtopology",
 }
 REASONS: dict[Why, str] = {
-    "gone": "its client has gone",
-    "draining": "its client is about to leave",
-    "lags": "another client is more caught up (R3)",
-    "planned": "planned here, now caught up",
-    "load": "its client carried more than is balanced",
-    "above its window": "its client had more than its window allows",
-    "to one below its window": "another client had less than its window allows",
-    "goals": "the goals, or other tasks that move, made it so",
+    "gone": "its client has left the group",
+    "draining": "its client drains",
+    "lags": f"another client is more caught up: {name_rule('R3')}",
+    "planned": "its target client has caught up",
+    "load": "its client had more load than is balanced",
+    "above its window": "its client was above its share",
+    "to one below its window": "another client was below its share",
+    "goals": "a goal, or another task that moves, requires it",
 }
 
 
 def reason_to_text(why: Why, window: WindowCount | None) -> str:
-    """Why a task moves, with the window and what its client had of it, as a client may be within all others."""
+    """Why a task moves, with the share and what its client had of it: `…: 8 active tasks, share 5–6`."""
     if window is None:
         return REASONS[why]
-    return f"{REASONS[why]}: {window.before:,} {name_window(window)}, window {show_range(window)}"
+    return f"{REASONS[why]}: {window.before:,} {name_window(window)}, share {show_range(window)}"
 
 
 def name_window(count: WindowCount) -> str:
@@ -36,5 +37,5 @@ def name_window(count: WindowCount) -> str:
 
 
 def show_range(count: WindowCount) -> str:
-    """The window: `1–2`."""
+    """The bounds of the share: `1–2`."""
     return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

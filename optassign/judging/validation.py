@@ -14,6 +14,7 @@ from typing import Literal
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.goals.order import goal_order
+from optassign.judging.rule_names import name_rule
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.facts import list_pairs
 from optassign.measuring.input_rates import find_wait_for_rates_ms
@@ -48,7 +49,7 @@ class Violation:
         object.__setattr__(self, "message", escape_unprintable(self.message))
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.message}"
+        return f"{name_rule(self.rule)}: {self.message}"
 
 
 def validate(state: ApplicationState, assignment: TaskAssignment) -> list[Violation]:

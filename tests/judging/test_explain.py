@@ -43,11 +43,11 @@ def test_an_active_that_moves_from_a_client_above_its_window() -> None:
     assert {(c.process_id, c.window) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
-    assert "active here: too few on b (active tasks 2 of 2" in text
-    assert " and too many here (active tasks 4 of 4, " in text
+    assert "moving 0_1 here would leave b with 1 active task (lower bound 2)" in text
+    assert "more bounds would be broken" in text
     assert "active: moves from a to b" in text
-    assert "why: its client had more than its window allows: 5 active tasks, window 4\n" in text
-    assert "R3 leaves 2 clients" in text
+    assert "why: its client was above its share: 5 active tasks, share 4\n" in text
+    assert "R3 (active on the most caught-up) allows 2 clients" in text
 
 
 def test_the_window_of_a_subtopology_is_named() -> None:
@@ -60,7 +60,7 @@ def test_the_window_of_a_subtopology_is_named() -> None:
     e = explain_task(state, given, "1_1")
     assert e.window is not None
     assert (e.window.process_id, e.window.subtopology, e.window.before) == ("a", "1", 2)
-    said = "why: its client had more than its window allows: 2 active tasks of subtopology 1, window 1"
+    said = "why: its client was above its share: 2 active tasks of subtopology 1, share 1"
     assert said in [line.strip() for line in task_to_lines(e)]
     assert [move.window for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.window]
 
@@ -71,8 +71,8 @@ def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
     assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
     assert e.why_moved is None
     text = join_lines(task_to_lines(e))
-    assert "it is the only client that is caught up, so R3 leaves no other" in text
-    assert "300 offsets to replay, so R3 keeps the active copy away" in text
+    assert "R3 (active on the most caught-up) allows this client only" in text
+    assert "300 offsets to restore, so R3 (active on the most caught-up) excludes it" in text
 
 
 def test_a_plan_and_what_it_waits_for() -> None:
@@ -81,14 +81,14 @@ def test_a_plan_and_what_it_waits_for() -> None:
     )
     e = explain_task(TWO_THREADS, given, "0_2")
     text = join_lines(task_to_lines(e))
-    assert "the plan wants it on b, once that is caught up: 300 offsets to replay" in text
+    assert "target: moves to b once that has caught up: 300 offsets to restore" in text
     assert "0_2 active on b: 300 offsets to go, being restored" in text
-    assert "planned: active" in text
+    assert "target: active" in text
     all_ = explain_answer(TWO_THREADS, given)
     assert (all_.followup_by, all_.followup_ms) == ("b", 60_000)
     assert [(c.task, c.process_id, c.role, c.offsets) for c in all_.restores] == [("0_2", "b", "warmup", 300)]
     assert all_.planned_work == 300
-    assert "follow-up after 60 s, asked for by b" in join_lines(answer_to_lines(all_))
+    assert "follow-up after 60 s, requested by b" in join_lines(answer_to_lines(all_))
 
 
 def one_mover(**b: object) -> ApplicationState:
@@ -145,7 +145,7 @@ def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
     state = moved_as_planned()
     assert explain_task(state, given, "0_0").why_moved == "planned"
     text = join_lines(answer_to_lines(explain_answer(state, given)))
-    assert "  1: planned here, now caught up\n    0_0: a → b" in text
+    assert "  1: its target client has caught up\n    0_0: a → b" in text
     unplanned = state.model_copy(update={"remembered": answer({"a": "0_0 0_1 0_2 0_3"}, plan={"a": "0_0 0_2 0_3", "b": "0_1"})})
     assert explain_task(unplanned, given, "0_0").why_moved == "above its window"
     forgotten = state.model_copy(update={"remembered": None})
@@ -166,12 +166,10 @@ def test_an_active_on_a_third_client_is_explained() -> None:
     (detour,) = explain_answer(state, given).detours
     assert (detour.task, detour.from_client, detour.by_way_of, detour.to_client) == ("0_0", "a", "b", "c")
     assert (detour.offsets, detour.why) == (500, "draining")
-    said = "a gives it up (its client is about to leave), and c, where it is planned, has 500 offsets to replay"
+    said = "it leaves a (its client drains), and its target client c has 500 offsets to restore"
     text = join_lines(answer_to_lines(explain_answer(state, given)))
-    assert f"by way of a third client, so that they run meanwhile: 1 active task\n  0_0 on b: {said}" in text
-    assert f"by way of a third client, so that it runs meanwhile: {said}" in join_lines(
-        task_to_lines(explain_task(state, given, "0_0"))
-    )
+    assert f"temporary clients: 1 active task\n  0_0 on b: {said}" in text
+    assert f"temporary client: {said}" in join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert explain_answer(state, answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
 
 
@@ -184,9 +182,9 @@ def test_clients_are_called_by_their_names() -> None:
     label = ClientNames(state).label
     lines = join_lines(task_to_lines(explain_task(state, given, "0_0"), label))
     assert "active: stays on a (orders-1)" in lines
-    assert "the plan wants it on b (box:80)" in lines
+    assert "target: moves to b (box:80)" in lines
     assert "client a (client.id orders-1, 1 thread)" in join_lines(client_to_lines(explain_client(state, given, "a"), label))
-    assert "follow-up after 60 s, asked for by b (box:80)" in join_lines(answer_to_lines(explain_answer(state, given), label))
+    assert "follow-up after 60 s, requested by b (box:80)" in join_lines(answer_to_lines(explain_answer(state, given), label))
 
 
 def test_of_two_owners_both_are_named() -> None:
@@ -194,7 +192,7 @@ def test_of_two_owners_both_are_named() -> None:
     state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": running}, "b": {"active": "0_0", "lags": running}})
     found = explain_task(state, answer({"a": "0_0", "b": ""}), "0_0")
     assert found.owners == ("a", "b")
-    assert "2 clients list it as active before: a, b" in join_lines(task_to_lines(found))
+    assert "2 clients claim it as their active task: a, b" in join_lines(task_to_lines(found))
 
 
 def test_a_client_that_has_gone() -> None:
@@ -209,7 +207,7 @@ def test_a_client_that_has_gone() -> None:
     assert (len(e.moves), e.stay, e.new, e.gone) == (0, 1, 2, 1)
     assert explain_task(state, given, "0_1").why_moved == "gone"
     assert explain_task(state, given, "0_2").why_moved is None
-    assert "2 had no client (1 because it has gone)" in join_lines(answer_to_lines(e))
+    assert "2 had no client (1 whose client has left)" in join_lines(answer_to_lines(e))
 
 
 def test_tasks_that_nobody_is_caught_up_on() -> None:
@@ -217,7 +215,7 @@ def test_tasks_that_nobody_is_caught_up_on() -> None:
     given = answer({"a": "0_1", "b": "0_0"})
     assert explain_answer(state, given).nobody_caught_up == ("0_0", "0_1")
     text = join_lines(task_to_lines(explain_task(state, given, "0_0")))
-    assert "no client is caught up; R3 leaves those that lag least: 1 client" in text
+    assert "no client has caught up; R3 (active on the most caught-up) allows the client with the least lag" in text
 
 
 def test_tasks_without_a_changelog_have_no_lags() -> None:
@@ -235,7 +233,7 @@ def test_in_a_large_group_only_those_concerned_are_listed() -> None:
     e = explain_task(state, given, "0_0")
     assert [c.process_id for c in e.candidates] == ["c07", "c11"]
     assert (e.others, e.others_may_be_active, e.others_cost) == (28, False, 1234567)
-    assert "and 28 others: nothing of it, 1,234,567 offsets to replay" in join_lines(task_to_lines(e))
+    assert "and 28 others: no state of it, 1,234,567 offsets to restore" in join_lines(task_to_lines(e))
 
 
 def test_what_a_client_gains_and_loses() -> None:
@@ -251,14 +249,14 @@ def test_what_a_client_gains_and_loses() -> None:
     text = join_lines(client_to_lines(e))
     assert "client b (1 thread)" in text
     assert "active: 1 kept; gains 0_2" in text
-    assert "standby: 0 kept; loses 0_1, 0_2 (before: what its disk lists)" in text
-    assert "active tasks: 1 → 2, window 2" in text
+    assert "standby: 0 kept; loses 0_1, 0_2 (before: by what is on its disk)" in text
+    assert "active tasks: 1 → 2, share 2" in text
     assert "restores 300 offsets: 0_2 (active, 300)" in text
 
 
 def test_a_client_outside_its_window_is_said_to_be() -> None:
     e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
-    assert "active tasks: 5 → 5, window 4, outside it" in join_lines(client_to_lines(e))
+    assert "active tasks: 5 → 5, share 4, which it is outside of" in join_lines(client_to_lines(e))
 
 
 def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:

@@ -27,7 +27,7 @@ def test_unknown_tasks_are_named_with_their_places() -> None:
         ("b", 'consumers["c-1"]', "7_3"),
     ]
     lines = list(remark_on_input(state))
-    assert lines[0] == "left out, as they are about unknown tasks or need no lag: 3 (previous), 1 (lags)"
+    assert lines[0] == "entries left out, about unknown tasks or tasks without a changelog: 3 (previous), 1 (lags)"
     assert "  unknown task 7_1 in previous_active of a (orders-1)" in lines
     assert "  unknown task 7_2 in previous_standby of a (orders-1)" in lines
     assert len(lines) == 1 + 3, "the first few"
@@ -44,7 +44,7 @@ def test_two_clients_that_own_a_task_are_named_and_who_is_believed() -> None:
     """The one that runs it; where both do the least."""
     clients = {"a": {"active": "0_0", "lags": {"0_0": 3}}, "b": {"active": "0_0", "lags": RUNNING, "host": "box:80"}}
     assert list(remark_on_input(snapshot({"0_0": 5}, clients))) == [
-        "2 clients list task 0_0 as active: a, b (box:80); taken for that of b (box:80)"
+        "2 clients claim task 0_0 as active: a, b (box:80); b (box:80) is believed"
     ]
 
 
@@ -52,6 +52,6 @@ def test_of_many_such_tasks_a_few_are_named() -> None:
     tasks = {f"0_{i}": 5 for i in range(8)}
     both = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
     lines = list(remark_on_input(snapshot(tasks, {"a": both, "b": both})))
-    assert lines[0] == "2 clients list task 0_0 as active: a, b; taken for that of a"
-    assert lines[-1] == "  and 5 tasks more that several clients list as active"
+    assert lines[0] == "2 clients claim task 0_0 as active: a, b; a is believed"
+    assert lines[-1] == "  and 5 tasks more that several clients claim as active"
     assert len(lines) == 4

@@ -65,7 +65,7 @@ def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> 
     outlook = Outlook(followups, ms, copies=400, slots=2, interval_ms=600_000)
     assert outlook_to_text(outlook) == said
     assert list(outlook_to_lines(outlook)) == [
-        f"{said} until the plan is reached:",
+        f"{said} until the target is reached:",
         "  400 copies to warm up, 2 at a time (max.warmup.replicas), every 10 minutes (probing.rebalance.interval.ms)",
     ]
 
@@ -115,6 +115,6 @@ def test_more_slots_save_time_until_the_slowest_disk_takes_as_long() -> None:
     assert (outlook.ms, outlook.rates) == (120_000 + 12 * 1_500, RestoreRates(100, 100, 100, 2))
     assert outlook.more_slots == (WithSlots(2, 6, 80_000 + 6 * 1_500),)
     assert list(outlook_to_lines(outlook))[2:] == [
-        "  with more at a time it would take about 1.5 minutes (2); more than that saves little",
+        "  with more at a time it would take about 1.5 minutes (2); even more would save little",
         "  clients have restored 100 offsets a second (2 known)",
     ]
