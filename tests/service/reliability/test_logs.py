@@ -1,16 +1,20 @@
 """A log of which each line is one event, whatever names and bodies say: in both forms, byte by byte."""
 
 import json
+import logging
 import re
 import subprocess
 import sys
 from pathlib import Path
+from string import Formatter
 
 import httpx
 import pytest
 from serving import HEADERS, Service, make_state
 from serving_here import run_service_here
 
+import optassign.service
+from optassign.service.log_texts import TEXTS, describe_event
 from optassign.service.log_writer import LogWriter
 from optassign.service.logs import JsonFormatter, TextFormatter
 
@@ -71,3 +75,26 @@ def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(serv
         line = other.wait_for("assignor_promises_less")
     assert (line["level"], line["assignor"]) == ("warning", "sticky")
     assert "plug-ins refuse" in line["note"]
+
+
+def test_every_event_has_a_sentence_that_says_what_happened() -> None:
+    """The names of all events, as they stand in the sources; no sentence begins with a small letter."""
+    root = Path(optassign.service.__file__).parent
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py")))
+    events = set(re.findall(r'log_event\(\s*"(\w+)"', sources))
+    assert len(events) > 25
+    assert events | {"log_limited"} == set(TEXTS)
+    for event, text in TEXTS.items():
+        if isinstance(text, str):
+            names = {name for _, name, _, _ in Formatter().parse(text) if name}
+            sentence = describe_event(event, dict.fromkeys(names, "x"))
+            assert sentence is not None
+            assert sentence[0].isupper() or text.startswith("{"), event
+
+
+def test_a_line_for_people_is_a_sentence_and_has_no_json_in_it(service: Service) -> None:
+    record = logging.LogRecord("optassign.service", logging.INFO, "", 0, "worker_ready", None, None)
+    record.fields = {"crew": "solver", "pid": 7, "dropped": {"lags": 2}, "ignored": ["a", "b c"], "why": None}
+    line = TextFormatter().format(record)
+    assert line.endswith('info worker_ready: Worker 7 (solver) is ready | crew=solver pid=7 dropped.lags=2 ignored="a, b c"')
+    assert service.events("listening")[0]["message"].startswith("The service listens on http://")
