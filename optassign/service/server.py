@@ -28,6 +28,7 @@ from optassign.service.answering.shared import Shared
 from optassign.service.answering.turns import Turns
 from optassign.service.demo.recording_day import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.holding.held import keep_names
 from optassign.service.holding.holds import Holds
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener
@@ -247,6 +248,7 @@ class Service:
             remembered = Remembered(recording.answered_at, answer, -1, recording.rebalance)
             self._memory.put(recording.application or "", remembered)
             self._metrics.show_applied(recording)
+            self._holds.clients.note(recording.application or "", keep_names(recording.snapshot.clients))
         log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:
@@ -311,5 +313,5 @@ def _warn_of_assignor(name: str) -> None:
             "assignor_promises_less",
             logging.WARNING,
             assignor=name,
-            note="it does not promise R1 to R6: in active mode plug-ins refuse answers that break one",
+            note="in active mode plug-ins refuse answers that break one of R1 to R6",
         )

@@ -121,6 +121,7 @@ class Rebalances:
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:
             done = request.in_time and details.holding.forgot_plan
+            self._holds.clients.note(found.answer.application, details.holding.clients)
             await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)
         _log_answer(found, request, details)
         if details is None or details.summary is None:

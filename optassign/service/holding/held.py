@@ -1,14 +1,14 @@
 """What holds for one rebalance, as it is put into the snapshot, and what came of it. Plain values, which workers get."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.clients import find_clients
+from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.formats.state import ApplicationState
 
-__all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "summarise_holding"]
+__all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "summarise_holding"]
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
 """Of a drain that was asked for: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
@@ -55,6 +55,8 @@ class HoldingOutcome:
     """Name in `options.drain` -> how far it is."""
     forgot_plan: bool = False
     """The remembered plan counted for nothing."""
+    clients: tuple[KafkaStreamsState, ...] = ()
+    """Those of the snapshot, as `keep_names` has them."""
     said: Mapping[str, str | list[str]] = field(default_factory=dict)
     """Fields of the log; none where nothing holds."""
 
@@ -90,7 +92,16 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
         limits_not_kept=len(not_kept),
         drains={name: find_state(name) for name in state.options.drain},
         forgot_plan=state.options.forget_plan,
+        clients=keep_names(state.clients),
         said=said,
+    )
+
+
+def keep_names(clients: Iterable[KafkaStreamsState]) -> tuple[KafkaStreamsState, ...]:
+    """The clients, without anything but their names and threads."""
+    return tuple(
+        KafkaStreamsState(process_id=one.process_id, client_id=one.client_id, host=one.host, threads=one.threads)
+        for one in clients
     )
 
 

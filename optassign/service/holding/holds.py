@@ -15,6 +15,7 @@ from optassign.formats.base import Format, Frozen
 from optassign.service.clock import format_utc
 from optassign.service.holding.applications_file import ApplicationsFile
 from optassign.service.holding.held import DrainState, Held
+from optassign.service.holding.known_clients import KnownClients
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
 
@@ -58,6 +59,7 @@ class Holds:
         self._settings, self._now = settings, now
         self._applications: dict[str, _Application] = {}
         self._changing = asyncio.Lock()
+        self.clients = KnownClients()
 
     def load(self) -> None:
         """Read what was asked for before a restart; a file that cannot be read is logged and kept under another name."""
@@ -131,7 +133,8 @@ class Holds:
                 await self._store(application, asked.model_copy(update={what: None}), done, by)
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
-        """Have a client drain. Asked for again: nothing changes."""
+        """Have a client drain. Asked for again: nothing changes. RequestRefusedError for a client that there is not."""
+        self.clients.check(application, client)
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if client not in asked.drains:
@@ -191,7 +194,7 @@ class Holds:
             try:
                 await asyncio.to_thread(_write_atomically, self._path, contents.model_dump_json().encode())
             except OSError as error:
-                raise make_refusal(503, "it cannot be kept", found=error.strerror or str(error)) from None
+                raise make_refusal(503, "the request cannot be saved", found=error.strerror or str(error)) from None
         self._applications = applications
         if by is not None:
             fields["by"] = by

@@ -12,10 +12,11 @@ _ERRORS = {
     400: "A header, a name or the body is wrong",
     401: "The token is missing or wrong",
     403: "The token is not for this application, or may not operate",
-    404: "Nobody has asked for this",
+    404: "No such drain, or no such client in the last rebalance",
+    409: "Several clients have this name",
     408: "The body did not arrive in time",
     413: "Too many applications and drains, or the body is too long",
-    503: "Shutting down, or it cannot be kept",
+    503: "Shutting down, or the request cannot be saved",
 }
 _ASKED = {
     "type": ["object", "null"],
@@ -76,7 +77,7 @@ SCHEMAS: dict[str, Any] = {
 def _describe(summary: str, name: str, *errors: int) -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": _REF + name}}}
     refused = {"application/json": {"schema": {"$ref": _REF + "Error"}}}
-    found: dict[int | str, Any] = {200: {"description": "What holds now", "content": content}}
+    found: dict[int | str, Any] = {200: {"description": "What is in force now", "content": content}}
     found |= {status: {"description": _ERRORS[status], "content": refused} for status in (401, *errors)}
     return {"summary": summary, "description": "See docs/holding.md.", "responses": found}
 
@@ -94,15 +95,15 @@ def _describe_change(summary: str, *errors: int) -> dict[str, Any]:
     return {**described, "openapi_extra": {"parameters": [header], "requestBody": body}}
 
 
-LIST = _describe("What holds for every application that the token is for", "AllHolds", 503)
-SHOW = _describe("What holds for an application", "ApplicationHolds", 403, 503)
-DRAIN = _describe_change("Have a client drain, from the next rebalance on")
-UNDRAIN = _describe_change("Have it drain no more", 404)
+LIST = _describe("What is in force for every application that the token is for", "AllHolds", 503)
+SHOW = _describe("What is in force for an application", "ApplicationHolds", 403, 503)
+DRAIN = _describe_change("Drain a client, from the next rebalance on", 404, 409)
+UNDRAIN = _describe_change("Cancel a drain", 404)
 SWITCH_ON = {
-    "pause": _describe_change("Pause: nothing moves but what R1 to R5 force"),
-    "forget-plan": _describe_change("Forget the plan: the next rebalance makes a new one"),
+    "pause": _describe_change("Pause: only the tasks move that R1 to R5 force to"),
+    "forget-plan": _describe_change("Replan: the next rebalance makes a new target assignment"),
 }
 SWITCH_OFF = {
     "pause": _describe_change("Resume"),
-    "forget-plan": _describe_change("Keep the plan after all"),
+    "forget-plan": _describe_change("Cancel the request: keep the target assignment"),
 }

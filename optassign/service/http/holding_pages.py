@@ -51,7 +51,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
         by = await _read_operator(request, application, bodies)
         if not await holds.remove_drain(application, client, by):
             known = ", ".join(row["client"] for row in holds.describe(application)["drains"]) or "none"
-            raise make_refusal(404, "nobody has asked for this drain", "client", client[:100], f"those that drain: {known}")
+            raise make_refusal(404, "no such drain", "client", client[:100], f"a draining client: {known}")
         return _respond(holds.describe(application))
 
     def add_switch(page: str, what: Once) -> None:

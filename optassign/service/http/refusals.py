@@ -25,7 +25,7 @@ class Refusal:
         return text.encode(errors="backslashreplace")
 
 
-BUG = Refusal(500, "a bug of the service; its log tells more")
+BUG = Refusal(500, "a bug in the service: its log has the traceback")
 
 
 class RequestRefusedError(Exception):

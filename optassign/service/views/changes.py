@@ -75,7 +75,7 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
         tags = sorted({f"{key}={value}" for client in state.clients for key, value in client.tags.items()})
         raise make_refusal(400, "no client has this tag", "zone", changes.zone[:100], ", ".join(tags[:5]) or "nothing: no tags")
     if len(find_lost(changes, state)) == len(state.clients) and not changes.added:
-        raise make_refusal(400, "nobody would be left", "lose", "all clients", "some client that stays or is added")
+        raise make_refusal(400, "no client would be left", "lose", "all clients", "some client that stays or is added")
     return changes
 
 
@@ -150,7 +150,7 @@ def _read_number(given: Mapping[str, str], name: str, least: int, most: int) -> 
         return None
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     if value is None or not least <= value <= most:
-        raise make_refusal(400, "not such a number", name, text[:100], f"an integer from {least} to {most}, or nothing")
+        raise make_refusal(400, "the number is not allowed", name, text[:100], f"an integer from {least} to {most}, or nothing")
     return value
 
 
@@ -163,7 +163,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
         match = _WEIGHT.fullmatch(part)
         if match is None or match[1] not in known or not 0 < float(match[2]) <= _GREATEST_WEIGHT:
             allowed = "subtopologies or tasks with weights above 0, such as 0:2.5,1_3:4"
-            raise make_refusal(400, "not such weights", "weights", part[:100], allowed)
+            raise make_refusal(400, "the weights cannot be read", "weights", part[:100], allowed)
         found[match[1]] = float(match[2])
     return found
 
@@ -177,5 +177,5 @@ def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tu
         except UnknownClientError as error:
             allowed = "the beginning of a client's process id, client.id, host or tag, which no other has"
             found_text = f"{text[:100]}, which {len(error.fits)} clients go by" if error.fits else text[:100]
-            raise make_refusal(400, "not one client", name, found_text, allowed) from None
+            raise make_refusal(400, "the name fits no single client", name, found_text, allowed) from None
     return tuple(found)

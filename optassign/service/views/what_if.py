@@ -24,7 +24,7 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
 
-__all__ = ["Outcome", "SimulatedWay", "WhatIfView", "simulate_change", "view_what_if"]
+__all__ = ["Outcome", "SimulatedWay", "WhatIfView", "compare_with_change", "simulate_change", "view_what_if"]
 
 _MOST_MOVES = 100
 _AT_S = 60.0
@@ -98,10 +98,15 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
 
     Both start from the group as it is once what its last answer restores is there. `seconds` of solving for each.
     """
-    base = _make_base(recording)
+    return compare_with_change(_make_base(recording), _read_rates(recording), given, assignor, seconds)
+
+
+def compare_with_change(
+    base: ApplicationState, rates: Mapping[str, float], given: Mapping[str, str], assignor: str, seconds: float
+) -> WhatIfView:
+    """As `view_what_if`, for any snapshot. `rates`: client -> offsets per second that it restores, as far as they are known."""
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
-    rates = _read_rates(recording)
     as_it_is, _ = _ask(base, assignor, seconds, rates)
     changed, context = _ask(state, assignor, seconds, rates)
     explanation, label = context.explain_all(), ClientNames(state).label
