@@ -17,7 +17,7 @@ from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.timed.beginning import Beginning
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 
-__all__ = ["make_scenario", "read_recordings"]
+__all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 
 _AFTERWARDS_S = 3_600.0
 """What is played after the last recording."""
@@ -81,6 +81,26 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
         }
     )
     return scenario, Beginning(tuple(task for group in groups for task in group), _find_inputs(recordings), states[0])
+
+
+def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, Beginning]:
+    """The scenario that begins with one snapshot, after which nothing happens for `duration_s` seconds.
+
+    `restore_per_s`: offsets that each client restores per second. Nothing is written to the changelogs.
+    """
+    groups = list(_group(state.tasks))
+    there = set(state.kafka_streams_states)
+    scenario = Scenario.model_validate(
+        {
+            "name": state.application or "snapshot",
+            "duration_s": duration_s,
+            "configs": state.configs,
+            "options": state.options,
+            "subtopologies": [{"partitions": len(group), "kind": _kind(group[0])} for group in groups],
+            "clients": [_describe_client(client, there, restore_per_s) for client in state.clients],
+        }
+    )
+    return scenario, Beginning(tuple(task for group in groups for task in group), {}, state)
 
 
 def _parse(recording: Recording) -> datetime:
