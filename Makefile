@@ -7,7 +7,6 @@ SHELL := bash
 PYTHON ?= python3
 EXTRAS ?= dev,service,plots
 BENCHMARK_EXTRAS ?= kafka,spark
-DEMO := tests/data/kafka-4.3.1/third-instance-joins.json
 BENCH_ARGS ?=
 RELEASE ?= dist/release
 
@@ -43,11 +42,8 @@ $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]' -e './benchmarks[$(BENCHMARK_EXTRAS)]'
 	@touch $@
 
-demo: $(READY)  ## a recorded rebalance: the answer, the other assignors beside it, and why
-	$(BIN)/optassign assign $(DEMO) --format table
-	$(BIN)/optassign compare $(DEMO) --format table
-	$(BIN)/optassign explain $(DEMO) --task 0_8 --client b8668a8a --format table
-	$(BIN)/optassign converge $(DEMO) --format table
+demo: $(READY)  ## a recorded scale-out under Kafka's default assignor and under optassign
+	@$(BIN)/optassign demo
 
 # pytest comes last, so that its closing line closes the output.
 test: $(READY)  ## before every commit: lint, the wheel, Java's own tests, all pure tests, enough of each real thing
@@ -61,7 +57,7 @@ test-long: $(READY) test-wheel  ## before a release: faults, long histories, eve
 
 # In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
 # The wheel is built from the sdist, so this proves both complete.
-ON_WHEEL := $(addsuffix .py,$(addprefix project/test_,wheel import) \
+ON_WHEEL := $(addsuffix .py,$(addprefix project/test_,wheel import) cli/test_demo \
   $(addprefix cli/answers/test_,assign compare_and_converge explain_and_validate generate_and_anonymise))
 PURE := assignors formats generate goals judging models recordings simulation solving
 test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, import every module of the wheel, run its commands

@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from optassign.cli.closed_output import ClosedOutput
-from optassign.cli.errors import BROKEN, USAGE, UsageError
+from optassign.cli.errors import DONE, FAILED, USAGE, CommandError
 from optassign.cli.parser import COMMANDS, make_parser
 
 __all__ = ["main"]
@@ -21,7 +21,7 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 + the signal's number, as shells sa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. The exit code: 0 done, 1 a rule is broken or a group does not settle, 2 bad usage or input.
+    """Run one command, or show the help where there is none. The exit code: one of `optassign.cli.errors`.
 
     argv: the arguments, by default those of the process. SystemExit, as argparse raises it, for --help and bad usage.
     """
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = ClosedOutput()
     try:
         try:
-            code = _run_command(make_parser().parse_args(argv))
+            code = _parse_and_run(argv)
         finally:
             sys.stdout.flush()  # after --help, too, which ends by SystemExit
         return code
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave_output()
         found = f"that it cannot be written ({error.strerror})"
         print(f"optassign: error: standard output: found {found}; allowed: one that takes the result", file=sys.stderr)
-        return USAGE
+        return FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
 
@@ -51,6 +51,19 @@ def _leave_output() -> None:
     """Have what is still to be written go nowhere: Python would complain when it flushes at its end."""
     if not isinstance(sys.stdout, ClosedOutput):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parse_and_run(argv: Sequence[str] | None) -> int:
+    parser = make_parser()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may come next: see the command `completion`
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+    arguments = parser.parse_args(argv)
+    if arguments.command is None or getattr(arguments, "action", "") is None:
+        (parser if arguments.command is None else arguments.parser).print_help()
+        return DONE
+    return _run_command(arguments)
 
 
 def _run_command(arguments: Namespace) -> int:
@@ -63,10 +76,12 @@ def _run_command(arguments: Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="optassign: %(message)s", stream=sys.stderr)
     try:
         return COMMANDS[arguments.command].run(arguments)
-    except (InputError, UsageError) as error:
+    except InputError as error:
         return _report_error(arguments, error, USAGE)
+    except CommandError as error:
+        return _report_error(arguments, error, error.code)
     except AssignorError as error:
-        return _report_error(arguments, error, BROKEN)
+        return _report_error(arguments, error, FAILED)
 
 
 def _report_error(arguments: Namespace, error: Exception, code: int) -> int:

@@ -26,36 +26,47 @@ __all__ = [
 ]
 
 
-def add_command(commands: "argparse._SubParsersAction[Any]", name: str, about: str) -> ArgumentParser:
-    """Add a command, or an action of one, and return its parser. `about`: its line in the list of commands."""
-    parser: ArgumentParser = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+def add_command(commands: "argparse._SubParsersAction[Any]", name: str, about: str, example: str) -> ArgumentParser:
+    """Add a command, or an action of one, and return its parser. `about`: a sentence without its full stop.
+
+    `example`: command lines without `optassign`, one a line.
+    """
+    shown = "\n".join(f"  optassign {line}" for line in example.splitlines())
+    parser: ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about}.", epilog=f"{'Examples' if chr(10) in example else 'Example'}:\n{shown}"
+    )
+    parser.set_defaults(parser=parser)
     return parser
 
 
 def add_snapshot(parser: ArgumentParser) -> None:
     """Add SNAPSHOT, --recordings and --options; `load_rebalance` reads them."""
     parser.add_argument(
-        "snapshot", metavar="SNAPSHOT", help="a snapshot or a recording: its file, - for standard input, or a recording's id"
+        "snapshot",
+        metavar="SNAPSHOT",
+        help="a snapshot or a recording: a file, - for standard input, a recording's id, or an application: its latest one",
     )
     add_recordings(parser)
-    parser.add_argument("--options", metavar="FILE", help="goals and weights as TOML, in place of the snapshot's own options")
+    parser.add_argument("--options", metavar="FILE", help="use goals and weights of this TOML file, not the snapshot's own")
 
 
 def add_recordings(parser: ArgumentParser) -> None:
     """Add --recordings; `optassign.cli.recordings` finds what it names."""
     parser.add_argument(
-        "--recordings", metavar="DIR", help="the service's folder (default: $OPTASSIGN_RECORDINGS, or recordings)"
+        "--recordings",
+        metavar="DIR",
+        help="the service's folder of recordings (default: $OPTASSIGN_RECORDINGS, or recordings)",
     )
 
 
 def add_beside(group: "argparse._MutuallyExclusiveGroup") -> None:
     """Add --beside to the options of which one names the answer."""
-    group.add_argument("--beside", action="store_true", help="the service's own answer, where the recording has another one")
+    group.add_argument("--beside", action="store_true", help="use the service's own assignment, where another one was applied")
 
 
 def add_assignor(parser: ArgumentParser) -> None:
     """Add --assignor, --register and --time-limit; `ask_assignor` uses them."""
-    parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="default: cp-sat")
+    parser.add_argument("--assignor", default="cp-sat", metavar="NAME", help="ask this assignor (default: cp-sat)")
     add_register(parser)
     add_time_limit(parser)
 
@@ -67,29 +78,36 @@ def add_time_limit(parser: ArgumentParser) -> None:
         type=accept_numbers("seconds"),
         default=10.0,
         metavar="SECONDS",
-        help="of solving, for each answer (default: 10)",
+        help="solve each rebalance for at most this long (default: 10)",
     )
 
 
 def add_play(parser: ArgumentParser) -> None:
     """Add what `optassign.simulation.convergence.converge` can be told: --max-rebalances and --keep-state."""
     parser.add_argument(
-        "--max-rebalances", type=accept_integers(1), metavar="N", help="give up after so many (default: by the snapshot's size)"
+        "--max-rebalances",
+        type=accept_integers(1),
+        metavar="N",
+        help="give up after this many (default: by the number of tasks)",
     )
     parser.add_argument(
-        "--keep-state", action="store_true", help="state that is dropped stays on its disk and grows old (default: deleted)"
+        "--keep-state", action="store_true", help="leave dropped state on its disk, where it grows old (default: delete it)"
     )
 
 
 def add_output(parser: ArgumentParser, *more_formats: str) -> None:
-    """Add --output and --format; `write_result` obeys both. `more_formats`: beside json and table."""
+    """Add --output, --format and --json; `write_result` obeys all. `more_formats`: besides json and table."""
     add_output_file(parser)
-    parser.add_argument("--format", choices=("json", "table", *more_formats), help="default: table to a terminal, else json")
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument(
+        "--format", choices=("table", "json", *more_formats), help="how to print (default: table; json to a file)"
+    )
+    formats.add_argument("--json", action="store_const", dest="format", const="json", help="print JSON, as --format json does")
 
 
 def add_output_file(parser: ArgumentParser) -> None:
     """Add --output, for a command that writes one format only."""
-    parser.add_argument("--output", metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument("--output", metavar="FILE", help="write to this file (default, and with -: standard output)")
 
 
 def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]:

@@ -25,11 +25,11 @@ _WIDTH = 120
 
 
 def choose_format(arguments: Namespace) -> Literal["json", "table"]:
-    """The format of --format, or else a table to a terminal and JSON elsewhere and with --output."""
+    """The format of --format, or else a table to standard output, in a terminal or a pipe, and JSON to a file."""
     if arguments.format is not None:
         chosen: Literal["json", "table"] = arguments.format
         return chosen
-    return "table" if arguments.output is None and sys.stdout.isatty() else "json"
+    return "table" if arguments.output in (None, "-") else "json"
 
 
 def format_json(value: Any) -> str:

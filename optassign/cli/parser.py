@@ -2,25 +2,46 @@
 
 import argparse
 import sys
+import textwrap
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, validate
+from optassign.cli.commands import completion, demo
+from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, validate, what_if
 from optassign.cli.commands.runs import benchmark, replay, simulate
-from optassign.cli.commands.service import record, serve, top, watch
-from optassign.cli.commands.service.holding import HOLDING_COMMANDS
+from optassign.cli.commands.service import record, serve, status, watch
+from optassign.cli.commands.service.requests import REQUESTS
 from optassign.cli.errors import USAGE
 from optassign.printable import escape_unprintable
 
-__all__ = ["COMMANDS", "Command", "make_parser"]
+__all__ = ["COMMANDS", "GROUPS", "Command", "make_parser"]
+
+_WIDTH = 100
+"""Columns of the list of commands, at most."""
+_ABOUT = "optassign assigns the tasks of Kafka Streams applications and proves how good each assignment is."
+_EPILOG = """\
+SNAPSHOT is a file with one rebalance as JSON, a recording (its file or its id), or the name of an application: its
+latest recording. A dash stands for standard input. Commands print tables; --json prints JSON instead.
+Exit codes: 0 done; 1 failed, a rule is broken, or a group does not converge; 2 bad usage or input; 3 no service
+reached; 4 refused by the service.
+"""
 
 
 class Command(Protocol):
     """What each command's module in optassign/cli/commands offers."""
 
-    ABOUT: str
-    """Its line in the list of commands."""
+    @property
+    def ABOUT(self) -> str:  # noqa: N802 - a constant of each module
+        """What it does, in a sentence without its full stop."""
+        ...
+
+    @property
+    def EXAMPLE(self) -> str:  # noqa: N802 - a constant of each module
+        """Command lines to begin with, without `optassign`, one a line."""
+        ...
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Tell the parser what the command takes."""
@@ -30,41 +51,33 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, Command] = {
-    "assign": assign,
-    "compare": compare,
-    "converge": converge,
-    "simulate": simulate,
-    "explain": explain,
-    "validate": validate,
-    "generate": generate,
-    "anonymise": anonymise,
-    "serve": serve,
-    "top": top,
-    "watch": watch,
-    "record": record,
-    "benchmark": benchmark,
-    "replay": replay,
-    **HOLDING_COMMANDS,
+GROUPS: dict[str, dict[str, Command]] = {
+    "Start here": {"demo": demo},
+    "One rebalance": {
+        "assign": assign,
+        "explain": explain,
+        "compare": compare,
+        "validate": validate,
+        "what-if": what_if,
+    },
+    "Many rebalances": {"converge": converge, "simulate": simulate, "replay": replay, "benchmark": benchmark},
+    "The service": {"serve": serve, "status": status, **REQUESTS, "watch": watch},
+    "Recordings and snapshots": {"record": record, "generate": generate, "anonymise": anonymise},
+    "The shell": {"completion": completion},
 }
-"""All commands by name, in the order in which `--help` lists them."""
-
-_EPILOG = """\
-SNAPSHOT is one rebalance as JSON; - is standard input, and standard output for --output. To a terminal a command prints a
-table, elsewhere and with --output JSON. Exit codes: 0 done; 1 a rule is broken, or a group does not settle; 2 bad usage or
-input.
-"""
+"""Title → commands by name, in the order in which `--help` lists them."""
+COMMANDS: dict[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def make_parser() -> ArgumentParser:
-    """The parser of all commands; what it parses names the chosen one in `command`."""
-    parser = _Parser(prog="optassign", description="Kafka Streams task assignment as an optimisation problem.", epilog=_EPILOG)
+    """The parser of all commands; what it parses names the chosen one in `command`, which is None for none."""
+    parser = _TopParser(prog="optassign", usage="optassign COMMAND [OPTION]…")
     parser.add_argument(
         "-V", "--version", action=_ShowVersion, nargs=0, dest=argparse.SUPPRESS, help="show the version and leave"
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog="optassign", parser_class=_Parser)
     for name, command in COMMANDS.items():
-        command.add_arguments(add_command(commands, name, command.ABOUT))
+        command.add_arguments(add_command(commands, name, command.ABOUT, command.EXAMPLE))
     return parser
 
 
@@ -73,6 +86,27 @@ class _Parser(ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **settings})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is not known in the name of the command that it was given to."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._describe_unknown(unknown))
+        return found, unknown
+
+    def _describe_unknown(self, unknown: Sequence[str]) -> str:
+        options = [option for action in self._actions for option in action.option_strings]
+        if unknown[0].startswith("-"):
+            stated = unknown[0].partition("=")[0]
+            return f"unknown option {stated}{_suggest(stated, options)}"
+        return f"unexpected {' '.join(unknown)!r}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse's, in the words of every other error, and with what may have been meant."""
+        if action.choices is not None and value not in action.choices:
+            allowed = [str(choice) for choice in action.choices]
+            suggested = _suggest(str(value), allowed)
+            raise argparse.ArgumentError(action, f"found {value!r}{suggested}; allowed: {', '.join(allowed)}")
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: error: {escape_unprintable(message)} (see {self.prog} --help)\n")
@@ -85,11 +119,40 @@ class _Parser(ArgumentParser):
             file.write(message)
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Help texts begin further to the right than argparse's do, so that fewer options need a line of their own."""
+class _TopParser(_Parser):
+    """Its help lists the commands by group."""
+
+    def format_help(self) -> str:
+        """Usage, the groups of commands, options, and what all commands have in common."""
+        width = min(_WIDTH, self._get_formatter()._width)
+        wide = max(map(len, COMMANDS)) + 4
+        lines = [f"usage: {self.usage}", "", *textwrap.wrap(_ABOUT, width)]
+        for title, commands in GROUPS.items():
+            lines += ["", f"{title}:"]
+            for name, command in commands.items():
+                about = textwrap.wrap(command.ABOUT, width - wide) or [""]
+                lines += [f"  {name:<{wide - 2}}{about[0]}", *(" " * wide + line for line in about[1:])]
+        lines += [
+            "",
+            "Options:",
+            f"  {'-h, --help':<{wide + 2}}show this help",
+            f"  {'-V, --version':<{wide + 2}}show the version",
+        ]
+        lines += ["", "`optassign COMMAND --help` has an example of each command.", *textwrap.wrap(_EPILOG, width)]
+        return "\n".join(lines) + "\n"
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The epilog, an example, keeps its lines; help texts begin further to the right, so that fewer options need two lines."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30)
+
+    def add_text(self, text: str | None) -> None:
+        """Break a paragraph to fit the width; an example stays as it is."""
+        if text and "\n" not in text:
+            text = "\n".join(textwrap.wrap(text, self._width - self._current_indent))
+        super().add_text(text)
 
 
 class _ShowVersion(argparse.Action):
@@ -100,3 +163,8 @@ class _ShowVersion(argparse.Action):
 
         print(f"optassign {__version__}")
         parser.exit()
+
+
+def _suggest(stated: str, known: Sequence[str]) -> str:
+    close = get_close_matches(stated, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,4 +1,4 @@
-"""Recordings on the command line: the folder of all, and one of them by its file or its id."""
+"""Recordings on the command line: the folder of all, and one of them by its file, its id or its application."""
 
 import os
 import re
@@ -30,41 +30,58 @@ def find_folder(arguments: Namespace) -> Path:
 
 
 def find_recording(arguments: Namespace, name: str) -> Path:
-    """The path of the recording that is named: - or the file itself, or by its id, below the folder of all recordings."""
+    """The path of the recording that is named: - or a file, an id, or an application, whose latest recording it is then."""
     from optassign.recordings.files import SUFFIX
 
     path = Path(name)
     if name == "-" or os.path.isfile(name) or path.name.endswith(SUFFIX):
         return path
-    return find_folder(arguments) / f"{name}{SUFFIX}"
+    folder = find_folder(arguments)
+    return _find_latest(folder, name) or folder / f"{name}{SUFFIX}"
 
 
 def find_snapshot(arguments: Namespace) -> str:
-    """The source that SNAPSHOT names: - or a file as it is, else the recording with this id, if there is one.
+    """The source that SNAPSHOT names: - or a file as it is, or the recording with this id, or an application's latest one.
 
-    UsageError where --recordings says that it is an id, or it reads like one, and no recording has it.
+    UsageError where --recordings says that it is one of these, or it reads like an id, and there is no such recording.
     """
     from optassign.recordings.files import SUFFIX
 
     name: str = arguments.snapshot
     if name == "-" or os.path.exists(name):
         return name
-    recording = os.path.join(_get_stated_folder(arguments) or _DEFAULT, f"{name}{SUFFIX}")
-    if os.path.isfile(recording):
-        return recording
+    folder = Path(_get_stated_folder(arguments) or _DEFAULT)
+    recording = folder / f"{name}{SUFFIX}"
+    if recording.is_file():
+        return str(recording)
+    latest = _find_latest(folder, name)
+    if latest is not None:
+        return str(latest)
     if arguments.recordings is not None:
         folder = find_folder(arguments)
         raise UsageError(
-            f"SNAPSHOT: found {name!r}, which is no file and no recording in {folder}; "
-            f"allowed: a file, or an id that `optassign record ls --recordings {folder}` shows"
+            f"SNAPSHOT: found {name!r}, which is no file, and no recording or application in {folder}; "
+            f"allowed: a file, or an id or application that `optassign record ls --recordings {folder}` shows"
         )
     if _ID.fullmatch(name):
-        looked = _get_stated_folder(arguments) or _DEFAULT
         raise UsageError(
-            f"SNAPSHOT: found {name!r}, which is no file and no recording in {looked}; "
+            f"SNAPSHOT: found {name!r}, which is no file and no recording in {folder}; "
             "allowed: a file, or an id together with the folder of its recordings: --recordings FOLDER"
         )
     return name
+
+
+def _find_latest(folder: Path, application: str) -> Path | None:
+    """The path of an application's latest recording; None where it has none."""
+    from optassign.recordings.files import find_recordings
+
+    if not folder.is_dir():
+        return None
+    try:
+        latest = max(find_recordings(folder, application), default=None)
+    except OSError as error:
+        raise UsageError(f"--recordings: found that {folder} cannot be read ({error.strerror}); allowed: a folder") from None
+    return None if latest is None else latest.path
 
 
 def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":

@@ -19,8 +19,8 @@ def add_register(parser: ArgumentParser, where: str = "") -> None:
         action="append",
         default=[],
         metavar=_ALLOWED,
-        help=f"an assignor of your own (repeatable), from a module in this folder or on PYTHONPATH{where}; "
-        "without NAME it is called by its attribute `name`, else by its class",
+        help=f"add an assignor of your own (repeatable), from a module in this folder or on PYTHONPATH{where}; "
+        "without NAME it goes by its attribute `name`, or by its class",
     )
 
 

@@ -17,11 +17,11 @@ from optassign.recordings.recording import read_recording
 RECORDED = Path(__file__).parents[1] / "data" / "recordings" / "third-instance-joins.json.gz"
 ID = "joining/2026-11-21/101807.135-0"
 COMMANDS = {
-    "assign": ["--assignor", "greedy"],
-    "explain": [],
-    "compare": ["--assignors", "greedy"],
-    "converge": ["--assignor", "greedy"],
-    "validate": [],
+    "assign": ["--assignor", "greedy", "--json"],
+    "explain": ["--json"],
+    "compare": ["--assignors", "greedy", "--json"],
+    "converge": ["--assignor", "greedy", "--json"],
+    "validate": ["--json"],
     "anonymise": [],
 }
 """Each command, and what makes it quick."""
@@ -92,7 +92,7 @@ def altered(tmp_path: Path) -> Path:
 def test_explain_explains_the_recorded_answer(capsys: pytest.CaptureFixture[str], altered: Path) -> None:
     code, out, err = run_here(capsys, "explain", str(altered), "--format", "table")
     assert (code, err) == (0, "")
-    assert out.startswith("recorded at 2026-11-21T10:18:07.135Z, answered by as-it-was\n")
+    assert out.startswith("recorded at 2026-11-21T10:18:07.135Z, assigned by as-it-was\n")
     assert "active tasks: 0 move, 36 stay" in out
 
 
@@ -110,38 +110,41 @@ def test_solving_again_is_another_flag(capsys: pytest.CaptureFixture[str], alter
 
 
 def test_validate_and_compare_know_the_recorded_answer(capsys: pytest.CaptureFixture[str], altered: Path) -> None:
-    code, out, _ = run_here(capsys, "validate", str(altered))
+    code, out, _ = run_here(capsys, "validate", str(altered), "--json")
     assert code == 1
     assert {violation["rule"] for violation in json.loads(out)["violations"]} == {"R4"}
-    code, out, _ = run_here(capsys, "compare", str(altered), "--assignors", "greedy")
+    code, out, _ = run_here(capsys, "compare", str(altered), "--assignors", "greedy", "--json")
     found = json.loads(out)["assignors"]
     assert list(found) == ["previous", "recorded", "greedy"]
     assert found["recorded"]["active_moves"] == 0
     assert found["greedy"]["active_moves"] == 8
     assert code == 0, "what was answered then is not judged"
     _, out, _ = run_here(capsys, "compare", str(altered), "--assignors", "greedy", "--format", "table")
-    assert "recorded: what was answered then" in out
+    assert "recorded: the recorded assignment" in out
 
 
 def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
     path = RECORDED.with_name("warmed-up.json.gz")
     recording = read_recording(path)
     assert recording.snapshot.remembered is not None
-    _, out, _ = run_here(capsys, "assign", str(path))
+    _, out, _ = run_here(capsys, "assign", str(path), "--json")
     assert TaskAssignment.model_validate_json(out).without_times() == recording.assignment.without_times()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["explain", "a/b", "--recordings", "F"], "SNAPSHOT: found 'a/b', which is no file and no recording in F; allowed: "),
+        (
+            ["explain", "a/b", "--recordings", "F"],
+            "SNAPSHOT: found 'a/b', which is no file, and no recording or application in F; allowed: ",
+        ),
         (["explain", "a/2026-11-21/093632.780-0"], "an id together with the folder of its recordings: --recordings FOLDER"),
         (["explain", "a/b", "--recordings", "no"], "--recordings: found no, which is no folder; allowed: a folder"),
         (["explain", "a/b"], "a/b: found no such file; allowed: a file with JSON in UTF-8, also compressed by gzip"),
         (["assign", "cut"], "cut: found gzip that is cut short or damaged"),
         (["assign", "unanswered"], "unanswered: assignment: found nothing; allowed: "),
         (["assign", "odd"], 'odd: snapshot.tasks[0].id: found "x"; allowed: '),
-        (["validate", "S"], "ASSIGNMENT: found none beside a snapshot; allowed: "),
+        (["validate", "S"], "ASSIGNMENT: found none for a snapshot; allowed: "),
     ],
 )
 def test_bad_input(

@@ -126,7 +126,7 @@ def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: RunHere) -> None:
-    code, out, err = run_in_folder(command, "--register", "mine:Piles", *COMMANDS[command])
+    code, out, err = run_in_folder(command, "--register", "mine:Piles", *COMMANDS[command], "--json")
     assert code == (1 if command == "converge" else 0), err  # one that piles up breaks rules as long as it plays
     found = json.loads(out)
     if command == "assign":
@@ -141,7 +141,7 @@ def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: R
     [("mine:Piles", "piles"), ("other=mine:Piles", "other"), ("mine:make", "made")],
 )
 def test_the_name_is_given_or_the_attribute(place: str, name: str, run_in_folder: RunHere) -> None:
-    code, out, err = run_in_folder("compare", "--register", place, "--assignors", f"greedy,{name}")
+    code, out, err = run_in_folder("compare", "--register", place, "--assignors", f"greedy,{name}", "--json")
     assert (code, err) == (0, "")
     assert name in json.loads(out)["assignors"]
 
@@ -185,7 +185,7 @@ REGISTER = [part for name in ("Piles", "Fails", "Numbers", "Halves", "CannotBegi
 
 def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: Path) -> None:
     chosen = ("--assignors", ",".join(["piles", *FAILURES, "greedy"]))
-    code, out, err = run(folder, "compare", *REGISTER, *chosen)
+    code, out, err = run(folder, "compare", *REGISTER, *chosen, "--json")
     found = json.loads(out)
     assert (code, err) == (1, "")
     assert list(found["assignors"]) == ["previous", "piles", "greedy"]
@@ -196,8 +196,8 @@ def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: 
     assert out.count("failed!") == len(FAILURES)
     for name, said in FAILURES.items():
         assert said in found["failures"][name], found["failures"][name]
-        assert sum(line.startswith(f"{name} has no answer: ") for line in out.splitlines()) == 1
-    _, out, _ = run(folder, "compare", *REGISTER, *chosen, "--converge")
+        assert sum(line.startswith(f"{name} has no assignment: ") for line in out.splitlines()) == 1
+    _, out, _ = run(folder, "compare", *REGISTER, *chosen, "--converge", "--json")
     assert list(json.loads(out)["failures"]) == list(FAILURES)
 
 
@@ -232,11 +232,11 @@ def installed(folder: Path) -> Path:
 
 
 def test_an_installed_package_makes_its_assignors_known(folder: Path, installed: Path) -> None:
-    code, out, err = run(folder, "compare", "--assignors", "piles,greedy", path=installed)
+    code, out, err = run(folder, "compare", "--assignors", "piles,greedy", "--json", path=installed)
     assert code == 0
     assert list(json.loads(out)["assignors"]) == ["previous", "piles", "greedy"]
     assert "assignor 'greedy' of mine:Piles is passed by" in err, "ours come first"
-    code, out, _ = run(folder, "assign", "--assignor", "piles", path=installed)
+    code, out, _ = run(folder, "assign", "--assignor", "piles", "--json", path=installed)
     assert (code, json.loads(out)["assignor"]) == (0, "piles")
     code, _, err = run(folder, "assign", "--assignor", "nobody", path=installed)
     assert code == 2
@@ -244,10 +244,10 @@ def test_an_installed_package_makes_its_assignors_known(folder: Path, installed:
 
 
 def test_one_that_cannot_be_loaded_does_not_end_compare(folder: Path, installed: Path) -> None:
-    code, out, _ = run(folder, "compare", "--assignors", "gone,fails,greedy", path=installed)
+    code, out, _ = run(folder, "compare", "--assignors", "gone,fails,greedy", "--json", path=installed)
     found = json.loads(out)
     assert code == 1
     assert found["failures"]["gone"] == "nowhere:Gone cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"
     assert list(found["assignors"]) == ["previous", "greedy"]
-    code, out, _ = run(folder, "compare", path=installed)
+    code, out, _ = run(folder, "compare", "--json", path=installed)
     assert {"fails", "gone"} <= set(json.loads(out)["failures"]), "all that are installed are asked"

@@ -1,31 +1,90 @@
 """Help, and one clear line for whatever is wrong with arguments or input."""
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import run_here
+from command_line import run_here, run_process
 
 from optassign.cli.commands.answers.generate import SHAPES
+from optassign.cli.commands.completion import SHELLS
+from optassign.cli.parser import COMMANDS, make_parser
 from optassign.generate import SHAPES as GENERATED
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run_here(capsys, "--help")
     assert (code, err) == (0, "")
-    commands = ("assign", "compare", "converge", "explain", "validate", "generate", "anonymise", "serve", "record")
-    for command in (*commands, "benchmark", "replay", "simulate"):
-        assert f"    {command} " in out
+    for command in COMMANDS:
+        assert f"\n  {command} " in out
 
 
-@pytest.mark.parametrize(
-    "command", ["assign", "compare", "converge", "simulate", "explain", "validate", "generate", "anonymise"]
-)
-def test_each_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_here(capsys) == run_here(capsys, "--help")
+    for group in ("record", "benchmark"):
+        assert run_here(capsys, group) == run_here(capsys, group, "--help")
+
+
+@pytest.mark.parametrize("width", ["80", "100", "120"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_has_help_with_an_example(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
     code, out, err = run_here(capsys, command, "--help")
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: optassign {command} ")
+    about = COMMANDS[command].ABOUT
+    assert about in " ".join(out.split())
+    assert re.match(r"[A-Z][a-z]+\b", about), "a sentence that begins with what the command does"
+    (example, *_) = COMMANDS[command].EXAMPLE.splitlines()
+    assert example.startswith(command)
+    assert f"\n  optassign {example}\n" in out
+    assert max(map(len, out.splitlines())) <= int(width)
+
+
+@pytest.mark.parametrize("example", [e for command in COMMANDS.values() for e in command.EXAMPLE.splitlines()])
+def test_the_examples_can_be_parsed(example: str) -> None:
+    for part in example.split(" | optassign "):
+        arguments = shlex.split(part.partition(" > ")[0].removesuffix(" | source"))
+        assert make_parser().parse_args(arguments).command == arguments[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["asign", "S"], "assign"),
+        (["assign", "S", "--formt", "json"], "--format"),
+        (["benchmark", "contineu"], "continue"),
+        (["assign", "S", "--format", "jsn"], "json"),
+    ],
+)
+def test_a_slip_is_told_what_may_have_been_meant(capsys: pytest.CaptureFixture[str], arguments: list[str], meant: str) -> None:
+    code, out, err = run_here(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"did you mean {meant}?" in err
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_prints_code_for_the_shell(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    code, out, err = run_here(capsys, "completion", shell)
+    assert (code, err) == (0, "")
+    assert "_ARGCOMPLETE" in out
+    assert "optassign" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("optassign ass", {"assign "}), ("optassign assign --js", {"--json "}), ("optassign completion f", {"fish "})],
+)
+def test_a_shell_that_asks_is_told_what_may_come_next(tmp_path: Path, line: str, found: set[str]) -> None:
+    answer = tmp_path / "answer"
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "_ARGCOMPLETE_IFS": "\n"}
+    run_process(**asked, COMP_LINE=line, COMP_POINT=str(len(line)))
+    assert set(answer.read_text(encoding="utf-8").splitlines()) == found
 
 
 def test_help_and_bad_usage_load_nothing_heavy() -> None:
@@ -65,7 +124,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
     monkeypatch.setitem(sys.modules, "optassign_benchmarks", None)
     begin = ["benchmark", "run", "--preset", "smoke", "--output", str(tmp_path / "out")]
     replay = ["replay", str(tmp_path), "--output", str(tmp_path / "out")]
-    for command in (begin, ["benchmark", "resume", str(tmp_path)], ["benchmark", "report", str(tmp_path)], replay):
+    for command in (begin, ["benchmark", "continue", str(tmp_path)], ["benchmark", "report", str(tmp_path)], replay):
         found = run_here(capsys, *command)
         needed = "it needs optassign-benchmarks, which is not installed: pip install 'optassign-benchmarks[spark]'"
         assert found == (2, "", f"optassign {command[0]}: error: {needed}\n")
@@ -77,16 +136,15 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "the following arguments are required: COMMAND"),
-        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["frobnicate"], "found 'frobnicate'; allowed: demo, assign, "),
         (["assign"], "the following arguments are required: SNAPSHOT"),
-        (["assign", "S", "--frobnicate"], "unrecognized arguments: --frobnicate"),
-        (["assign", "S", "--assign", "cp-sat"], "unrecognized arguments: --assign cp-sat"),
+        (["assign", "S", "--frobnicate"], "unknown option --frobnicate"),
+        (["assign", "S", "--assign", "cp-sat"], "unknown option --assign; did you mean --assignor?"),
         (["assign", "S", "--time-limit", "-1"], "found -1; allowed: seconds, 0 or more"),
         (["assign", "S", "--time-limit", "nan"], "found nan; allowed: seconds, 0 or more"),
         (["assign", "S", "--time-limit", "inf"], "found inf; allowed: seconds, 0 or more"),
         (["assign", "S", "--time-limit", "soon"], "invalid number value: 'soon'"),
-        (["assign", "S", "--format", "xml"], "invalid choice: 'xml'"),
+        (["assign", "S", "--format", "xml"], "found 'xml'; allowed: table, json"),
         (["assign", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat, gap-sticky"),
         (["compare", "S", "--assignors", "keep,best"], "--assignors: found 'best'; allowed: cold, consumer-sticky, cp-sat"),
         (["compare", "S", "--assignors", ""], "--assignors: found ''; allowed: cold, consumer-sticky, cp-sat"),
@@ -97,7 +155,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["explain", "S", "--task", "9_9"], "--task: found 9_9; allowed: a task of the snapshot, such as 0_0, 0_1, 0_2"),
         (["explain", "S", "--client", "nobody"], "--client: found 'nobody'; allowed: a client of the snapshot, such as "),
         (["explain", "S", "--client", ""], "--client: found ''; allowed: a client of the snapshot, such as "),
-        (["validate", "S"], "ASSIGNMENT: found none beside a snapshot; allowed: an answer as JSON"),
+        (["validate", "S"], "ASSIGNMENT: found none for a snapshot; allowed: an assignment as JSON"),
         (["validate", "-", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
         (["explain", "-", "--assignment", "-"], "found - for both SNAPSHOT and ASSIGNMENT"),
         (["validate", "S", "S"], "found"),
@@ -105,7 +163,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["assign", "."], ".: found a folder"),
         (["assign", "S", "--assignor", "keep", "--output", "no/such/folder/a.json"], "found that it cannot be written"),
         (["assign", "S", "--assignor", "keep", "--output", "."], "found that it cannot be written"),
-        (["generate", "--shape", "odd"], "invalid choice: 'odd'"),
+        (["generate", "--shape", "odd"], "found 'odd'; allowed: cold, steady"),
         (["generate", "--tasks", "-1"], "found -1; allowed: 0 or more"),
         (["generate", "--clients", "0"], "found 0; allowed: 1 or more"),
         (["generate", "--threads", "0"], "threads: found 0"),
@@ -113,6 +171,9 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["generate", "--threads", "many"], "invalid integer or N-M value: 'many'"),
         (["generate", "--stateless", "2"], "stateless: found 2.0; allowed: 0 to 1"),
         (["generate", "--subtopologies", "1"], "subtopologies: found 1"),
+        (["what-if", "S"], "found no change; allowed: at least one of --standbys, "),
+        (["what-if", "S", "--add", "many"], "--add: found many; allowed: an integer from 0 to 1000"),
+        (["what-if", "S", "--drain", "nobody"], "--drain: found nobody; allowed: the beginning of a client's process id"),
         (["anonymise"], "the following arguments are required: SNAPSHOT"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -24,6 +24,7 @@ CORE = {"numpy", "pydantic", "pydantic_core", "rich"}  # pydantic documents part
 THIRD_PARTY = {  # the longest prefix counts
     "optassign": CORE,
     "optassign.assignors": CORE | {"ortools"},
+    "optassign.cli": CORE | {"argcomplete"},
     "optassign.solving": CORE | {"ortools"},
     "optassign.cli.show.pictures": CORE | {"matplotlib"},
     "optassign.cli.show.timelines": CORE | {"matplotlib"},

@@ -85,7 +85,7 @@ def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
 def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     _, err = wait_for_end(
-        start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *master_options("local[1]")), code=2
+        start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *master_options("local[1]")), code=1
     )
     said = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
     assert said is not None, err

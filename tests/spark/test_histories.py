@@ -107,5 +107,5 @@ def test_seeds_are_of_histories_only(tmp_path: Path) -> None:
 def test_the_run_can_be_gone_on_with(played: Path) -> None:
     (path,) = (played / "runs").glob("*.json")
     assert json.loads(path.read_text())["sweep"]["count"] == 3
-    _, err = wait_for_end(start_optassign("benchmark", "resume", str(played), *master_options("local[1]")))
+    _, err = wait_for_end(start_optassign("benchmark", "continue", str(played), *master_options("local[1]")))
     assert "0 rows solved, 6 are there, all ok" in err.splitlines()[-1]

@@ -40,7 +40,10 @@ def reported(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     )
     assert "4 instances of more than 12 tasks (converge_up_to): answered once, not played on" in err
-    assert "32 rows solved, 32 are there, 8 not ok (8 failed); again: `optassign benchmark resume " in err.splitlines()[-1]
+    assert (
+        "32 rows solved, 32 are there, 8 not ok (8 failed); to solve the failures again: `optassign benchmark continue "
+        in err.splitlines()[-1]
+    )
     wait_for_end(start_optassign("benchmark", "report", str(folder), *spark, env=environment))
     return folder
 

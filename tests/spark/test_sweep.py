@@ -68,7 +68,8 @@ def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     out, err = wait_for_end(run(folder, cluster.master, *SWEEP.list_assignors()))
     last = err.splitlines()[-1]
     assert "7 rows solved, 7 are there, 4 not ok (2 failed, 1 out-of-memory, 1 timeout)" in last
-    assert f"again: `optassign benchmark resume {folder / 'out'} --run {out.strip()} --master {cluster.master} --conf " in last
+    again = f"optassign benchmark continue {folder / 'out'} --run {out.strip()} --master {cluster.master} --conf "
+    assert f"to solve the failures again: `{again}" in last
     assert last.endswith(f" --py-files {FAILING_ASSIGNORS} --failed`")  # without its modules nothing could be registered
     assert out.startswith("tiny-")
     return folder / "out"
@@ -114,7 +115,7 @@ def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSe
 
 def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
     _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.list_assignors()), code=2)
-    assert "allowed: `optassign benchmark resume" in err
+    assert "allowed: `optassign benchmark continue" in err
 
 
 @pytest.mark.long
@@ -163,7 +164,7 @@ def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)  # to the command alone: a terminal sends it to all, and the JVM ends too
     out, err = wait_for_end(process, code=130)
     assert (out, "Traceback" in err) == ("", False), err
-    assert f"benchmark: interrupted; on with it: `optassign benchmark resume {tmp_path / 'out'}" in err.splitlines()[-1]
+    assert f"benchmark: interrupted; to continue: `optassign benchmark continue {tmp_path / 'out'}" in err.splitlines()[-1]
 
 
 @pytest.mark.long
@@ -185,7 +186,7 @@ def resume(folder: Path, *options: str) -> str:
     """Go on with the sweep; the last line of what the command says."""
     environment = dict(waiting_environment(folder), PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
     spark = master_options("local[1]", "--py-files", FAILING_ASSIGNORS)
-    _, err = wait_for_end(start_optassign("benchmark", "resume", str(folder / "out"), *options, *spark, env=environment))
+    _, err = wait_for_end(start_optassign("benchmark", "continue", str(folder / "out"), *options, *spark, env=environment))
     return err.splitlines()[-1]
 
 

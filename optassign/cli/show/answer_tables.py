@@ -7,7 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
+from optassign.cli.show.goal_labels import label_goal, label_stage
+from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import outlook_to_lines, pluralize, waiting_to_lines
@@ -37,38 +38,45 @@ def render_assignment(state: ApplicationState, answer: TaskAssignment, width: in
         f"{answer.assignor}: {pluralize(len(state.tasks), 'task')} on {pluralize(len(state.clients), 'client')}",
         *_list_verdicts(measures, is_load=balances_load(state)),
     )
-    yield _make_client_table(state, answer, width)
+    table, marked = _make_client_table(state, answer, width)
+    yield table
+    if marked:
+        yield Text("! outside its share" if not balances_load(state) else "! more load than is balanced", style="dim")
     yield _summarise(state, answer, measures)
     if answer.report.goals:
         yield Text("")
         yield _make_goal_table(answer.report.goals, width)
-    yield from (Text(line) for line in _describe_report(state, answer))
+    yield from wrap_lines(_describe_report(state, answer), width)
 
 
 def _list_verdicts(measures: Measures, *, is_load: bool) -> Iterator[tuple[str, bool]]:
     if measures.violations:
         yield f"breaks {format_rules(measures.violations)}!", False
-    how = f"load {measures.weighted_load:.3f}" if is_load else f"excess {sum(measures.excess.values()):,}"
-    yield ("balanced", True) if measures.balanced else (f"not balanced: {how}", False)
+    how = f"load {measures.weighted_load:.3f}" if is_load else f"imbalance {sum(measures.excess.values()):,}"
+    yield ("balanced", True) if measures.balanced else (f"not balanced yet: {how}", False)
 
 
-def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: int) -> Table:
+def _make_client_table(state: ApplicationState, answer: TaskAssignment, width: int) -> tuple[Table, bool]:
+    """The table, and whether something in it is marked."""
     rows = _ClientRows(state, answer, width)
     table = make_table("client")
     for name in rows.columns:
         table.add_column(name, justify="right", no_wrap=True)
     urgent = sorted(state.clients, key=rows.urgency)
     shown = {client.process_id for client in urgent[:MOST_ROWS]}
+    marked = False
     for client in state.clients:
         if client.process_id in shown:
-            table.add_row(*rows.cells(client))
+            cells = rows.cells(client)
+            marked |= any(isinstance(cell, Text) for cell in cells)
+            table.add_row(*cells)
     if len(urgent) > len(shown):
-        table.caption = f"and {pluralize(len(urgent) - len(shown), 'client')} more, with less change; --format json has all"
-    return table
+        table.caption = f"and {pluralize(len(urgent) - len(shown), 'client')} more, with less change; --json has all"
+    return table, marked
 
 
 class _ClientRows:
-    """The rows of the table of clients: what each had and gets, and its windows."""
+    """The rows of the table of clients: what each had and gets, and its shares."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment, width: int) -> None:
         self._wide = width >= NARROW
@@ -84,12 +92,12 @@ class _ClientRows:
         self._loads = Loads(state) if balances_load(state) else None
         self._load = {} if self._loads is None else self._loads.measure(Placement.of(state, answer))
         self._allowed = 0.0 if self._loads is None else allowed_load(state, answer, self._loads)
-        window = "window" if self._loads is None else "load"
-        copies = () if not self._wide else ("copies", "window") if self._loads is None else ("copies",)
-        self.columns = ("threads", "active", window, "standby", *copies, "warm-ups", "restores")
+        share = "share" if self._loads is None else "load"
+        copies = () if not self._wide else ("copies", "share") if self._loads is None else ("copies",)
+        self.columns = ("threads", "active", share, "standby", *copies, "warm-ups", "restores")
 
     def urgency(self, client: KafkaStreamsState) -> tuple[bool, int, str]:
-        """Sorts clients outside their windows first, then those that change most."""
+        """Sorts clients outside their shares first, then those that change most."""
         name = client.process_id
         active, standby, copies, warmups = self._count_copies(name)
         if self._loads is not None:
@@ -120,11 +128,11 @@ class _ClientRows:
         return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
 
     def _counts(self, count: int, within: Window) -> bool:
-        """Whether a count is outside its window, where windows count."""
+        """Whether a count is outside its share, where shares count."""
         return self._loads is None and _is_outside(count, within)
 
     def _format_share(self, name: str, within: Window) -> str | Text:
-        """The window or, where load is what is balanced, the load."""
+        """The share or, where load is what is balanced, the load."""
         if self._loads is None:
             return _format_window(within)
         return mark_wrong(f"{self._load[name]:.3f}", self._load[name] > self._allowed)
@@ -176,8 +184,8 @@ def _make_goal_table(goals: Sequence[GoalReport], width: int) -> Table:
     stage = ""
     for goal in goals:
         cells = [
-            "" if goal.stage == stage else goal.stage,
-            goal.name.replace("_", " "),
+            "" if goal.stage == stage else label_stage(goal.stage),
+            label_goal(goal.name),
             _format_number(goal.value),
             _format_number(goal.bound),
         ]
@@ -201,7 +209,7 @@ def _describe_report(state: ApplicationState, answer: TaskAssignment) -> Iterato
     yield from (f"note: {note}" for note in report.notes)
     asks = [client for client in answer.clients if client.followup_rebalance_ms is not None]
     if asks:
-        yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, asked for by {label(asks[0].process_id)}"
+        yield f"follow-up after {(asks[0].followup_rebalance_ms or 0) / 1000:g} s, requested by {label(asks[0].process_id)}"
         yield from outlook_to_lines(estimate_outlook(state, answer))
     else:
         yield "stalled: no warm-up makes progress" if report.stalled else "no follow-up"
@@ -213,11 +221,11 @@ def render_violations(answer: TaskAssignment, violations: Sequence[Violation]) -
     if not violations:
         yield Text(f"{answer.assignor}: keeps every rule", style="green")
         return
-    yield Text(f"{answer.assignor}: breaks {format_rules(Counter(v.rule for v in violations))}!", style="bold red")
+    yield Text(f"{answer.assignor}: breaks {format_rules(Counter(v.rule for v in violations))}", style="bold red")
     for violation in violations[: 4 * MOST_ROWS]:
         yield Text(f"  {violation}")
     if len(violations) > 4 * MOST_ROWS:
-        yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --format json has them all")
+        yield Text(f"  and {len(violations) - 4 * MOST_ROWS:,} more; --json has all")
 
 
 def _list_short_names(state: ApplicationState, room: int) -> dict[str, str]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import format_rules, make_table, mark_wrong
+from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_lines
 from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, Column, Comparison, Played
+from optassign.judging.rule_names import RULE_NAMES, name_rule
 from optassign.measuring.balance import WINDOW_NAMES, WindowName
 
 __all__ = ["format_comparison_markdown", "render_comparison"]
@@ -36,7 +37,8 @@ def render_comparison(comparison: Comparison, width: int) -> Iterator[Renderable
             table.add_row(name, *(mark_wrong(*cells[at]) for at in chunk))
         yield table
         yield Text("")
-    yield from (Text(line, style=style) for line, style in _list_remarks(comparison))
+    for line, style in _list_remarks(comparison):
+        yield from wrap_lines([line], width, style=style)
 
 
 def format_comparison_markdown(comparison: Comparison) -> str:
@@ -72,21 +74,26 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     if comparison.bound is not None:
         yield f"proven minimum of restore work until balanced: {comparison.bound:,} offsets ({comparison.bound_by})", ""
     yield from ((line, "") for line in comparison.remarks)
-    yield f"{PREVIOUS}: what was assigned before, as if it were the answer; not judged", "dim"
+    if any(wrong for _, cells in _list_filled_rows(comparison) for _, wrong in cells):
+        yield "! an imbalance, a broken rule, or a group that does not converge", "dim"
+    yield f"{PREVIOUS}: the assignment before this rebalance; not judged", "dim"
     if any(column.name == RECORDED for column in comparison.columns):
-        yield f"{RECORDED}: what was answered then; not judged (`optassign validate` does)", "dim"
+        yield f"{RECORDED}: the recorded assignment; not judged (`optassign validate` does)", "dim"
     if any(column.name == BESIDE for column in comparison.columns):
-        yield f"{BESIDE}: the service's own answer to that, which was not applied", "dim"
+        yield f"{BESIDE}: the service's own assignment, which was not applied", "dim"
     if any(column.weighted is not None for column in comparison.columns):
         yield "weighted I,S,T: cp-sat under preset weighted, by its weights of instance, subtopology and stickiness", "dim"
     if any(column.is_baseline and column.measures.violations for column in comparison.columns):
-        yield "baselines never promised to keep R3 to R8: what they break is shown, and no error", "dim"
+        yield "baselines do not promise R3 to R8: a rule that they break is shown, and is no error", "dim"
     for column in comparison.columns:
         yield from ((f"{column.name}: {note}", "dim") for note in column.answer.report.notes)
+    broken = sorted({rule for column in comparison.columns for rule in column.measures.violations if rule in RULE_NAMES})
+    if broken:
+        yield f"rules: {', '.join(map(name_rule, broken))}", "dim"
     for name, why in comparison.left_out.items():
         yield f"{name} is left out: {why}", ""
     for name, why in comparison.failures.items():
-        yield f"{name} has no answer: {why}", "bold red"
+        yield f"{name} has no assignment: {why}", "bold red"
 
 
 def _list_filled_rows(comparison: Comparison) -> list[_Row]:
@@ -106,9 +113,9 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     def make_cells(texts: Sequence[str]) -> list[_Cell]:
         return [(text, False) for text in texts]
 
-    yield "rules broken", [(format_rules(m.violations) or "none", bool(m.violations)) for m in measures]
+    yield "rules broken", [(format_rules(m.violations, names=False) or "none", bool(m.violations)) for m in measures]
     for window in WINDOW_NAMES:
-        yield f"excess: {_WINDOW_LABELS[window]}", [(f"{m.excess[window]:,}", m.excess[window] > 0) for m in measures]
+        yield f"imbalance: {_WINDOW_LABELS[window]}", [(f"{m.excess[window]:,}", m.excess[window] > 0) for m in measures]
     for window in WINDOW_NAMES[:3]:
         yield f"spread: {_WINDOW_LABELS[window]}", make_cells([f"{m.spread[window]:.3g}" for m in measures])
     yield "clients per subtopology, max − min", make_cells([f"{m.subtopology_balance:,}" for m in measures])
@@ -117,12 +124,12 @@ def _list_rows(comparison: Comparison) -> Iterator[_Row]:
     yield "standbys moved", make_cells([f"{m.standby_moves:,}" for m in measures])
     yield "restored now, offsets", make_cells([f"{m.restore_work:,}" for m in measures])
     yield "  and by warm-ups", make_cells([f"{m.warmup_work:,}" for m in measures])
-    yield "restored with the plan, offsets", make_cells(["" if _lacks_plan(c) else f"{c.planned_work:,}" for c in columns])
+    yield "restored until the target, offsets", make_cells(["" if _lacks_plan(c) else f"{c.planned_work:,}" for c in columns])
     if bound is not None:
         ratios = ["" if _lacks_plan(column) else _format_ratio(column, column.planned_work, bound) for column in columns]
         yield "  ÷ proven minimum", make_cells(ratios)
     yield (
-        "weighted cost of the plan",
+        "weighted cost of the target",
         make_cells(["" if c.weighted is None else _format_cost(c.weighted.value) for c in columns]),
     )
     yield "  its bound", make_cells(["" if c.weighted is None else _format_cost(c.weighted.bound) for c in columns])
@@ -145,9 +152,9 @@ def _list_played_rows(columns: Sequence[Column], bound: int | None) -> Iterator[
     def make_row(name: str, cell: Callable[[Played], _Cell]) -> _Row:
         return name, [cell(column.played) if column.played else ("", False) for column in columns]
 
-    yield make_row("to the end: rebalances", lambda p: (f"{p.rebalances:,}", not p.settled))
-    yield make_row("  settles", lambda p: ("yes", False) if p.settled else ("no", True))
-    yield make_row("  rests", lambda p: ("yes", False) if p.rests else ("no", True))
+    yield make_row("until nothing changes: rebalances", lambda p: (f"{p.rebalances:,}", not p.settled))
+    yield make_row("  converges", lambda p: ("yes", False) if p.settled else ("no", True))
+    yield make_row("  is stable", lambda p: ("yes", False) if p.rests else ("no", True))
     yield make_row("  balanced in the end", lambda p: ("yes", False) if p.balanced else ("no", True))
     yield make_row("  active tasks moved", lambda p: (f"{p.moved_active:,}", False))
     yield make_row("    of them logged", lambda p: (f"{p.moved_logged:,}", False))
@@ -157,12 +164,12 @@ def _list_played_rows(columns: Sequence[Column], bound: int | None) -> Iterator[
     if bound is not None:
         ratios = [_format_ratio(c, c.played.restored_offsets, bound) if c.played else "" for c in columns]
         yield "  ÷ proven minimum", [(ratio, False) for ratio in ratios]
-    yield make_row("  rules broken", lambda p: (format_rules(p.violations) or "none", bool(p.violations)))
+    yield make_row("  rules broken", lambda p: (format_rules(p.violations, names=False) or "none", bool(p.violations)))
     yield make_row("  seconds a rebalance, median", lambda p: (f"{p.seconds:.3f}", False))
 
 
 def _lacks_plan(column: Column) -> bool:
-    """Whether it asks for a follow-up without a plan: then nobody knows what it restores in the end."""
+    """Whether it asks for a follow-up without a target: what it restores in the end is then unknown."""
     return column.followup and column.answer.plan is None
 
 
@@ -183,4 +190,4 @@ def _format_followup(column: Column) -> str:
         return ""
     if not column.followup:
         return "none"
-    return f"waits for {column.waiting:,}" if column.waiting else "asked for"
+    return f"waits for {column.waiting:,}" if column.waiting else "requested"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong
+from optassign.cli.show.style import MOST_ROWS, NARROW, format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.state import ApplicationState
 from optassign.judging.explanation_text import format_minutes, pluralize, waiting_to_lines
 from optassign.judging.input_remarks import remark_on_input
@@ -18,11 +18,11 @@ __all__ = ["render_convergence"]
 
 def render_convergence(state: ApplicationState, result: Convergence, assignor: str, width: int) -> Iterator[RenderableType]:
     """What `optassign converge` shows: each rebalance, and what came of it."""
-    verdicts = [("settled", True) if result.settled else ("did not settle!", False)]
+    verdicts = [("converged", True) if result.settled else ("did not converge", False)]
     if result.settled:
-        verdicts.append(("rests", True) if result.rests else ("does not rest: asked again, it answers otherwise!", False))
+        verdicts.append(("stable", True) if result.rests else ("not stable: asked again, it assigns otherwise", False))
     if result.violations:
-        verdicts.append((f"breaks {format_rules(result.violations)}!", False))
+        verdicts.append((f"breaks {format_rules(result.violations)}", False))
     yield make_headline(f"{assignor}: {pluralize(result.rebalances, 'rebalance')}", *verdicts)
     wide = width >= NARROW
     table = make_table()
@@ -33,7 +33,7 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
         "restored",
         "warm-ups",
         "waits for",
-        "excess",
+        "imbalance",
         *(("of actives", "seconds") if wide else ()),
     ):
         table.add_column(name, justify="right", no_wrap=True)
@@ -44,15 +44,17 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
         else:
             table.add_row(*_list_cells(number, played, wide))
     yield table
-    yield Text(_describe_moves(result))
+    if any(played.measures.violations for played in result.history):
+        yield Text("! breaks a rule", style="dim")
+    yield from wrap_lines([_describe_moves(result)], width)
     against = ""
     if result.lower_bound is not None:
         ratio = f", {result.restored_offsets / result.lower_bound:.2f} times that" if result.lower_bound else ""
         against = f"; proven minimum {result.lower_bound:,}{ratio}"
     yield Text(f"{result.restored_offsets:,} offsets restored{against}")
-    yield from (Text(line) for line in _describe_time(state, result))
-    yield from (Text(line) for line in remark_on_input(state))
-    yield from (Text(line) for line in waiting_to_lines(result.history[-1].waiting, ClientNames(state).label))
+    yield from wrap_lines(_describe_time(state, result), width)
+    yield from wrap_lines(remark_on_input(state), width)
+    yield from wrap_lines(waiting_to_lines(result.history[-1].waiting, ClientNames(state).label), width)
 
 
 def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str]:
@@ -64,10 +66,10 @@ def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str
 
 
 def _describe_moves(result: Convergence) -> str:
-    moves = f"{pluralize(result.moved_active, 'move')} of active tasks, {result.moved_logged:,} of logged ones"
+    moves = f"{pluralize(result.moved_active, 'active task migration')}, {result.moved_logged:,} of logged tasks"
     if not result.moves_repeated:
-        return f"{moves}; no task more than once"
-    repeated = f"{pluralize(result.moves_repeated, 'move')} beyond the first"
+        return f"{moves}; no task migrates more than once"
+    repeated = f"{pluralize(result.moves_repeated, 'migration')} beyond the first"
     return f"{moves}; {pluralize(result.moved_more_than_once, 'task')} more than once ({repeated})"
 
 

@@ -70,6 +70,6 @@ def _list_remarks(graded: Sequence[Graded], ours: Sequence[str]) -> Iterator[str
         if each.assignor in ours and each.wrong:
             more = "" if len(each.wrong) <= _MOST_SEEDS else f" and {len(each.wrong) - _MOST_SEEDS:,} more"
             seeds = ", ".join(map(str, each.wrong[:_MOST_SEEDS]))
-            yield f"{each.assignor} broke a rule or did not settle by the seeds {seeds}{more}"
+            yield f"{each.assignor} broke a rule or did not converge with the seeds {seeds}{more}"
     if any(each.assignor not in ours and each.wrong for each in graded):
-        yield "baselines never promised to keep R3 to R8: what they break is shown, and no error"
+        yield "baselines do not promise R3 to R8: a rule that they break is shown, and is no error"

@@ -34,7 +34,7 @@ def draw_comparison(state: "ApplicationState", comparison: Comparison, path: str
     """Draw into a file, whose suffix says of what kind. UsageError for an unknown suffix, InputError if it cannot be written.
 
     Panels share their axes: clients by process id, tasks per client. Bars: after this rebalance. Grey line: active tasks
-    before. Dashed lines: the window of active tasks. Red dots: active tasks in the end, where it was played to the end.
+    before. Dashed lines: the bounds of the share of active tasks. Red dots: active tasks in the end.
     """
     from matplotlib.figure import Figure
 
@@ -81,7 +81,7 @@ def _draw_panel(panel: Any, state: "ApplicationState", column: Column, before: "
         panel.bar(x, after.warmup, width, bottom=top, color=_WARMUP, label="warm-up")
     panel.step(x, before.active, where="mid", color=_BEFORE, linewidth=1.2, label="active before")
     allowed = windows(state).active
-    for bound, label in (("low", "window of active tasks"), ("high", None)):
+    for bound, label in (("low", "share of active tasks"), ("high", None)):
         limits = [getattr(allowed[client.process_id], bound) for client in state.clients]
         panel.step(x, limits, where="mid", color=_BEFORE, linewidth=0.8, linestyle=":", label=label)
     if column.played is not None:

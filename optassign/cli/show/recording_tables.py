@@ -41,7 +41,7 @@ def render_recording(recording: Recording, width: int) -> Iterator[RenderableTyp
     versions = f"plug-in {recording.plugin or '–'}, service {recording.service}"
     about = [recording.mode, f"memory: {recording.memory}", versions]
     yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
-    yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so not remembered"))
+    yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so it is not remembered"))
     yield Text(_describe_origin(recording))
     if recording.beside is not None:
         yield _compare(recording, recording.beside)
@@ -52,10 +52,10 @@ def _describe_origin(head: RecordingHead) -> str:
     """Whether the answer was applied, and how that is known."""
     if head.reported:
         why = f": {head.why}" if head.why else ""
-        return f"{head.assignor} was applied, as the plug-in reported, and not the service's answer{why}"
+        return f"the plug-in reported that {head.assignor} was applied, and not the service's assignment{why}"
     if head.applied:
-        return "the service's answer, and no report that another one was applied"
-    return "the service's answer, which was not applied; what was is not recorded"
+        return "the service's assignment; the plug-in reported no other"
+    return "the service's assignment, which was not applied; the applied one is not recorded"
 
 
 def _compare(head: RecordingHead, beside: Beside) -> Table:

@@ -14,21 +14,21 @@ __all__ = ["format_runs_markdown", "render_runs"]
 
 _LABELS = {
     "down_task_s": "downtime, task-seconds",
-    "longest_down_s": "longest of one task, s",
+    "longest_down_s": "longest downtime of a task, s",
     "unbalanced_s": "out of balance, s",
-    "active_excess_s": "excess of actives × s",
-    "client_excess_s": "of it, of clients as a whole",
-    "balanced_at_s": "balanced for good at, s",
-    "last_change_at": "at rest and restored at, s",
+    "active_excess_s": "imbalance of actives × s",
+    "client_excess_s": "  of clients as a whole",
+    "balanced_at_s": "balanced for good after, s",
+    "last_change_at": "stable and restored after, s",
     "without_standby_task_s": "without standby, task-seconds",
     "without_copy_task_s": "without a copy, task-seconds",
     "backlog_s": "backlog, records × s",
     "most_backlog": "greatest backlog, records",
     "restored": "restored, offsets",
     "rebalances": "rebalances",
-    "followups": "of them by timer",
-    "moves": "moves of actives",
-    "moves_logged": "of them logged",
+    "followups": "  by timer",
+    "moves": "active task migrations",
+    "moves_logged": "  of logged tasks",
 }
 assert _LABELS.keys() == FIGURES.keys()
 

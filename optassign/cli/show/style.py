@@ -3,27 +3,37 @@
 What is not as it should be is marked with an exclamation mark, not by its colour alone.
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich import box
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["MOST_ROWS", "NARROW", "format_rules", "make_headline", "make_table", "mark_wrong", "style_lines"]
+from optassign.judging.rule_names import name_rule
+
+__all__ = ["MOST_ROWS", "NARROW", "format_rules", "make_headline", "make_table", "mark_wrong", "wrap_lines"]
 
 NARROW = 100
 """A width in columns; tables that are narrower leave out columns."""
 MOST_ROWS = 50
 """Longer tables leave out rows, and say how many."""
+_LONGEST = 120
+"""Characters of a line of text."""
 
 
-def style_lines(lines: Iterable[str]) -> Iterator[RenderableType]:
-    """Lines of text for a terminal: bold where they are not indented."""
+def wrap_lines(lines: Iterable[str], width: int, *, style: str = "", has_titles: bool = False) -> Iterator[Text]:
+    """Lines of text for a terminal, broken at `width` columns, at 120 at most.
+
+    `has_titles`: lines that are not indented are titles, and bold.
+    """
     for line in lines:
         indent = len(line) - len(line.lstrip())
-        yield Text(line, style="" if indent else "bold")
+        wrapped = textwrap.wrap(
+            line, min(width, _LONGEST), subsequent_indent=" " * (indent + 4), break_long_words=False, break_on_hyphens=False
+        )
+        yield from (Text(part, style="bold" if has_titles and not indent else style) for part in wrapped)
 
 
 def make_headline(what: str, *verdicts: tuple[str, bool]) -> Text:
@@ -35,9 +45,15 @@ def make_headline(what: str, *verdicts: tuple[str, bool]) -> Text:
     return line
 
 
-def format_rules(violations: Mapping[Any, int]) -> str:
-    """The rules that are broken and how often each, in a few characters: `R3, R5 ×2`. `violations`: rule -> number."""
-    return ", ".join(rule if number == 1 else f"{rule} ×{number:,}" for rule, number in sorted(violations.items()))
+def format_rules(violations: Mapping[Any, int], *, names: bool = True) -> str:
+    """The broken rules and how often each is: `R3 (active on the most caught-up), R6 (number of warm-ups) ×2`.
+
+    `violations`: rule -> number. Without `names`, in a few characters: `R3, R6 ×2`.
+    """
+    shown = {rule: name_rule(rule) if names else str(rule) for rule in violations}
+    return ", ".join(
+        shown[rule] if number == 1 else f"{shown[rule]} ×{number:,}" for rule, number in sorted(violations.items())
+    )
 
 
 def make_table(*names: str) -> Table:

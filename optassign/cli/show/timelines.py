@@ -15,7 +15,7 @@ _MOST_TASKS = 60
 _COLOURS = ("#1f5a94", "#d1495b", "#66a182", "#edae49", "#6f4e9c", "#7f7f7f")
 _DOWN = "#b3202a"
 _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
-    ("excess of actives, by client", lambda point: point.client_excess),
+    ("imbalance of actives, by client", lambda point: point.client_excess),
     ("tasks not processed", lambda point: point.down),
     ("records that wait", lambda point: point.backlog),
     ("standbys missing", lambda point: point.standbys_missing),
@@ -26,7 +26,7 @@ def draw_timelines(runs: Sequence[Played], path: str) -> None:
     """Draw into a file, whose suffix says of what kind. UsageError for an unknown suffix, InputError if it cannot be written.
 
     Above: the four curves, a line for each assignor. Below, for up to sixty tasks, a panel for each assignor: a row for each
-    task, in the colour of the client that has it, red where nobody processes it.
+    task, in the colour of the client that has it, red where no client processes it.
     """
     from matplotlib.figure import Figure
 

@@ -12,7 +12,7 @@ from optassign.judging.validation import validate
 
 
 def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "keep")
+    code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "keep", "--json")
     assert (code, err) == (0, "")
     assert out.endswith("}\n")
     answer = TaskAssignment.model_validate_json(out)
@@ -25,13 +25,13 @@ def test_assign_reads_standard_input_and_writes_files(snapshot: str, tmp_path: P
     result = run_process("assign", "-", "--assignor", "greedy", "--output", str(target), stdin=text)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert validate(read_state(snapshot), read_assignment(target)) == []
-    printed = run_process("assign", "-", "--assignor", "greedy", "--output", "-", stdin=text)
+    printed = run_process("assign", "-", "--assignor", "greedy", "--output", "-", "--json", stdin=text)
     assert TaskAssignment.model_validate_json(printed.stdout).without_times() == read_assignment(target).without_times()
 
 
 @pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
 def test_assign_answers_with_each_assignor(capsys: pytest.CaptureFixture[str], scale_out: str, assignor: str) -> None:
-    code, out, err = run_here(capsys, "assign", scale_out, "--assignor", assignor, "--time-limit", "5")
+    code, out, err = run_here(capsys, "assign", scale_out, "--assignor", assignor, "--time-limit", "5", "--json")
     assert (code, err) == (0, "")
     answer = TaskAssignment.model_validate_json(out)
     assert answer.assignor == assignor
@@ -39,7 +39,7 @@ def test_assign_answers_with_each_assignor(capsys: pytest.CaptureFixture[str], s
 
 
 def test_assign_answers_without_time(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "assign", scale_out, "--time-limit", "0")
+    code, out, _ = run_here(capsys, "assign", scale_out, "--time-limit", "0", "--json")
     assert code == 0
     assert validate(read_state(scale_out), TaskAssignment.model_validate_json(out)) == []
 
@@ -60,7 +60,7 @@ def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str], scale_out: st
     state = read_state(scale_out)
     for client in state.clients:
         assert client.process_id in out
-    for word in ("threads", "active", "window", "standby", "warm-ups", "goal", "bound", "proven", "follow-up", "→"):
+    for word in ("threads", "active", "share", "standby", "warm-ups", "goal", "bound", "proven", "follow-up", "→"):
         assert word in out
     assert "\033" not in out  # no colours where there is no terminal
     assert max(len(line) for line in out.splitlines()) <= 120

@@ -27,7 +27,7 @@ def scale_out(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "compare", scale_out)
+    code, out, _ = run_here(capsys, "compare", scale_out, "--json")
     found = json.loads(out)
     assert code == 0
     assert set(found["assignors"]) == {"previous", *assignors.names_without_jdk()}
@@ -43,11 +43,11 @@ def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixt
     row = next(line for line in out.splitlines() if line.startswith("rules broken"))
     assert "R5" in row or "R3" in row
     assert "!" in row
-    assert "never promised" in out
+    assert "do not promise" in out
 
 
 def test_converge_plays_each_to_its_end(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy,cp-sat", "--converge", "--json")
     found = json.loads(out)["assignors"]
     assert code == 0
     for name in ("greedy", "cp-sat"):
@@ -64,7 +64,7 @@ def test_each_vector_of_weights_is_a_column_with_its_cost_and_its_bound(
     capsys: pytest.CaptureFixture[str], scale_out: str
 ) -> None:
     arguments = ("compare", scale_out, "--assignors", "cp-sat", "--weights", "1000,100,1", "--weights", "1,1,1e3")
-    code, out, _ = run_here(capsys, *arguments, "--weights", "1000,100,1")
+    code, out, _ = run_here(capsys, *arguments, "--weights", "1000,100,1", "--json")
     assert code == 0
     columns = json.loads(out)["assignors"]
     assert list(columns) == ["previous", "cp-sat", "weighted 1000,100,1", "weighted 1,1,1000"]
@@ -83,10 +83,10 @@ def test_the_tables_have_the_cost_of_weights_and_converge_plays_them(
     code, out, _ = run_here(capsys, *arguments, "--format", "markdown")
     assert code == 0
     rows = {line.split(" | ")[0]: line.rstrip(" |").split(" | ")[1:] for line in out.splitlines() if line.startswith("|")}
-    cost, bound = rows["| weighted cost of the plan"], rows["| its bound"]
+    cost, bound = rows["| weighted cost of the target"], rows["| its bound"]
     assert cost[:2] == bound[:2] == ["", ""]
     assert cost[2] == bound[2]
-    assert rows["| settles"][2] == "yes"
+    assert rows["| converges"][2] == "yes"
     assert "by its weights of instance" in out
 
 
@@ -94,7 +94,7 @@ def test_at_rest_the_cost_of_weights_has_its_bound_too(capsys: pytest.CaptureFix
     path = tmp_path / "steady.json"
     path.write_text(generate(shape="steady", tasks=30, clients=6, seed=4).model_dump_json())
     arguments = ("compare", str(path), "--assignors", "greedy", "--weights", "1000,100,1")
-    column = json.loads(run_here(capsys, *arguments)[1])["assignors"]["weighted 1000,100,1"]
+    column = json.loads(run_here(capsys, *arguments, "--json")[1])["assignors"]["weighted 1000,100,1"]
     assert (column["weighted_cost"], column["weighted_cost_bound"]) == (0.0, 0.0)
 
 
@@ -107,7 +107,7 @@ def test_weights_that_cannot_be(capsys: pytest.CaptureFixture[str], scale_out: s
 
 def test_one_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     arguments = ("compare", scale_out, "--assignors", "cp-sat", "--converge", "--max-rebalances", "1")
-    code, out, _ = run_here(capsys, *arguments)
+    code, out, _ = run_here(capsys, *arguments, "--json")
     assert code == 1
     assert json.loads(out)["assignors"]["cp-sat"]["converge"]["settled"] is False
 
@@ -167,7 +167,7 @@ def test_without_a_jdk_it_says_so_and_goes_on(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    code, out, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy", "--kafka")
+    code, out, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy", "--kafka", "--json")
     found = json.loads(out)
     assert code == 0
     assert "Kafka's own classes are left out" in err

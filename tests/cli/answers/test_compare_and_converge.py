@@ -21,12 +21,12 @@ def test_compare_shows_all_side_by_side(capsys: pytest.CaptureFixture[str], scal
     assert (code, err) == (0, "")
     head = out.splitlines()[0].split()
     assert head == ["previous", "greedy", "cp-sat"]
-    for row in ("rules broken", "excess: active tasks", "active tasks moved", "÷ proven minimum", "follow-up", "seconds"):
+    for row in ("rules broken", "imbalance: active tasks", "active tasks moved", "÷ proven minimum", "follow-up", "seconds"):
         assert row in out
 
 
 def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy")
+    code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "greedy, cp-sat,greedy", "--json")
     found = json.loads(out)
     assert code == 0
     assert list(found["assignors"]) == ["previous", "greedy", "cp-sat"]
@@ -38,7 +38,7 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str], scale_out: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "code", "said"),
-    [("keep", 0, "none"), ("cold", 1, "R3"), ("twice", 1, "twice has no answer")],
+    [("keep", 0, "none"), ("cold", 1, "R3"), ("twice", 1, "twice has no assignment")],
 )
 def test_compare_tells_who_broke_a_rule(
     capsys: pytest.CaptureFixture[str], scale_out: str, name: str, code: int, said: str
@@ -52,21 +52,21 @@ def test_compare_tells_who_broke_a_rule(
 
 
 def test_converge_plays_until_the_group_rests(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy")
+    code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy", "--json")
     found = json.loads(out)
     assert (code, err, found["stable"]) == (0, "", True)
     assert len(found["history"]) == found["rebalances"]
     code, out, _ = run_here(capsys, "converge", scale_out, "--assignor", "greedy", "--keep-state", "--format", "table")
     assert code == 0
-    assert "settled · rests" in out
+    assert "converged · stable" in out
     assert "offsets restored" in out
-    assert re.search(r"^\d+ moves? of active tasks, \d+ of logged ones; ", out, re.MULTILINE)
+    assert re.search(r"^\d+ active task migrations?, \d+ of logged tasks; ", out, re.MULTILINE)
     assert out.splitlines()[1].split()[:3] == ["#", "moved", "again"]
 
 
 def test_converge_lets_changelogs_grow(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     def play(*arguments: str) -> list[int]:
-        code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy", *arguments)
+        code, out, err = run_here(capsys, "converge", scale_out, "--assignor", "greedy", "--json", *arguments)
         assert (code, err) == (0, "")
         return [step["restored_offsets"] for step in json.loads(out)["history"]]
 
@@ -100,7 +100,7 @@ def test_converge_refuses_growth_that_is_no_share(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not settle!")],
+    [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not converge")],
 )
 def test_converge_tells_what_did_not_settle_or_broke_a_rule(
     capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], said: str

@@ -23,11 +23,11 @@ def test_explain_tells_of_all_of_tasks_and_of_clients(capsys: pytest.CaptureFixt
     _, out, _ = run_here(capsys, *common, "--task", task, "--client", client[:8])
     assert f"task {task} (" in out
     assert f"client {client} (" in out
-    _, out, _ = run_here(capsys, *common[:-2], "--task", task, "--task", "0_1", "--client", client)
+    _, out, _ = run_here(capsys, *common[:-2], "--task", task, "--task", "0_1", "--client", client, "--json")
     found = json.loads(out)
     assert [e["task"] for e in found["tasks"]] == [task, "0_1"]
     assert [e["process_id"] for e in found["clients"]] == [client]
-    _, out, _ = run_here(capsys, *common[:-2])
+    _, out, _ = run_here(capsys, *common[:-2], "--json")
     assert set(json.loads(out)["waiting"][0]) == {"task", "process_id", "role", "lag", "slot"}
 
 
@@ -59,8 +59,8 @@ def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     run_here(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(good))
     run_here(capsys, "assign", scale_out, "--assignor", "cold", "--output", str(bad))
-    assert run_here(capsys, "validate", scale_out, str(good)) == (0, '{"valid":true,"violations":[]}\n', "")
-    code, out, err = run_here(capsys, "validate", scale_out, str(bad))
+    assert run_here(capsys, "validate", scale_out, str(good), "--json") == (0, '{"valid":true,"violations":[]}\n', "")
+    code, out, err = run_here(capsys, "validate", scale_out, str(bad), "--json")
     found = json.loads(out)
     assert (code, err, found["valid"]) == (1, "", False)
     assert set(found["violations"][0]) == {"rule", "task", "process_id", "message"}
@@ -68,6 +68,6 @@ def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale
     assert (code, out) == (0, "keep: keeps every rule\n")
     code, out, _ = run_here(capsys, "validate", scale_out, str(bad), "--format", "table")
     assert code == 1
-    assert out.startswith("cold: breaks R3 ×")
+    assert out.startswith("cold: breaks R3 (active on the most caught-up) ×")
     assert run_process("validate", "-", str(good), stdin=Path(scale_out).read_text(encoding="utf-8")).returncode == 0
     assert run_process("validate", scale_out, "-", stdin=bad.read_text(encoding="utf-8")).returncode == 1

@@ -29,7 +29,7 @@ def test_the_best_of_each_row_is_marked(capsys: pytest.CaptureFixture[str]) -> N
     code, out, _ = run_here(capsys, *SMALL, "--format", "table")
     assert code == 0
     assert "3 small histories, seeds 1 to 3" in out
-    assert "baselines never promised" in out
+    assert "baselines do not promise" in out
     (broken,) = (line for line in out.splitlines() if line.startswith("rules broken"))
     assert broken.split()[2] == "0*"
     _, markdown, _ = run_here(capsys, *SMALL, "--format", "markdown")
@@ -53,7 +53,7 @@ def test_one_that_promised_rules_and_breaks_them_ends_with_1(
     given = ("simulate", "--suite", "small", "--count", "2", "--register", "mine=breaks_rules:Mine", "--assignors", "mine")
     code, out, _ = run_here(capsys, *given, "--format", "table")
     assert code == 1
-    assert "mine broke a rule or did not settle by the seeds 1\n" in out
+    assert "mine broke a rule or did not converge with the seeds 1\n" in out
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def make_id(path: Path) -> str:
 def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     options = ("ls", "--recordings", str(recordings), "--application", NAME)
-    code, out, err = run_record(capsys, *options)
+    code, out, err = run_record(capsys, *options, "--json")
     assert (code, err) == (0, "")
     (row,) = json.loads(out)
     assert (row["id"], row["application"], row["summary"]["tasks"]) == (make_id(path), NAME, 24)
@@ -50,14 +50,14 @@ def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, mo
 
 
 def test_ls_lists_all_the_oldest_first_and_since(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path) -> None:
-    _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings))
+    _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings), "--json")
     rows = json.loads(out)
     assert make_id(path) in [row["id"] for row in rows]
     times = [row["recorded_at"] for row in rows]
     assert times == sorted(times)
     at = read_recording(path).recorded_at
     for since, there in (("1h", True), ("7d", True), ("2000-01-01", True), (at, True), ("2999-01-01", False)):
-        _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings), "--since", since)
+        _, out, _ = run_record(capsys, "ls", "--recordings", str(recordings), "--since", since, "--json")
         assert (make_id(path) in [row["id"] for row in json.loads(out)]) is there, since
 
 
@@ -66,7 +66,7 @@ def test_ls_passes_by_what_is_damaged(capsys: pytest.CaptureFixture[str], path: 
     day.mkdir(parents=True)
     (day / "000000.000-0.json.gz").write_bytes(b"damaged")
     (day / "000001.000-0.json.gz").write_bytes(path.read_bytes())
-    code, out, err = run_record(capsys, "ls", "--recordings", str(tmp_path))
+    code, out, err = run_record(capsys, "ls", "--recordings", str(tmp_path), "--json")
     assert code == 0
     assert [row["id"] for row in json.loads(out)] == ["a/2026-01-01/000001.000-0"]
     assert err.count("\n") == 1
@@ -82,7 +82,7 @@ def test_show_as_tables(
         assert (code, err) == (0, "")
         assert out.startswith(f"{NAME} at 2")
         assert "cp-sat: 24 tasks on 4 clients" in out
-    assert json.loads(run_record(capsys, "show", make_id(path))[1])["summary"]["clients"] == 4
+    assert json.loads(run_record(capsys, "show", make_id(path), "--json")[1])["summary"]["clients"] == 4
 
 
 def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[st
     assert run_record(capsys, "export", str(path), "--output", snapshot) == (0, "", "")
     assert run_record(capsys, "export", str(path), "--answer", "--output", answer) == (0, "", "")
     assert run_here(capsys, "validate", snapshot, answer)[0] == 0
-    code, out, _ = run_here(capsys, "assign", snapshot)
+    code, out, _ = run_here(capsys, "assign", snapshot, "--json")
     assert code == 0
     again = json.loads(out)
     given = json.loads(Path(answer).read_text(encoding="utf-8"))
@@ -118,9 +118,9 @@ def test_what_was_applied_is_shown_with_what_it_would_have_saved(
     assert recording.beside is not None
     code, out, _ = run_record(capsys, "show", str(reported), "--format", "table")
     assert code == 0
-    assert "fallback was applied, as the plug-in reported, and not the service's answer: no connection" in out
+    assert "the plug-in reported that fallback was applied, and not the service's assignment: no connection" in out
     assert "fallback (applied)" in out
-    assert "cp-sat (would have been)" in out
+    assert "cp-sat (not applied)" in out
     then, instead = recording.summary, recording.beside.summary
     assert then.restored is not None
     assert instead.restored is not None
@@ -145,12 +145,12 @@ def test_explain_validate_and_compare_speak_of_what_was_applied_and_know_the_oth
     capsys: pytest.CaptureFixture[str], reported: Path
 ) -> None:
     _, applied, _ = run_here(capsys, "explain", str(reported), "--format", "table")
-    assert "answered by fallback, which was applied; the service's own answer, by cp-sat, with --beside" in applied
+    assert "assigned by fallback, which was applied; --beside explains the service's own assignment, by cp-sat" in applied
     _, beside, _ = run_here(capsys, "explain", str(reported), "--beside", "--format", "table")
-    assert "answered by cp-sat, which was not applied; fallback was" in beside
+    assert "assigned by cp-sat, which was not applied; fallback was" in beside
     assert run_here(capsys, "validate", str(reported), "--format", "table")[1].startswith("fallback: ")
     assert run_here(capsys, "validate", str(reported), "--beside", "--format", "table")[1] == "cp-sat: keeps every rule\n"
-    _, out, _ = run_here(capsys, "compare", str(reported), "--assignors", "greedy")
+    _, out, _ = run_here(capsys, "compare", str(reported), "--assignors", "greedy", "--json")
     found = json.loads(out)["assignors"]
     assert list(found) == ["previous", "recorded", "beside", "greedy"]
     recording = read_recording(reported)

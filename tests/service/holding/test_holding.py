@@ -83,6 +83,24 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     assert response.json()["where"] == "client"
 
 
+def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    state = make_state("misspelt")
+    held.assign(state)
+    held.wait_for("rebalance", application="misspelt")
+    client = name_first(state)
+    url = ("--url", str(held.client.base_url))
+    code, out, err = run_here(capsys, "drain", "misspelt", "NOPE", *url)
+    assert (code, out, err.count("\n")) == (4, "", 1)
+    assert "no such client in the last rebalance: client: found NOPE; allowed: one of " in err
+    assert client in err
+    assert held.client.get("/v1/applications/misspelt").json()["drains"] == []
+    code, out, _ = run_here(capsys, "drain", "misspelt", client, "--by", "ann", *url)
+    assert code == 0
+    assert f"drain of {client}: waiting" in out
+    code, out, _ = run_here(capsys, "drain", "misspelt", client, "--cancel", *url)
+    assert (code, out) == (0, "Nothing is paused, drained or limited: misspelt.\n")
+
+
 def test_a_plan_is_forgotten_once(held: Running) -> None:
     state = make_state("forgetful")
     first = read_answer(held.assign(state))
@@ -225,18 +243,19 @@ def test_the_commands(capsys: pytest.CaptureFixture[str], held: Running) -> None
         assert code == 0, error
         return json.loads(output)
 
-    assert ask("hold", "typed", "--by", "ann")["paused"]["by"].startswith("ann")
+    assert ask("pause", "typed", "--by", "ann")["paused"]["by"].startswith("ann")
     assert ask("drain", "typed", "box/7")["drains"][0]["client"] == "box/7"
-    assert ask("forget", "typed")["forget_plan"] is not None
-    words = re.sub(r"[^\w/:]+", " ", run_here(capsys, "holds", "typed", *url, "--format", "table")[1])
+    assert ask("replan", "typed")["forget_plan"] is not None
+    words = re.sub(r"[^\w/:]+", " ", run_here(capsys, "status", "typed", *url)[1])
     for word in ("typed", "paused", "box/7:", "waiting", "ann"):
         assert word in words.split(), words
-    assert ask("undrain", "typed", "box/7")["drains"] == []
+    assert ask("drain", "typed", "box/7", "--cancel")["drains"] == []
+    assert "typed" in {one["application"] for one in ask("status")["applications"]}
     assert ask("resume", "typed")["paused"] is None
-    assert "typed" in {one["application"] for one in ask("holds")["applications"]}
-    code, _, error = run_here(capsys, "undrain", "typed", "box/7", *url)
-    assert code == 2
-    assert "nobody has asked for this drain: client: found box/7" in error
-    code, _, error = run_here(capsys, "holds", "--url", "http://127.0.0.1:9")
-    assert code == 2
+    assert ask("replan", "typed", "--cancel")["forget_plan"] is None
+    code, _, error = run_here(capsys, "drain", "typed", "box/7", "--cancel", *url)
+    assert code == 4
+    assert "no such drain: client: found box/7" in error
+    code, _, error = run_here(capsys, "status", "--url", "http://127.0.0.1:9")
+    assert code == 3
     assert len(error.splitlines()) == 1

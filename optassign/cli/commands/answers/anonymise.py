@@ -6,9 +6,10 @@ from optassign.cli.arguments import add_output_file, add_snapshot
 from optassign.cli.common import load_snapshot
 from optassign.cli.errors import DONE
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "the same problem without names, for a bug report"
+ABOUT = "Replace the names in a snapshot by numbers, as JSON"
+EXAMPLE = "anonymise snapshot.json --output anonymous.json"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -12,9 +12,10 @@ from optassign.cli.registering import register_listed_assignors
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "answer one rebalance"
+ABOUT = "Assign the tasks of one rebalance"
+EXAMPLE = "assign snapshot.json\nassign snapshot.json --json | optassign validate snapshot.json -"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_weights, add_output, add_play, add_snapshot, add_time_limit
 from optassign.cli.common import describe_size, list_assignors, load_rebalance, write_result
-from optassign.cli.errors import BROKEN, DONE
+from optassign.cli.errors import DONE, FAILED
 from optassign.cli.registering import add_register, register_listed_assignors
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from optassign.judging.comparison import Comparison, Played
     from optassign.recordings.recording import Recording
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "the same rebalance under several assignors, side by side"
+ABOUT = "Compare the assignments of several assignors"
+EXAMPLE = "compare snapshot.json --assignors cp-sat,high-availability"
 _SHORT_CALL = 5.0
 """Seconds. Only calls that are shorter are repeated in a JVM that is warm."""
 _WARM_UP_CALLS, _TIMED_CALLS = 5, 3
@@ -29,28 +30,28 @@ _WARM_UP_CALLS, _TIMED_CALLS = 5, 3
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `compare` takes."""
     add_snapshot(parser)
-    parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    parser.add_argument("--assignors", metavar="A,B,…", help="compare these assignors (default: all that need no JDK)")
     add_register(parser)
-    parser.add_argument("--kafka", action="store_true", help="Kafka's own classes too, where there is a JDK")
+    parser.add_argument("--kafka", action="store_true", help="add Kafka's own classes, where there is a JDK")
     parser.add_argument(
         "--weights",
         type=accept_weights,
         action="append",
         default=[],
         metavar="I,S,T",
-        help="a column for cp-sat under preset weighted, with its plan's cost and bound (repeatable). I: cost of one unit of "
+        help="add a column for cp-sat under preset weighted, with cost and bound (repeatable). I: cost of one unit of "
         "imbalance of an instance; S: the same in one subtopology; T: cost of one move, or of restoring a hundredth of the "
         "mean changelog (the preset's own: 1000,100,1)",
     )
-    parser.add_argument("--converge", action="store_true", help="let each play on until it asks for no follow-up")
+    parser.add_argument("--converge", action="store_true", help="repeat the rebalance under each until nothing changes")
     add_play(parser)
     add_time_limit(parser)
     add_output(parser, "markdown")
-    parser.add_argument("--picture", metavar="FILE", help="loads per client before and after, as PNG, SVG or PDF")
+    parser.add_argument("--picture", metavar="FILE", help="draw the loads per client before and after, as PNG, SVG or PDF")
 
 
 def run(arguments: Namespace) -> int:
-    """Write the comparison, and draw it for --picture. BROKEN if an answer breaks a rule that its assignor promised to keep."""
+    """Write the comparison, and draw it for --picture. FAILED if an answer breaks a rule that its assignor promised to keep."""
     register_listed_assignors(arguments)
     chosen = _choose_assignors(arguments.assignors, arguments.kafka)
     left_out = _find_unavailable(chosen) if arguments.kafka else {}
@@ -65,7 +66,7 @@ def run(arguments: Namespace) -> int:
 
         draw_comparison(state, comparison, arguments.picture)
     _write(comparison, arguments)
-    return BROKEN if comparison.broken else DONE
+    return FAILED if comparison.broken else DONE
 
 
 def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:

@@ -6,40 +6,47 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_numbers, add_assignor, add_output, add_play, add_snapshot
 from optassign.cli.common import blame_assignor, check_assignor, describe_size, load_snapshot, write_result
-from optassign.cli.errors import BROKEN, DONE
+from optassign.cli.errors import DONE, FAILED
 from optassign.cli.registering import register_listed_assignors
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "rebalance after rebalance, until the group is at rest"
+ABOUT = "Repeat a rebalance until nothing changes"
+EXAMPLE = "converge snapshot.json --assignor high-availability"
+
+_LIMITS = (
+    " It ignores measured rates: every copy is restored by the next rebalance. To try a change of settings or clients, use"
+    " `optassign what-if`; for times by measured rates, `optassign replay --simulate`."
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `converge` takes."""
+    parser.description = f"{parser.description}{_LIMITS}"
     add_snapshot(parser)
     add_assignor(parser)
     add_play(parser)
     parser.add_argument(
         "--growth",
-        type=accept_numbers("a share of what a copy restores meanwhile"),
+        type=accept_numbers("a share of what a copy restores"),
         default=0.0,
         metavar="SHARE",
-        help="each changelog grows between rebalances, by up to this share of what a copy restores meanwhile (default: 0)",
+        help="let each changelog grow between rebalances by up to this share of what a copy restores (default: 0)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="by how much each grows (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draw the growth by this seed (default: 0)")
     parser.add_argument(
         "--without-memory",
         action="store_true",
-        help="no snapshot remembers the answer before it (default: all but the first do)",
+        help="have no snapshot remember the assignment before it",
     )
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write the history of the convergence. BROKEN if it does not settle, does not rest, or an answer breaks a rule."""
+    """Write the history of the convergence. FAILED if it does not settle, does not rest, or an answer breaks a rule."""
     from optassign.cli.output import format_json
     from optassign.cli.show.progress import Progress
     from optassign.simulation.convergence import converge
@@ -72,4 +79,4 @@ def run(arguments: Namespace) -> int:
         return render_convergence(state, result, arguments.assignor, width)
 
     write_result(arguments, lambda: format_json(result.as_json()), make_tables)
-    return DONE if result.stable and not result.violations else BROKEN
+    return DONE if result.stable and not result.violations else FAILED

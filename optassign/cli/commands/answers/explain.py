@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from optassign.measuring.client_names import ClientNames
     from optassign.recordings.recording import Recording
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "why: what changes, where a task is, what a client gets"
+ABOUT = "Explain what moves, why, and what a move elsewhere would cost"
+EXAMPLE = "explain snapshot.json --task 0_3\nexplain orders --recordings /var/lib/optassign --client orders-7"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,15 +33,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ID",
-        help="explain this client: process id, client.id, host or tag; a unique beginning will do (repeatable)",
+        help="explain this client, by the beginning of its process id, client.id, host or tag (repeatable)",
     )
     answers = parser.add_mutually_exclusive_group()
     answers.add_argument(
         "--assignment",
         metavar="FILE",
-        help="explain this answer (default: that of the recording; of a snapshot what --assignor answers)",
+        help="explain this assignment (default: the recorded one; for a snapshot the one that --assignor makes)",
     )
-    answers.add_argument("--solve", action="store_true", help="explain what --assignor answers to the recorded snapshot today")
+    answers.add_argument("--solve", action="store_true", help="explain what --assignor assigns to the recorded snapshot today")
     add_beside(answers)
     add_assignor(parser)
     parser.set_defaults(assignor=None, time_limit=None)  # stated or not: see `_check_solve`
@@ -83,13 +84,13 @@ def run(arguments: Namespace) -> int:
         )
 
     def make_tables(width: int) -> "Iterable[RenderableType]":
-        from optassign.cli.show.style import style_lines
+        from optassign.cli.show.style import wrap_lines
 
         lines = [line for explanation in of_tasks for line in task_to_lines(explanation, names.label)]
         lines += [line for explanation in of_clients for line in client_to_lines(explanation, names.label)]
         if of_all is not None:
             lines += [*answer_to_lines(of_all, names.label), *remark_on_input(state)]
-        return style_lines([*about, *lines])
+        return wrap_lines([*about, *lines], width, has_titles=True)
 
     write_result(arguments, make_json, make_tables)
     return DONE
@@ -111,17 +112,17 @@ def _choose_answer(
         return ask_assignor(state, arguments), again
     for option, stated in (("--assignor", arguments.assignor), ("--time-limit", arguments.time_limit)):
         if stated is not None:
-            found = f"{stated}, though the answer is there already"
-            raise UsageError(f"{option}: found {found}; allowed: with --solve, which answers the recorded snapshot again")
+            found = f"{stated} for an assignment that is there already"
+            raise UsageError(f"{option}: found {found}; allowed: with --solve, which assigns the recorded snapshot again")
     if arguments.assignment is not None:
         return read_assignment(arguments.assignment), []
     answer = choose_answer(recording, arguments.beside)
     assert recording is not None
-    about = f"recorded at {recording.recorded_at}, answered by {answer.assignor}"
+    about = f"recorded at {recording.recorded_at}, assigned by {answer.assignor}"
     if arguments.beside:
         about += f", which was not applied; {recording.assignor} was"
     elif recording.beside is not None:
-        about += f", which was applied; the service's own answer, by {recording.beside.assignor}, with --beside"
+        about += f", which was applied; --beside explains the service's own assignment, by {recording.beside.assignor}"
     elif not recording.applied:
         about += ", which was not applied"
     return answer, [about]

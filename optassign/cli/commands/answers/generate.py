@@ -5,9 +5,10 @@ from argparse import ArgumentParser, Namespace
 from optassign.cli.arguments import accept_integers, add_output_file
 from optassign.cli.errors import DONE, UsageError
 
-__all__ = ["ABOUT", "SHAPES", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "SHAPES", "add_arguments", "run"]
 
-ABOUT = "a seeded snapshot of any size and shape"
+ABOUT = "Generate a snapshot of any size and shape, as JSON"
+EXAMPLE = "generate --shape scale-out --tasks 60 --output snapshot.json"
 SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
 """As in `optassign.generate`, which is not imported for the sake of a help text."""
 
@@ -15,9 +16,9 @@ SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `generate` takes: an option for each parameter of `optassign.generate.generate`."""
     add = parser.add_argument
-    add("--shape", choices=SHAPES, default="steady", help="what has happened (default: %(default)s)")
-    add("--tasks", type=accept_integers(0), default=100, metavar="N", help="default: %(default)s")
-    add("--clients", type=accept_integers(1), default=10, metavar="N", help="default: %(default)s")
+    add("--shape", choices=SHAPES, default="steady", metavar="SHAPE", help=f"{', '.join(SHAPES)} (default: %(default)s)")
+    add("--tasks", type=accept_integers(0), default=100, metavar="N", help="number of tasks (default: %(default)s)")
+    add("--clients", type=accept_integers(1), default=10, metavar="N", help="number of clients (default: %(default)s)")
     add("--standbys", type=accept_integers(0), default=1, metavar="N", help="num_standby_replicas (default: %(default)s)")
     add("--warmups", type=accept_integers(1), default=2, metavar="N", help="max_warmup_replicas (default: %(default)s)")
     add(
@@ -25,31 +26,52 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_parse_integer_range,
         default=1,
         metavar="N[-M]",
-        help="per client, N or N to M (default: %(default)s)",
+        help="threads per client, N or N to M (default: %(default)s)",
     )
-    add("--seed", type=accept_integers(0), default=0, metavar="N", help="default: %(default)s")
-    add("--stateless", type=float, default=0.2, metavar="SHARE", help="of the tasks (default: %(default)s)")
-    add("--unlogged", type=float, default=0.0, metavar="SHARE", help="stateful without a changelog (default: 0)")
-    add("--subtopologies", type=accept_integers(1), metavar="N", help="default: by the number of tasks")
+    add("--seed", type=accept_integers(0), default=0, metavar="N", help="draw by this seed (default: %(default)s)")
+    add("--stateless", type=float, default=0.2, metavar="SHARE", help="share of the tasks without state (default: %(default)s)")
+    add(
+        "--unlogged",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of tasks with state but no changelog (default: 0)",
+    )
+    add(
+        "--subtopologies",
+        type=accept_integers(1),
+        metavar="N",
+        help="subtopologies (default: by the number of tasks)",
+    )
     add(
         "--tiny",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="of the logged tasks, changelog within the acceptable lag (default: 0)",
+        help="share of the logged tasks whose changelog is within the acceptable lag (default: 0)",
     )
-    add("--unknown", type=float, default=0.0, metavar="SHARE", help="of the lags, not known (default: 0)")
+    add("--unknown", type=float, default=0.0, metavar="SHARE", help="share of the lags that are unknown (default: 0)")
     add(
-        "--acceptable-recovery-lag", type=accept_integers(0), default=10_000, metavar="N", help="offsets (default: %(default)s)"
+        "--acceptable-recovery-lag",
+        type=accept_integers(0),
+        default=10_000,
+        metavar="N",
+        help="acceptable_recovery_lag, in offsets (default: %(default)s)",
     )
-    add("--capacity", type=_parse_range, default=1.0, metavar="X[-Y]", help="of one thread, X or X to Y (default: 1)")
+    add("--capacity", type=_parse_range, default=1.0, metavar="X[-Y]", help="capacity of a thread, X or X to Y (default: 1)")
     add("--weights", type=float, default=0.0, metavar="SIGMA", help="spread of the tasks' weights (default: 0)")
     add("--states", type=float, default=1.2, metavar="SIGMA", help="spread of the lengths of changelogs (default: 1.2)")
     add("--racks", type=accept_integers(0), default=0, metavar="N", help="number of racks (default: none)")
-    add("--clusters", type=accept_integers(0), default=0, metavar="N", help="of a tag across racks (default: none)")
-    add("--memory", action="store_true", help="the snapshot remembers the last answer")
-    add("--dense", action="store_true", help="lags of all clients for all tasks, as Kafka reports them")
-    add("--consumers", action="store_true", help="previous active tasks per consumer, too")
+    add(
+        "--clusters",
+        type=accept_integers(0),
+        default=0,
+        metavar="N",
+        help="values of a tag across racks (default: none)",
+    )
+    add("--memory", action="store_true", help="remember the last assignment")
+    add("--dense", action="store_true", help="list the lags of all clients for all tasks, as Kafka reports them")
+    add("--consumers", action="store_true", help="list previous active tasks per consumer, too")
     add_output_file(parser)
 
 
@@ -60,7 +82,7 @@ def run(arguments: Namespace) -> int:
     from optassign.generate import generate
     from optassign.generate.dealing import NotBalancedError
 
-    options = {name: value for name, value in vars(arguments).items() if name not in ("command", "output")}
+    options = {name: value for name, value in vars(arguments).items() if name not in ("command", "output", "parser")}
     try:
         with Progress("generating"):
             state = generate(**options)

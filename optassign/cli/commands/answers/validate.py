@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import add_beside, add_output, add_snapshot
 from optassign.cli.common import check_standard_input, load_rebalance, write_result
-from optassign.cli.errors import BROKEN, DONE, UsageError
+from optassign.cli.errors import DONE, FAILED, UsageError
 from optassign.cli.recordings import choose_answer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "check an answer against the rules"
+ABOUT = "Check an assignment against the rules"
+EXAMPLE = "validate snapshot.json assignment.json"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,14 +26,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "assignment",
         metavar="ASSIGNMENT",
         nargs="?",
-        help="the answer as JSON, - for standard input (default: that of the recording)",
+        help="the assignment as JSON, - for standard input (default: the recorded one)",
     )
     add_beside(answers)
     add_output(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write which rules the answer breaks, and where. BROKEN if there is one."""
+    """Write which rules the answer breaks, and where. FAILED if there is one."""
     from dataclasses import asdict
 
     from optassign.cli.output import format_json
@@ -46,7 +47,7 @@ def run(arguments: Namespace) -> int:
     elif recording is not None or arguments.beside:
         answer = choose_answer(recording, arguments.beside)
     else:
-        raise UsageError("ASSIGNMENT: found none beside a snapshot; allowed: an answer as JSON (a recording has its own)")
+        raise UsageError("ASSIGNMENT: found none for a snapshot; allowed: an assignment as JSON (a recording has its own)")
     violations = validate(state, answer)
 
     def make_json() -> str:
@@ -58,4 +59,4 @@ def run(arguments: Namespace) -> int:
         return render_violations(answer, violations)
 
     write_result(arguments, make_json, make_tables)
-    return BROKEN if violations else DONE
+    return FAILED if violations else DONE

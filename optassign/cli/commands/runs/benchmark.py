@@ -1,4 +1,4 @@
-"""`optassign benchmark run|resume|report`: every assignor on a grid of snapshots, on Spark."""
+"""`optassign benchmark run|continue|report`: every assignor on a grid of snapshots, on Spark."""
 
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
@@ -26,33 +26,36 @@ if TYPE_CHECKING:
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
 
-__all__ = ["ABOUT", "PRESETS", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "PRESETS", "add_arguments", "run"]
 
-ABOUT = "every assignor on a grid of snapshots, on Spark"
+ABOUT = "Run every assignor on a grid of snapshots, on Spark"
+EXAMPLE = "benchmark run --preset smoke --output /tmp/sweep"
 PRESETS = ("smoke", "paper", "wide", "histories")
 """As in `optassign_benchmarks.spark.presets`, which is not imported for the sake of a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what the actions of `benchmark` take."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    begin = add_command(actions, "run", "begin a sweep")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    begin = add_command(actions, "run", "Begin a sweep", "benchmark run --preset smoke --output /tmp/sweep")
     grid = begin.add_mutually_exclusive_group(required=True)
     told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=told)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/spark.md")
-    begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: that of the first (default: 1)")
+    begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: seed of the first (default: 1)")
     begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
-    begin.add_argument("--output", metavar="FOLDER", required=True, help="where results go; any file system that Spark knows")
+    begin.add_argument(
+        "--output", metavar="FOLDER", required=True, help="write results to this folder, on any file system that Spark knows"
+    )
     add_assignors(begin)
     begin.add_argument("--kafka", action="store_true", help="Kafka's own classes too, which need a JDK and Maven")
     add_limits(begin)
     add_spark(begin)
-    for name, about in (("resume", "go on with a sweep that was interrupted"), ("report", "tables and pictures of a run")):
-        action = add_command(actions, name, about)
-        action.add_argument("folder", metavar="FOLDER", help="where its results are")
-        action.add_argument("--run", metavar="ID", help="which run, where there are several; its beginning will do")
-        if name == "resume":
+    for name, about in (("continue", "Continue an interrupted sweep"), ("report", "Write tables and pictures of a run")):
+        action = add_command(actions, name, about, f"benchmark {name} /tmp/sweep")
+        action.add_argument("folder", metavar="FOLDER", help="the folder with its results")
+        action.add_argument("--run", metavar="ID", help="choose a run by the beginning of its id, where there are several")
+        if name == "continue":
             add_failed(action, "rows")
         add_spark(action)
 
@@ -60,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Run the action: solve what a sweep still lacks and print its id, or write a report and print where it is."""
     check_benchmarks()
-    return {"run": _begin, "resume": _resume, "report": _report}[arguments.action](arguments)
+    return {"run": _begin, "continue": _continue, "report": _report}[arguments.action](arguments)
 
 
 def _begin(arguments: Namespace) -> int:
@@ -77,20 +80,20 @@ def _begin(arguments: Namespace) -> int:
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         if sweep_run.exists(storage):
             raise UsageError(
-                f"--output: found run {sweep_run.id} in it; allowed: `optassign benchmark resume {arguments.output}`"
+                f"--output: found run {sweep_run.id} in it; allowed: `optassign benchmark continue {arguments.output}`"
             )
         sweep_run.save(storage)
         _solve_missing_rows(arguments, spark, storage, sweep_run, progress)
     return DONE
 
 
-def _resume(arguments: Namespace) -> int:
+def _continue(arguments: Namespace) -> int:
     from optassign_benchmarks.spark.runs import find_run
 
     with start_spark(arguments, arguments.folder) as (spark, storage, progress):
         sweep_run = find_run(storage, arguments.run)
         if sweep_run.kind != "sweep":
-            raise UsageError(f"FOLDER: found replay {sweep_run.id}; allowed: a sweep (`optassign replay` goes on by itself)")
+            raise UsageError(f"FOLDER: found replay {sweep_run.id}; allowed: a sweep (a replay: repeat its command)")
         register_assignors(sweep_run.registered)
         _check_kafka(sweep_run.assignors)
         if arguments.failed:
@@ -121,19 +124,17 @@ def _solve_missing_rows(
     if isinstance(sweep_run.sweep, Sweep) and (unplayed := sweep_run.sweep.count_unplayed()):
         most = f"{sweep_run.sweep.converge_up_to:,} tasks (converge_up_to)"
         progress.say(f"{pluralize(unplayed, 'instance')} of more than {most}: answered once, not played on")
-    resume = f"optassign benchmark resume {storage.given} --run {sweep_run.id}{repeat_spark(arguments)}"
+    again = f"optassign benchmark continue {storage.given} --run {sweep_run.id}{repeat_spark(arguments)}"
     try:
         solved = run_sweep(spark, storage, sweep_run, progress.show)
     except KeyboardInterrupt:
-        progress.conclude(f"interrupted; on with it: `{resume}`")
+        progress.say(f"interrupted; to continue: `{again}`")
         raise
     tally = count_outcomes(spark, storage, sweep_run)
     progress.clear()
     print(sweep_run.id, flush=True)
-    again = f"; again: `{resume} --failed`" if tally.failures else ""
-    progress.conclude(
-        f"{pluralize(solved, 'row')} solved, {sum(tally.statuses.values()):,} are there, {tally.describe()}{again}"
-    )
+    failed = f"; to solve the failures again: `{again} --failed`" if tally.failures else ""
+    progress.say(f"{pluralize(solved, 'row')} solved, {sum(tally.statuses.values()):,} are there, {tally.describe()}{failed}")
 
 
 def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":

@@ -31,11 +31,13 @@ _OF_SPARK: dict[str, Any] = {
 def add_simulate(parser: ArgumentParser) -> None:
     """Add --simulate, and what it can be told."""
     add = parser.add_argument_group("the simulator (docs/simulator.md)").add_argument
-    add("--simulate", action="store_true", help="without Spark: one application from its first recording on, in time")
-    add("--application", metavar="NAME", help="which one, where there are recordings of several")
-    add("--format", choices=("json", "table", "markdown"), help="default: table to a terminal, else json")
-    add("--events", metavar="FILE", help="every event and decision of every run, as JSON lines")
-    add("--picture", metavar="FILE", help="who has what over time, and the curves, as PNG, SVG or PDF")
+    add("--simulate", action="store_true", help="simulate one application from its first recording on, without Spark")
+    add("--application", metavar="NAME", help="choose the application, where there are recordings of several")
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--format", choices=("table", "json", "markdown"), help="output (default: table; json to a file)")
+    formats.add_argument("--json", action="store_const", dest="format", const="json", help="print JSON, as --format json does")
+    add("--events", metavar="FILE", help="write every event and decision of every run as JSON lines")
+    add("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
 
 
 def refuse_without_simulate(arguments: Namespace) -> None:

@@ -19,23 +19,30 @@ from optassign.cli.commands.runs.spark_runs import (
 from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import register_listed_assignors
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "recorded rebalances under every assignor, on Spark; or an application played on in time"
+ABOUT = "Replay or simulate recorded rebalances under every assignor"
+EXAMPLE = "replay recordings --output /tmp/replay\nreplay recordings --simulate --application orders"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `replay` takes."""
-    parser.add_argument("recordings", metavar="RECORDINGS", help="the service's folder; any file system that Spark knows")
     parser.add_argument(
-        "--output", metavar="FOLDER", help="where results go; go on with what is there (with --simulate: a file, or nothing)"
+        "recordings", metavar="RECORDINGS", help="the service's folder of recordings, on any file system that Spark knows"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="write results to this folder, and continue with what is there (with --simulate: a file, optional)",
     )
     add_simulate(parser)
     add_assignors(parser)
     parser.add_argument(
-        "--scale", type=accept_integers(1), default=1, metavar="N", help="at N times the recorded size (default: 1)"
+        "--scale", type=accept_integers(1), default=1, metavar="N", help="enlarge each snapshot N times (default: 1)"
     )
-    parser.add_argument("--converge", action="store_true", help="also play on from the beginning of each episode")
+    parser.add_argument(
+        "--converge", action="store_true", help="also repeat the first rebalance of each episode until nothing changes"
+    )
     add_failed(parser, "recordings")
     add_limits(parser)
     add_spark(parser)
@@ -85,10 +92,10 @@ def run(arguments: Namespace) -> int:
         try:
             done = run_replay(spark, storage, replayed, progress.show)
         except KeyboardInterrupt:
-            progress.conclude("interrupted; on with it: the same command")
+            progress.say("interrupted; to continue, repeat the command")
             raise
         tally = count_outcomes(spark, storage, replayed)
         write_report(spark, storage, replayed, progress)
-        again = "; again: the same command with --failed" if tally.failures or tally.unreadable else ""
-        progress.conclude(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there, {tally.describe()}{again}")
+        again = "; to solve the failures again, repeat the command with --failed" if tally.failures or tally.unreadable else ""
+        progress.say(f"{pluralize(done.recordings, 'recording')} replayed, {total:,} are there, {tally.describe()}{again}")
     return DONE

@@ -9,30 +9,36 @@ from optassign.cli.common import list_assignors
 from optassign.cli.errors import DONE, UsageError
 from optassign.cli.registering import add_register, register_listed_assignors
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "an application over hours: what its users feel under each assignor"
+ABOUT = "Simulate an application over hours under each assignor"
+EXAMPLE = "simulate rolling-restart\nsimulate my-application.toml --assignors cp-sat,high-availability"
 _DEFAULT = "cp-sat,high-availability,sticky"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `simulate` takes."""
     parser.add_argument(
-        "scenario", metavar="SCENARIO", nargs="?", help="a scenario in TOML, or the name of one that comes with optassign"
+        "scenario",
+        metavar="SCENARIO",
+        nargs="?",
+        help="a scenario in TOML, or the name of one in optassign, such as scale-out or rolling-restart",
     )
     add_suite(parser)
-    parser.add_argument("--assignors", metavar="A,B,…", default=_DEFAULT, help=f"names of assignors (default: {_DEFAULT})")
+    parser.add_argument(
+        "--assignors", metavar="A,B,…", default=_DEFAULT, help=f"simulate these assignors (default: {_DEFAULT})"
+    )
     add_register(parser)
     parser.add_argument(
         "--seed",
         type=accept_integers(0, 2**31),
         metavar="N",
-        help="in place of the scenario's own; of a suite's first history (default: 1)",
+        help="use this seed in place of the scenario's own; of a suite: seed of the first history (default: 1)",
     )
     parser.add_argument(
-        "--events", metavar="FILE", help="every event and decision of every run, or every history graded, as JSON lines"
+        "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
     )
-    parser.add_argument("--picture", metavar="FILE", help="who has what over time, and the curves, as PNG, SVG or PDF")
+    parser.add_argument("--picture", metavar="FILE", help="draw who has what over time, and the curves, as PNG, SVG or PDF")
     add_output(parser, "markdown")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.common import list_assignors
-from optassign.cli.errors import UsageError
+from optassign.cli.errors import FailedError, UsageError
 from optassign.cli.registering import add_register
 
 if TYPE_CHECKING:
@@ -42,35 +42,50 @@ _MASTER = "local[*]"
 
 def add_assignors(parser: ArgumentParser) -> None:
     """Add --assignors and --register."""
-    parser.add_argument("--assignors", metavar="A,B,…", help="names of assignors (default: all that need no JDK)")
+    parser.add_argument("--assignors", metavar="A,B,…", help="run these assignors (default: all that need no JDK)")
     add_register(parser, ", or in --py-files where NAME is given")
 
 
 def add_limits(parser: ArgumentParser) -> None:
     """Add an option for each of the limits of an answer."""
     add = parser.add_argument_group("limits of each answer").add_argument
-    add("--time-limit", type=_parse_positive_seconds, metavar="SECONDS", help="of solving, kept by the assignor (default: 10)")
-    add("--answer-limit", type=_parse_positive_seconds, metavar="SECONDS", help="until it is given up: timeout (default: 60)")
+    add(
+        "--time-limit",
+        type=_parse_positive_seconds,
+        metavar="SECONDS",
+        help="the assignor solves for at most this long (default: 10)",
+    )
+    add(
+        "--answer-limit",
+        type=_parse_positive_seconds,
+        metavar="SECONDS",
+        help="give an assignment up after this long (default: 60)",
+    )
     add(
         "--convergence-limit",
         type=_parse_positive_seconds,
         metavar="SECONDS",
-        help="until a convergence is given up (default: 60)",
+        help="give a convergence up after this long (default: 60)",
     )
-    add("--memory-limit", type=accept_integers(0), metavar="MIB", help="of address space, 0 for none (default: 4096)")
+    add(
+        "--memory-limit",
+        type=accept_integers(0),
+        metavar="MIB",
+        help="address space of an assignor, 0 for none (default: 4096)",
+    )
 
 
 def add_failed(parser: ArgumentParser, what: str) -> None:
     """Add --failed, about rows or recordings."""
-    parser.add_argument("--failed", action="store_true", help=f"also solve those {what} again that failed (any status but ok)")
+    parser.add_argument("--failed", action="store_true", help=f"also solve failed {what} again (any status but ok)")
 
 
 def add_spark(parser: ArgumentParser) -> None:
     """Add what Spark is told: --master, --conf and --py-files."""
     add = parser.add_argument_group("Spark").add_argument
-    add("--master", default=_MASTER, metavar="URL", help="local[N], spark://…, yarn, … (default: %(default)s)")
-    add("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark (repeatable)")
-    add("--py-files", default="", metavar="A,B,…", help="modules that executors need besides optassign")
+    add("--master", default=_MASTER, metavar="URL", help="run on local[N], spark://…, yarn, … (default: %(default)s)")
+    add("--conf", action="append", default=[], metavar="NAME=VALUE", help="set a setting of Spark (repeatable)")
+    add("--py-files", default="", metavar="A,B,…", help="send these modules to the executors")
 
 
 def check_benchmarks() -> None:
@@ -105,7 +120,7 @@ def override_limits(arguments: Namespace, limits: "Limits") -> "Limits":
 
 @contextmanager
 def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
-    """A session of Spark, the results in `folder`, and what shows progress. UsageError where Spark is missing or fails."""
+    """A session of Spark, the results in `folder`, and what shows progress. UsageError without Spark, FailedError of Spark."""
     from optassign.cli.show.progress import RowProgress
     from optassign_benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
 
@@ -118,8 +133,10 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
             progress.say(f"starting Spark ({arguments.master})")
             with open_session(arguments.master, settings, arguments.py_files) as spark:
                 yield spark, Storage(spark, folder), progress
-    except (SparkMissingError, SparkFailedError) as error:
+    except SparkMissingError as error:
         raise UsageError(str(error)) from None
+    except SparkFailedError as error:
+        raise FailedError(str(error)) from None
 
 
 def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:

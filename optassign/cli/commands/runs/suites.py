@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import accept_integers
 from optassign.cli.common import blame_assignor, write_result
-from optassign.cli.errors import BROKEN, DONE, UsageError
+from optassign.cli.errors import DONE, FAILED, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,14 +18,14 @@ __all__ = ["add_suite", "play_suites"]
 
 def add_suite(parser: ArgumentParser) -> None:
     """Add --suite and --count."""
-    parser.add_argument("--suite", choices=("small", "large"), help="random histories, graded, in place of a scenario")
+    parser.add_argument("--suite", choices=("small", "large"), help="play and grade random histories in place of a scenario")
     parser.add_argument(
         "--count", type=accept_integers(1), metavar="K", help="--suite: how many histories (default: small 300, large 30)"
     )
 
 
 def play_suites(arguments: Namespace, assignors: list[str]) -> int:
-    """Write the grades of each assignor. BROKEN if one that promises to keep the rules breaks one, or does not settle."""
+    """Write the grades of each assignor. FAILED if one that promises to keep the rules breaks one, or does not settle."""
     from optassign.assignor import traits
     from optassign.cli.output import format_json, write_text
     from optassign.simulation.histories.suites import count_histories
@@ -55,7 +55,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
         write_text(format_grades_markdown(graded, ours), arguments.output)
     else:
         write_result(arguments, make_json, make_tables)
-    return BROKEN if any(each.wrong for each in graded if each.assignor in ours) else DONE
+    return FAILED if any(each.wrong for each in graded if each.assignor in ours) else DONE
 
 
 def _play(suite: str, seed: int, count: int, name: str) -> "Graded":

@@ -14,34 +14,46 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "look at what a service recorded"
+ABOUT = "List, show and export what a service recorded"
+EXAMPLE = "record ls --recordings /var/lib/optassign --since 24h"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what the actions of `record` take."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    ls = add_command(actions, "ls", "list recordings, the oldest first")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    ls = add_command(actions, "ls", "List recordings, the oldest first", "record ls --application orders --since 24h")
     add_recordings(ls)
-    ls.add_argument("--application", metavar="NAME", help="only of this application")
-    ls.add_argument("--since", metavar="TIME", help="such as 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d")
+    ls.add_argument("--application", metavar="NAME", help="list recordings of this application only")
+    ls.add_argument(
+        "--since", metavar="TIME", help="list recordings from this time on: 2026-11-20, 2026-11-20T15:20 (UTC), 90m, 24h or 7d"
+    )
     add_output(ls)
-    show = add_command(actions, "show", "what was applied, and what would have been instead")
+    show = add_command(
+        actions, "show", "Show a recorded rebalance and its assignment", "record show orders/2026-11-21/093632.780-0"
+    )
     add_recordings(show)
     _add_recording(show)
     add_output(show)
-    export = add_command(actions, "export", "the snapshot alone, or the answer, as a file")
+    export = add_command(
+        actions,
+        "export",
+        "Write the snapshot of a recording, or its assignment, as JSON",
+        "record export orders --output snapshot.json",
+    )
     add_recordings(export)
     _add_recording(export)
     which = export.add_mutually_exclusive_group()
-    which.add_argument("--answer", action="store_true", help="the recorded answer in place of the snapshot")
+    which.add_argument("--answer", action="store_true", help="write the recorded assignment in place of the snapshot")
     add_beside(which)
     add_output_file(export)
 
 
 def _add_recording(parser: ArgumentParser) -> None:
-    parser.add_argument("recording", metavar="FILE|ID", help="a file, or an id that ls shows")
+    parser.add_argument(
+        "recording", metavar="RECORDING", help="a file, an id that `record ls` shows, or an application: its latest one"
+    )
 
 
 def run(arguments: Namespace) -> int:

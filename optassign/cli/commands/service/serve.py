@@ -12,62 +12,90 @@ from optassign.cli.registering import add_register, register_listed_assignors
 if TYPE_CHECKING:
     from optassign.service.settings import Settings
 
-__all__ = ["ABOUT", "add_arguments", "make_settings", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "make_settings", "run"]
 
-ABOUT = "answer rebalances over HTTP, for the plug-in"
+ABOUT = "Run the service that assigns tasks for the plug-in"
+EXAMPLE = "serve --recordings /var/lib/optassign\nserve --demo"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Tell the parser what `serve` takes; the defaults are those of `optassign.service.settings`."""
     add = parser.add_argument
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="default: %(default)s; others need a token and TLS")
-    add("--port", type=accept_integers(0, 65535), default=8924, metavar="N", help="default: %(default)s; 0: any that is free")
+    add(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="listen on this address (default: %(default)s; others need a token and TLS)",
+    )
+    add(
+        "--port",
+        type=accept_integers(0, 65535),
+        default=8924,
+        metavar="N",
+        help="listen on this port (default: %(default)s; 0: any free one)",
+    )
     add(
         "--workers",
         type=accept_integers(1, 256),
         metavar="N",
-        help="processes that solve (default: one per processor, at most 4)",
+        help="solve in this many processes (default: one per processor, at most 4)",
     )
     add(
         "--assignor",
         default="cp-sat",
         metavar="NAME",
-        help="default: %(default)s; answers of one that does not promise R1 to R6 are refused by plug-ins in active mode",
+        help="assign by this assignor (default: %(default)s); active plug-ins refuse one that does not promise R1 to R6",
     )
     add_register(parser)
-    add("--default-deadline", type=_parse_deadline, default=5.0, metavar="SECONDS", help="of requests without one (default: 5)")
-    add("--log-format", choices=("json", "text"), default="text", help="of the log on standard error (default: text)")
+    add(
+        "--default-deadline",
+        type=_parse_deadline,
+        default=5.0,
+        metavar="SECONDS",
+        help="deadline of requests without one (default: 5)",
+    )
+    add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
-    add("--recordings", metavar="DIR", help="record every rebalance there, and remember across restarts")
-    add("--demo", action="store_true", help="show the pages with a day of simulated rebalances, which are gone afterwards")
-    add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="default: 90")
-    add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="such as 500M (default: 10G)")
-    add("--applications", metavar="FILE", help="quiet hours and limits of applications, TOML")
+    add("--recordings", metavar="DIR", help="record every rebalance in this folder, and remember assignments across restarts")
+    add("--demo", action="store_true", help="fill the web console with a day of simulated rebalances, in a temporary folder")
+    add("--keep-days", type=_parse_positive, default=90.0, metavar="N", help="keep recordings this long (default: 90)")
+    add("--keep-bytes", type=_parse_bytes, default=10 << 30, metavar="N", help="keep this much, such as 500M (default: 10G)")
+    add("--applications", metavar="FILE", help="read quiet hours and limits of applications from this TOML file")
     add = parser.add_argument_group("safety").add_argument
-    add("--token-file", metavar="FILE", help="what plug-ins must know (or in OPTASSIGN_TOKEN)")
+    add(
+        "--token-file",
+        metavar="FILE",
+        help="read the tokens of plug-ins and operators here (default: $OPTASSIGN_TOKEN)",
+    )
     add("--tls-cert", metavar="FILE", help="certificate chain, PEM")
     add("--tls-key", metavar="FILE", help="its private key, PEM")
-    add("--tls-client-ca", metavar="FILE", help="only clients with a certificate of these authorities, PEM")
-    add("--behind-proxy", action="store_true", help="a proxy does TLS: listen to others without")
+    add("--tls-client-ca", metavar="FILE", help="accept only clients with a certificate of these authorities, PEM")
+    add("--behind-proxy", action="store_true", help="listen without TLS, because a proxy does it")
     add = parser.add_argument_group("limits").add_argument
-    add("--max-body", type=_parse_bytes, default=64 << 20, metavar="N", help="bytes, inflated (default: 64M)")
+    add("--max-body", type=_parse_bytes, default=64 << 20, metavar="N", help="bytes of a body, inflated (default: 64M)")
     add("--max-cells", type=accept_integers(1), default=100_000_000, metavar="N", help="tasks × clients (default: 100,000,000)")
-    add("--max-name", type=accept_integers(1), default=255, metavar="N", help="characters (default: %(default)s)")
-    add("--max-connections", type=accept_integers(1), default=512, metavar="N", help="in all (default: %(default)s)")
+    add("--max-name", type=accept_integers(1), default=255, metavar="N", help="characters of a name (default: %(default)s)")
+    add("--max-connections", type=accept_integers(1), default=512, metavar="N", help="connections (default: %(default)s)")
     add(
         "--max-connections-per-peer",
         type=accept_integers(1),
         metavar="N",
-        help="from one address (default: 128; with --behind-proxy no less than in all)",
+        help="connections from one address (default: 128; with --behind-proxy as many as in all)",
     )
     add("--max-held", type=_parse_bytes, default=256 << 20, metavar="N", help="bytes of all bodies above 1M (default: 256M)")
-    add("--max-worker-memory", type=_parse_bytes, default=4 << 30, metavar="N", help="address space of each (default: 4G)")
+    add(
+        "--max-worker-memory",
+        type=_parse_bytes,
+        default=4 << 30,
+        metavar="N",
+        help="address space of a worker (default: 4G)",
+    )
     add(
         "--max-applications",
         type=accept_integers(1),
         default=256,
         metavar="N",
-        help="that are remembered (default: %(default)s)",
+        help="applications that are remembered (default: %(default)s)",
     )
 
 

@@ -5,7 +5,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from optassign.cli.errors import UsageError
+from optassign.cli.errors import RefusedError, UnreachableError, UsageError
 
 __all__ = ["add_service", "ask_service"]
 
@@ -16,12 +16,13 @@ _SECONDS = 30.0
 def add_service(parser: ArgumentParser) -> None:
     """Add --url and --token-file; `ask_service` uses them."""
     add = parser.add_argument_group("service").add_argument
-    add("--url", metavar="URL", help=f"where it listens (default: $OPTASSIGN_URL, or {_URL})")
-    add("--token-file", metavar="FILE", help="its first word is the token (default: what is in $OPTASSIGN_TOKEN)")
+    add("--url", metavar="URL", help=f"ask the service at this URL (default: $OPTASSIGN_URL, or {_URL})")
+    add("--token-file", metavar="FILE", help="read the token from this file, its first word (default: $OPTASSIGN_TOKEN)")
 
 
 def ask_service(arguments: Namespace, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """The JSON that a page answers with. UsageError, in one line, where there is no service or it refuses."""
+    """The JSON that a page answers with. UnreachableError where no service answers, RefusedError where it refuses."""
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -37,11 +38,17 @@ def ask_service(arguments: Namespace, method: str, path: str, body: dict[str, An
         with urlopen(Request(base + path, content, headers, method=method), timeout=_SECONDS) as response:
             return json.load(response)
     except HTTPError as error:
-        raise UsageError(f"{base} refuses it ({error.code}): {_describe_refusal(error.read(1 << 16))}") from None
+        raise RefusedError(
+            f"the service refused the request (status {error.code}): {_describe_refusal(error.read(1 << 16))}"
+        ) from None
     except URLError as error:
-        raise UsageError(f"{base} cannot be asked: {error.reason}") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{base} cannot be asked: {error}") from None
+        raise UnreachableError(_describe_unreachable(base, error.reason)) from None
+    except (OSError, ValueError, HTTPException) as error:
+        raise UnreachableError(_describe_unreachable(base, error)) from None
+
+
+def _describe_unreachable(base: str, why: object) -> str:
+    return f"no service answers at {base} ({why}); start one with `optassign serve`, or name another with --url"
 
 
 def _read_token(arguments: Namespace) -> str | None:
@@ -64,7 +71,7 @@ def _describe_refusal(content: bytes) -> str:
         where, found, allowed = (parts.get(name) for name in ("where", "found", "allowed"))
         text = str(parts["error"])
     except (ValueError, KeyError, AttributeError):
-        return " ".join(content[:200].decode(errors="replace").split()) or "without a word"
+        return " ".join(content[:200].decode(errors="replace").split()) or "no reason given"
     text += f": {where}" if where else ""
     text += f": found {found}" if found else ""
     return text + (f"; allowed: {allowed}" if allowed else "")

@@ -11,9 +11,10 @@ from pathlib import Path
 from optassign.cli.arguments import accept_numbers
 from optassign.cli.errors import UsageError
 
-__all__ = ["ABOUT", "add_arguments", "run"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
 
-ABOUT = "trigger assignments of streams groups in the broker, when warm-ups have caught up"
+ABOUT = "Trigger assignments in a broker when warm-ups have caught up"
+EXAMPLE = "watch --config admin.properties --dry-run"
 _JAR = "OPTASSIGN_WATCH_JAR"
 """Environment variable: the jar, where it is not built in a checkout."""
 _SOURCES = "OPTASSIGN_JAVA"
@@ -29,14 +30,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--config",
         required=True,
         metavar="FILE",
-        help="properties of Kafka's Admin client, and optassign.watch.* (docs/broker.md)",
+        help="read properties of Kafka's Admin client and optassign.watch.* from this file (docs/broker.md)",
     )
-    add("--groups", metavar="NAME,…", help="groups to watch (default: all that optassign assigns)")
-    add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="between two looks (default: 10)")
-    add("--metrics", metavar="HOST:PORT", help="where Prometheus finds /metrics (default: nowhere)")
-    add("--dry-run", action="store_true", help="say what would be done, and touch nothing")
-    add("--once", action="store_true", help="look once, act where it is due, put back what was touched, and end")
-    add("--jar", metavar="FILE", help=f"optassign-watch.jar (default: ${_JAR}, or what a checkout has built)")
+    add("--groups", metavar="NAME,…", help="watch these groups (default: all that optassign assigns)")
+    add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="look this often (default: 10)")
+    add("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus here (default: nowhere)")
+    add("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    add("--once", action="store_true", help="look once, act where it is due, restore changed settings, and end")
+    add("--jar", metavar="FILE", help=f"run this optassign-watch.jar (default: ${_JAR}, or the one that a checkout has built)")
 
 
 def run(arguments: Namespace) -> int:

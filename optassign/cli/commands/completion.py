@@ -1,0 +1,24 @@
+"""`optassign completion`: what makes a shell complete commands and options."""
+
+from argparse import ArgumentParser, Namespace
+
+from optassign.cli.errors import DONE
+
+__all__ = ["ABOUT", "EXAMPLE", "SHELLS", "add_arguments", "run"]
+
+ABOUT = "Print the code for completion in bash, zsh or fish"
+EXAMPLE = "completion bash > /etc/bash_completion.d/optassign\ncompletion fish | source"
+SHELLS = ("bash", "zsh", "fish")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `completion` takes."""
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish (zsh: `source` the code in ~/.zshrc)")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the code for the shell: it asks `optassign` itself, so it never grows old."""
+    import argcomplete
+
+    print(argcomplete.shellcode(["optassign"], shell=arguments.shell))  # type: ignore[attr-defined]
+    return DONE

@@ -1,0 +1,72 @@
+"""`optassign demo`: a recorded scale-out under Kafka's default assignor and under optassign, in a minute of reading."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optassign.cli.arguments import add_output
+from optassign.cli.errors import DONE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from optassign.formats.state import ApplicationState
+    from optassign.simulation.timed.simulator import Played
+
+__all__ = ["ABOUT", "ASSIGNORS", "EXAMPLE", "RESTORE_PER_S", "SNAPSHOT", "add_arguments", "run"]
+
+ABOUT = "Play a recorded scale-out under Kafka's default and optassign"
+EXAMPLE = "demo\ndemo --snapshot > snapshot.json"
+ASSIGNORS = ("high-availability", "cp-sat")
+"""Kafka's default assignor, and the one that it is compared with."""
+SNAPSHOT = "third-instance-joins.json"
+"""In this package: a rebalance of Kafka Streams 4.3.1, the same file as in tests/data/kafka-4.3.1."""
+RESTORE_PER_S = 100.0
+"""Offsets that an instance restores per second: each changelog has 1,000, so that a copy takes ten seconds."""
+_DURATION_S = 360.0
+"""Simulated seconds: both assignors are done by then."""
+_SECONDS = 10.0
+"""Of solving, at most, for the explanation."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `demo` takes."""
+    parser.add_argument("--snapshot", action="store_true", help="print the recorded snapshot, to try other commands with it")
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Play the scale-out and write the comparison, or write the snapshot."""
+    from importlib.resources import files
+
+    from optassign.assignor import assign
+    from optassign.cli.common import write_result
+    from optassign.cli.output import format_json, write_text
+    from optassign.cli.show.progress import Progress
+    from optassign.formats.parsing.reading import read_state
+    from optassign.simulation.timed.summary import summarise
+
+    path = files("optassign.cli") / SNAPSHOT
+    if arguments.snapshot:
+        write_text(path.read_text(encoding="utf-8"), arguments.output)
+        return DONE
+    state = read_state(str(path))
+    with Progress("playing a recorded scale-out"):
+        runs = _play(state)
+        answer = assign(state, ASSIGNORS[-1], _SECONDS)
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.demo_page import render_demo
+
+        return render_demo(state, runs, answer, width)
+
+    write_result(arguments, lambda: format_json({run.assignor: summarise(run) for run in runs}), make_tables)
+    return DONE
+
+
+def _play(state: "ApplicationState") -> "list[Played]":
+    from optassign.simulation.recorded import make_snapshot_scenario
+    from optassign.simulation.timed.simulator import simulate
+
+    scenario, beginning = make_snapshot_scenario(state, RESTORE_PER_S, _DURATION_S)
+    return [simulate(scenario, name, None, beginning) for name in ASSIGNORS]

@@ -1,0 +1,96 @@
+"""`optassign pause`, `resume`, `drain` and `replan`: requests to a running service about one application."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from optassign.cli.arguments import add_output
+from optassign.cli.commands.service.service_client import add_service, ask_service
+from optassign.cli.common import write_result
+from optassign.cli.errors import DONE
+
+__all__ = ["REQUESTS"]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One command: a request to /v1/applications/APPLICATION/`page`."""
+
+    ABOUT: str
+    EXAMPLE: str
+    method: str
+    page: str
+    more: str = ""
+    """What else its help says."""
+    takes_client: bool = False
+    cancel: str | None = None
+    """What --cancel does; None: there is no such option."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Tell the parser what the command takes."""
+        parser.description = f"{parser.description}{self.more}"
+        about = "the application: its application.id, or optassign.application where that is set"
+        parser.add_argument("application", metavar="APPLICATION", help=about)
+        if self.takes_client:
+            parser.add_argument("client", metavar="CLIENT", help="the client: its process id, client id or host")
+        if self.cancel is not None:
+            parser.add_argument("--cancel", action="store_true", help=self.cancel)
+        parser.add_argument("--by", metavar="NAME", help="state who asks, for log and status (default: the user's name)")
+        add_service(parser)
+        add_output(parser)
+
+    def run(self, arguments: Namespace) -> int:
+        """Ask, and show what is in force then. UnreachableError or RefusedError where that fails."""
+        from urllib.parse import quote
+
+        from optassign.cli.output import format_json
+
+        parts = [arguments.application, self.page, *([arguments.client] if self.takes_client else [])]
+        path = "/".join(["/v1/applications", *(quote(part, safe="") for part in parts)])
+        method = "DELETE" if self.cancel is not None and arguments.cancel else self.method
+        found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
+
+        def make_tables(width: int) -> list[object]:
+            from optassign.cli.show.status_tables import render_requests
+
+            return [*render_requests([found])]
+
+        write_result(arguments, lambda: format_json(found), make_tables)  # type: ignore[arg-type]
+        return DONE
+
+
+REQUESTS: Mapping[str, _Request] = {
+    "pause": _Request(
+        "Pause an application",
+        "pause orders --by ann",
+        "POST",
+        "pause",
+        " Only tasks move whose client has left, drains or has fallen behind.",
+    ),
+    "resume": _Request("Resume a paused application", "resume orders", "DELETE", "pause"),
+    "drain": _Request(
+        "Drain a client, so that it can be stopped",
+        "drain orders orders-7\ndrain orders orders-7 --cancel",
+        "POST",
+        "drains",
+        " It gives its tasks away as other clients catch up; `optassign status` shows when it may stop.",
+        takes_client=True,
+        cancel="cancel the drain: the client takes tasks again",
+    ),
+    "replan": _Request(
+        "Make a new target assignment at the next rebalance",
+        "replan orders",
+        "POST",
+        "forget-plan",
+        cancel="cancel the request: the target assignment is kept",
+    ),
+}
+
+
+def _find_user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container without users
+        return "unknown"

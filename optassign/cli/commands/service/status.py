@@ -1,0 +1,92 @@
+"""`optassign status`: the applications of a running service, or one of them."""
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from optassign.cli.arguments import accept_numbers, add_output
+from optassign.cli.commands.service.service_client import add_service, ask_service
+from optassign.cli.common import write_result
+from optassign.cli.errors import DONE, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+
+ABOUT = "Show the applications of a running service"
+EXAMPLE = "status\nstatus orders\nstatus --watch"
+_SECONDS = 5.0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `status` takes."""
+    parser.add_argument("application", metavar="APPLICATION", nargs="?", help="show this application only (default: all)")
+    parser.add_argument("--watch", action="store_true", help="renew the tables in the terminal until Ctrl-C")
+    parser.add_argument(
+        "--every",
+        type=accept_numbers("seconds"),
+        default=_SECONDS,
+        metavar="SECONDS",
+        help="with --watch: renew them this often (default: %(default)g)",
+    )
+    add_service(parser)
+    add_output(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Show the status once, or until Ctrl-C. UnreachableError or RefusedError where the service cannot be asked."""
+    from optassign.cli.output import format_json
+    from optassign.cli.show.status_tables import render_status
+
+    if arguments.watch:
+        if arguments.format == "json" or arguments.output is not None or not sys.stdout.isatty():
+            raise UsageError("--watch: found an output that is no terminal; allowed: tables to a terminal")
+        return _watch(arguments)
+    found = _ask(arguments)
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        return render_status(found, width)
+
+    write_result(arguments, lambda: format_json(found), make_tables)
+    return DONE
+
+
+def _watch(arguments: Namespace) -> int:
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    from optassign.cli.show.status_tables import render_status
+
+    console = Console(highlight=False, emoji=False, markup=False)
+
+    def draw() -> Group:
+        return Group(*render_status(_ask(arguments), console.width))
+
+    with Live(draw(), console=console, screen=True, auto_refresh=False) as live:
+        try:
+            while True:
+                time.sleep(max(1.0, arguments.every))
+                live.update(draw(), refresh=True)
+        except KeyboardInterrupt:
+            return DONE
+
+
+def _ask(arguments: Namespace) -> dict[str, Any]:
+    """Time, whether the service records, and of each application its `state` from the recordings and its `requests`.
+
+    RefusedError for an application that the service does not know.
+    """
+    view = ask_service(arguments, "GET", "/v1/history")
+    states = {row["application"] or "": row for row in view["applications"]}
+    requests = {each["application"]: each for each in ask_service(arguments, "GET", "/v1/applications")["applications"]}
+    names = sorted({*states, *requests}) if arguments.application is None else [arguments.application]
+    if arguments.application is not None and arguments.application not in requests:
+        from urllib.parse import quote
+
+        asked = ask_service(arguments, "GET", f"/v1/applications/{quote(arguments.application, safe='')}")
+        requests[arguments.application] = asked
+    applications = [{"application": name, "state": states.get(name), "requests": requests.get(name)} for name in names]
+    return {"now": view["now"], "recording": view["recording"], "applications": applications}

@@ -1,0 +1,118 @@
+"""The page of `optassign demo`: figures side by side, imbalance over time, why a task moves, where to go next."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from optassign.cli.show.style import make_headline, make_table, wrap_lines
+from optassign.cli.show.terminal_plot import plot_bars
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.judging.explain import explain_task
+from optassign.judging.explanation_text import pluralize, task_to_lines
+from optassign.measuring.client_names import ClientNames
+from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.summary import summarise
+
+__all__ = ["render_demo"]
+
+_NAMES = ("Kafka's default", "optassign")
+_PLOT_ROWS = 4
+_MARGIN = 12
+"""Columns to the left and right of a plot."""
+_ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("active tasks balanced after", "balanced_at_s", lambda s: _format_time(s)),
+    ("all copies restored after", "last_change_at", lambda s: _format_time(s)),
+    ("active task migrations", "moves", lambda n: f"{n:,.0f}"),
+    ("  of tasks with state", "moves_logged", lambda n: f"{n:,.0f}"),
+    ("processing stopped, summed over tasks", "down_task_s", lambda s: f"{s:.0f} s"),
+    ("restored, offsets", "restored", lambda n: f"{n:,.0f}"),
+    ("rebalances", "rebalances", lambda n: f"{n:,.0f}"),
+)
+"""Label, name of the figure, and how it is shown."""
+_NEXT = (
+    ("optassign demo --snapshot > snapshot.json", "save the snapshot, then try:"),
+    ("optassign assign snapshot.json", "the assignment and its bounds"),
+    ("optassign what-if snapshot.json --add 1", "the cost of a fourth instance"),
+    ("optassign serve --demo", "a web console for a day"),
+    ("optassign --help", "all commands"),
+)
+
+
+def render_demo(
+    state: ApplicationState, runs: Sequence[Played], answer: TaskAssignment, width: int
+) -> Iterator[RenderableType]:
+    """What `optassign demo` shows. `runs`: Kafka's default, then optassign; `answer`: optassign's to the snapshot."""
+    yield make_headline(f"A third instance joins: {len(state.tasks)} tasks, {pluralize(len(state.clients), 'instance')}")
+    configs = state.configs
+    about = [
+        "Recorded from Kafka Streams 4.3.1, then simulated. An instance restores 100 offsets a second.",
+        ", ".join(
+            (
+                f"num.standby.replicas {configs.num_standby_replicas}",
+                f"max.warmup.replicas {configs.max_warmup_replicas}",
+                f"probing.rebalance.interval.ms {configs.probing_rebalance_interval_ms}",
+            )
+        ),
+    ]
+    yield from wrap_lines(about, width)
+    yield Text("")
+    table = make_table("")
+    for name in _NAMES:
+        table.add_column(name, justify="right", no_wrap=True)
+    figures = [summarise(run) for run in runs]
+    for label, name, show in _ROWS:
+        table.add_row(label, *(show(float(each[name] or 0)) for each in figures))
+    yield table
+    yield from _plot(runs, width)
+    yield from _explain(state, answer, width)
+    yield Text("")
+    yield Text("Next", style="bold")
+    longest = max(len(command) for command, _ in _NEXT)
+    yield from (Text(f"  {command:<{longest}}  {about}") for command, about in _NEXT)
+
+
+def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
+    """A small plot of the imbalance for each run, on the same axes."""
+    end = max(run.felt.last_change_at for run in runs)
+    columns = max(20, min(72, width - 2 * _MARGIN))
+    curves = [_sample([(p.at, p.excess) for p in run.felt.curve], end, columns) for run in runs]
+    most = max(max(curve) for curve in curves)
+    yield Text("")
+    yield Text("Imbalance over time: copies by which instances are above or below their shares", style="bold")
+    for name, run, curve in zip(_NAMES, runs, curves, strict=True):
+        rows = plot_bars(curve, most, _PLOT_ROWS)
+        for number, row in enumerate(rows):
+            left = f"{most:>5} " if number == 0 else " " * 6
+            right = f" {name}" if number == 0 else f" 0 after {_format_time(run.felt.last_change_at)}" if number == 1 else ""
+            yield Text(f"{left}{row:<{columns}}{right}".rstrip())
+        yield Text(f"    0 {'─' * columns}")
+    marks = f"{'0 s':<{columns // 2}}{_format_time(end / 2)}"
+    yield Text(" " * 6 + f"{marks:<{columns - 7}}{_format_time(end):>7}")
+
+
+def _sample(curve: Sequence[tuple[float, int]], end: float, columns: int) -> list[int]:
+    """The value in the middle of each of the columns. `curve`: (since when, value), by time."""
+    sampled = []
+    for column in range(columns):
+        at = end * (column + 0.5) / columns
+        sampled.append([value for since, value in curve if since <= at][-1])
+    return sampled
+
+
+def _explain(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
+    """Why the first task that waits for its target instance is where it is."""
+    waiting = next((entry.task for entry in answer.report.waiting if entry.role == "active"), state.tasks[0].id)
+    names = ClientNames(state)
+
+    def label(process_id: str) -> str:
+        return names.short(process_id) or process_id
+
+    yield Text("")
+    yield Text(f"Why does task {waiting} move in two steps? (optassign explain --task {waiting})", style="bold")
+    yield from wrap_lines((f"  {line}" for line in [*task_to_lines(explain_task(state, answer, waiting), label)][1:]), width)
+
+
+def _format_time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"

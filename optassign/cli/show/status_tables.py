@@ -1,0 +1,107 @@
+"""The applications of a running service as tables: their state, and what operators have asked for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from optassign.cli.show.style import NARROW, make_table, mark_wrong
+from optassign.printable import escape_unprintable
+
+__all__ = ["render_requests", "render_status"]
+
+_NEED_A_LOOK = frozenset({"stalled", "fallback"})
+"""Status words that are marked."""
+_WIDEST_NAME = 40
+"""Characters of an application's name."""
+_SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
+"""Seconds and name of each unit of time."""
+
+
+def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableType]:
+    """What `optassign status` shows. `found`: time, whether the service records, and the applications, as JSON has them."""
+    now = datetime.fromisoformat(found["now"])
+    rows = [each["state"] for each in found["applications"] if each["state"] is not None]
+    yield Text(f"{now:%Y-%m-%d %H:%M:%S} UTC", style="bold")
+    if rows:
+        yield _make_state_table(rows, now, width)
+        if any(row["status"]["word"] in _NEED_A_LOOK or row["overdue"] for row in rows):
+            yield Text("! needs a look: no assignment of the assignor, no progress, or a late follow-up", style="dim")
+    elif found["recording"]:
+        yield Text("No rebalance of this has been recorded yet.")
+    else:
+        yield Text("The service records nothing, so it knows no states: start it with --recordings DIR.")
+    requests = [each["requests"] for each in found["applications"] if each["requests"] is not None]
+    yield Text("")
+    yield from render_requests(requests)
+
+
+def render_requests(requests: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """What is paused, drained, replanned and limited, with who asked for it and since when."""
+    rows = [(_name(one["application"]), *row) for one in requests for row in _list_requests(one)]
+    if not rows:
+        names = ", ".join(_name(one["application"]) for one in requests)
+        yield Text(f"Nothing is paused, drained or limited{f': {names}' if names else ''}.")
+        return
+    table = make_table("application", "in force", "by", "since (UTC)")
+    for row in rows:
+        table.add_row(*row)
+    yield table
+
+
+def _list_requests(one: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What is in force for an application: what, by whom, since when."""
+    for field, text in (("paused", "paused"), ("forget_plan", "replanned at the next rebalance")):
+        if one[field] is not None:
+            yield text, escape_unprintable(one[field]["by"]), _format_time(one[field]["at"])
+    quiet = one["quiet"]
+    if quiet is not None:
+        now = f"until {_format_time(quiet['ends_at'])}" if quiet["now"] else "not now"
+        yield f"quiet hours {', '.join(quiet['hours'])} {quiet['time_zone']}: {now}", "", ""
+    for drain in one["drains"]:
+        what = f"drain of {escape_unprintable(drain['client'])}: {drain['state'].replace('_', ' ')}"
+        yield what, escape_unprintable(drain["by"]), _format_time(drain["at"])
+    for limit in one["limits"]:
+        yield f"limit {escape_unprintable(str(limit.get('name') or limit['kind']))}", "", ""
+
+
+def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: int) -> RenderableType:
+    wide = width >= NARROW
+    table = make_table("application")
+    for name in ("status", "since", "follow-up", "waits for", *(("done",) if wide else ()), "load", "standbys"):
+        table.add_column(name, no_wrap=True, justify="left" if name in ("status", "since", "follow-up") else "right")
+    for row in rows:
+        word, load, wanted = row["status"]["word"], row["load_least"], row["standbys_wanted"]
+        cells: list[str | Text] = [
+            mark_wrong(word, word in _NEED_A_LOOK),
+            _format_ago(row["status"]["since"], now),
+            mark_wrong(_format_ago(row["next_followup"], now), row["overdue"]),
+            f"{row['waiting']:,}",
+        ]
+        if wide:
+            cells.append(_format_ago(row["expected_end"], now))
+        cells.append("–" if load is None else f"{load:.3g}–{row['load_most']:.3g}")
+        cells.append("–" if wanted is None else f"{row['standbys_caught_up']:,}/{wanted:,}")
+        table.add_row(_name(row["application"]), *cells)
+    return table
+
+
+def _name(name: str | None) -> str:
+    """A name of an application, without what could steer a terminal."""
+    shown = escape_unprintable(name) if name else "(no name)"
+    return shown if len(shown) <= _WIDEST_NAME else f"{shown[: _WIDEST_NAME - 1]}…"
+
+
+def _format_time(text: str) -> str:
+    return escape_unprintable(text)[:19].replace("T", " ")
+
+
+def _format_ago(text: str | None, now: datetime) -> str:
+    if text is None:
+        return "–"
+    seconds = (now - datetime.fromisoformat(text)).total_seconds()
+    size, unit = next(((size, unit) for size, unit in _SPANS if abs(seconds) >= 2 * size), (1, "s"))
+    span = f"{abs(seconds) / size:.0f} {unit}"
+    return f"{span} ago" if seconds >= 0 else f"in {span}"

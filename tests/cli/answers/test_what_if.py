@@ -1,0 +1,53 @@
+"""`optassign what-if`: a change compared with the application as it is, of a snapshot, a recording and an application."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import run_here
+
+RECORDED = Path(__file__).parents[2] / "data" / "recordings" / "third-instance-joins.json.gz"
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> str:
+    """A folder with two recordings of `joining`, the latest one of which is named."""
+    folder = tmp_path / "recordings"
+    for name, source in {"101800.000-0": "first-instance-starts", "101807.135-0": "third-instance-joins"}.items():
+        (folder / "joining" / "2026-11-21").mkdir(parents=True, exist_ok=True)
+        shutil.copy(RECORDED.with_name(f"{source}.json.gz"), folder / "joining" / "2026-11-21" / f"{name}.json.gz")
+    return str(folder)
+
+
+def test_a_change_of_a_snapshot(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    code, out, err = run_here(capsys, "what-if", snapshot, "--add", "2", "--standbys", "0", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["changes"] == ["num.standby.replicas = 0", "2 clients added"]
+    assert found["changed"]["clients"] == found["as_it_is"]["clients"] + 2
+    assert found["changed"]["standbys_wanted"] == 0
+
+
+@pytest.mark.parametrize("width", ["80", "100", "120"])
+def test_the_tables_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scale_out: str, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, _ = run_here(capsys, "what-if", scale_out, "--add", "1", "--assignor", "greedy")
+    assert code == 0
+    assert out.startswith("If 1 client added (greedy)\n")
+    assert "time until the target is reached" in out
+    assert max(map(len, out.splitlines())) <= int(width)
+
+
+def test_an_application_stands_for_its_latest_recording(capsys: pytest.CaptureFixture[str], recordings: str) -> None:
+    """In every command that takes a snapshot."""
+    where = ("--recordings", recordings)
+    assert json.loads(run_here(capsys, "what-if", "joining", "--add", "1", "--json", *where)[1])["as_it_is"]["clients"] == 3
+    _, out, _ = run_here(capsys, "explain", "joining", "--task", "0_3", *where)
+    assert out.startswith("recorded at 2026-11-21T10:18:07.135Z, assigned by cp-sat")
+    assert run_here(capsys, "record", "show", "joining", *where)[1].startswith("joining at 2026-11-21T10:18:07.135Z")
+    code, _, err = run_here(capsys, "explain", "nothing-like-that", *where)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no recording or application" in err
