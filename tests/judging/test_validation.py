@@ -77,7 +77,8 @@ def test_finds_a_client_listed_twice() -> None:
 def test_says_what_was_found_and_what_is_allowed() -> None:
     [violation] = validate(warming_up(), answer(GOOD | {"a": "1_0 | 0_0 0_1 !", "b": "0_0 0_1"}))
     assert violation == Violation("R3", "0_0", "b", violation.message)
-    assert str(violation) == "R3 (active on the most caught-up): found task 0_0 active on b of rank 40; allowed: the least rank, 0"
+    name = "R3 (active on the most caught-up)"
+    assert str(violation) == f"{name}: found task 0_0 active on b of rank 40; allowed: the least rank, 0"
 
 
 def test_names_five_clients_at_most() -> None:
