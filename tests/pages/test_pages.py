@@ -156,9 +156,9 @@ def test_a_rebalance_and_why(service: Running) -> None:
     place = find_join(service)
     view = service.client.get(f"/v1/history/{place}", params={"task": "0_3"}).json()
     assert len(view["moves"]) == view["row"]["moved_active"] == sum(number for _, number in view["reasons"])
-    of_windows = [move["why"] for move in view["moves"] if "window" in move["why"]]
-    assert of_windows
-    assert all(re.search(r"window allows: \d+ [a-z ]+( \d)?, window \d+", why) for why in of_windows)
+    of_shares = [move["why"] for move in view["moves"] if "share" in move["why"]]
+    assert of_shares
+    assert all(re.search(r"share: \d+ [a-z ]+( \d)?, share \d+", why) for why in of_shares)
     assert view["about"][0] == "task 0_3 (logged)"
     heat = view["heat"]
     for phase in ("before", "after", "planned"):

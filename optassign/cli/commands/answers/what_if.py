@@ -95,7 +95,7 @@ def _ask_service(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     path = f"/v1/history/{quote(arguments.snapshot, safe='')}/what-if?{urlencode(given)}"
     with Progress(f"asking the service about {arguments.snapshot}"):
         found: Any = ask_service(arguments, "GET", path)
-    return WhatIfView.model_validate(found)
+    return WhatIfView.model_validate(found, strict=False)  # JSON has lists for tuples
 
 
 def _compute(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
