@@ -137,7 +137,7 @@ def main() -> None:
         wheel = build_python(release, scratch, read_date())
         build_jars(release, scratch)
         describe_wheel(wheel, release, scratch)
-    for file in (ROOT / "docs" / "installing.md", ROOT / "LICENSE"):
+    for file in (ROOT / "docs" / "get-started" / "install.md", ROOT / "LICENSE"):
         shutil.copyfile(file, release / file.name)
     files = sorted(release.iterdir())
     sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)

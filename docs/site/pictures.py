@@ -20,8 +20,8 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import Played, simulate
 
-SCENARIO, HOURS = "thousand", 10
-"""The scale-out of "Time to balance" in docs/benchmarks.md, and how much of it is shown from the join on."""
+SCENARIO, HOURS = "thousand", 14
+"""The scale-out of the study `thousand`, and the hours of it that are shown from the join on."""
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
@@ -62,7 +62,16 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
     ids = [client.process_id for client in answers[0].clients]
     new = min(ids, key=lambda process_id: len(answers[0].by_process_id[process_id].standby))
     order = [*(process_id for process_id in ids if process_id != new), new]
-    parts = [text(18, 26, "A third client joins: who has what after each rebalance", colours.text, size=15, weight=600)]
+    parts = [
+        text(
+            18,
+            26,
+            "A third instance joins: its copies and those of the others, rebalance by rebalance",
+            colours.text,
+            size=15,
+            weight=600,
+        )
+    ]
     roles = (("active", colours.ours), ("standby", colours.grid), ("warmup", colours.theirs))
     for place, (role, colour) in enumerate(roles):
         x = 18 + 120 * place
@@ -104,7 +113,7 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
     ]
     moved = [_sum_moves(played, join) for played in (ours, theirs)]
     lines = (
-        ("imbalance of active tasks (excess)", 1_000, imbalance, ("", "")),
+        ("imbalance of active tasks", 1_000, imbalance, ("", "")),
         ("active tasks moved, in all", 2_000, moved, tuple(f"{played.felt.moves:,}" for played in (ours, theirs))),
     )
     for place, (name, step, values, ends) in enumerate(lines):
