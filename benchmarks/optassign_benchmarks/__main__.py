@@ -1,4 +1,4 @@
-"""`python -m optassign_benchmarks [STUDY …] [--write] [--quick]`: the figures of docs/benchmarks.md."""
+"""`python -m optassign_benchmarks [STUDY …] [--write] [--quick]`: run studies, and write their results into docs/data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 from importlib import import_module
 from inspect import signature
 
-from optassign_benchmarks.tables import describe_machine, replace_table
+from optassign_benchmarks.study_data import write_study
+from optassign_benchmarks.tables import describe_machine
 
 STUDIES = {
     "speed": "answers.speed",
@@ -41,7 +42,7 @@ STUDIES = {
     "spark-overhead": "processes.spark_overhead",
     "replay-throughput": "processes.replay_throughput",
 }
-"""Study, and mark of its table in docs/benchmarks.md -> module in studies/, whose `run()` returns the table and what is wrong.
+"""Study, and name of its file in docs/data -> module in studies/, whose `run()` returns tables and what is wrong.
 
 A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
 """
@@ -51,7 +52,9 @@ def main() -> int:
     """Run studies and print their tables; 1 if a study found something that is not as it should be."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"{', '.join(STUDIES)}; all if none is named")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the results into docs/data, from which the site makes its pages"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and smaller snapshots, where a study has such a choice")
     arguments = parser.parse_args()
     for name in arguments.studies:
@@ -62,14 +65,15 @@ def main() -> int:
         machine, start = describe_machine(), time.perf_counter()
         run = import_module(f"optassign_benchmarks.studies.{STUDIES[name]}").run
         quick = arguments.quick and "quick" in signature(run).parameters
-        table, wrong = run(quick=True) if quick else run()
-        text = f"`python -m optassign_benchmarks {name}{' --quick' if quick else ''}`; {machine}\n\n{table}"
+        tables, wrong = run(quick=True) if quick else run()
+        command = f"python -m optassign_benchmarks {name}{' --quick' if quick else ''}"
+        text = "\n\n".join([f"`{command}`; {machine}", *(table.to_markdown() for table in tables)])
         if wrong:
-            text += "\n\nNot as it should be:\n\n" + "\n".join(f"- {line}" for line in wrong)
+            text += "\n\nResults that miss what the study demands:\n\n" + "\n".join(f"- {line}" for line in wrong)
         print(text, flush=True)
         print(f"# {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
         if arguments.write:
-            replace_table(name, text)
+            write_study(name, tables, wrong, command, machine)
         failed |= bool(wrong)
     return int(failed)
 

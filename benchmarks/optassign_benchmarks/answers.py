@@ -2,7 +2,10 @@
 
     python -m optassign_benchmarks.answers              # compare with the digests in optassign_benchmarks/answers.txt
     python -m optassign_benchmarks.answers --every 10   # the same for every tenth snapshot: half a minute at most
-    python -m optassign_benchmarks.answers --write      # renew the file, where answers are meant to change
+    python -m optassign_benchmarks.answers --write --because TEXT --touches load tags   # renew the file
+
+With `--write` you say which answers change and why, and which studies have figures that the change can alter (`*` for all, no
+name for none). optassign_benchmarks/renewals.json keeps that, and the pages of these studies say so until they are run again.
 
 To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file; the
 last line counts those that are; the exit code is 1 if there is a difference.
@@ -38,6 +41,7 @@ from optassign.goals.order import UNSERVED
 from optassign.recordings.recording import read_recording
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.grid import GRID, small_specs
+from optassign_benchmarks.study_data import add_renewal
 
 DIGESTS = Path(__file__).with_name("answers.txt")
 """One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""
@@ -161,15 +165,20 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--write", action="store_true", help="renew the digests, all of them")
+    parser.add_argument("--because", metavar="TEXT", help="with --write: which answers change, and why")
+    parser.add_argument("--touches", nargs="*", metavar="STUDY", help="with --write: studies whose figures this can alter")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th snapshot")
     arguments = parser.parse_args()
     if arguments.write and arguments.every != 1:
-        parser.error("found --write with --every; allowed: --write alone, since it replaces the whole file")
+        parser.error("found --write with --every; allowed: --write without it, since it replaces the whole file")
+    if arguments.write and (not arguments.because or arguments.touches is None):
+        parser.error("found --write alone; allowed: --write --because TEXT --touches [STUDY …]")
     chosen = list(islice(list_cases(), 0, None, arguments.every))
     with ProcessPoolExecutor() as pool:
         lines = [line for answered in pool.map(answer_case, chosen, chunksize=8) for line in answered]
     if arguments.write:
         DIGESTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        add_renewal(arguments.because, arguments.touches)
         return 0
     on_file = set(DIGESTS.read_text(encoding="utf-8").splitlines())
     different = [line for line in lines if line not in on_file]

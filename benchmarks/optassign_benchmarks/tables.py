@@ -1,4 +1,4 @@
-"""Tables of results as Markdown, the machine that they were taken on, and their places in docs/benchmarks.md."""
+"""Tables of results, and the machine that they were taken on."""
 
 from __future__ import annotations
 
@@ -6,17 +6,47 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-DOCUMENT = Path("docs/benchmarks.md")
+Cell = str | int | float
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a study."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    """What all rows have in common, such as their size; empty where the title of the study says it."""
+
+    def to_markdown(self) -> str:
+        """Return the caption, if there is one, and the rows."""
+        text = to_markdown(self.columns, self.rows)
+        return f"{self.caption}\n\n{text}" if self.caption else text
+
+
+def make_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> Table:
+    """Return a table whose cells are numbers or text; truth values become "yes" and "no"."""
+    return Table(tuple(head), tuple(tuple(_to_cell(cell) for cell in row) for row in rows), caption)
 
 
 def to_markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; floats with three digits, integers with thousands separators."""
+    """Return a Markdown table; floats have three digits after the point, integers thousands separators."""
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
-    lines.extend(" | ".join(_format_cell(cell) for cell in row) for row in rows)
+    lines.extend(" | ".join(format_cell(cell) for cell in row) for row in rows)
     return "\n".join(f"| {line} |" for line in lines)
+
+
+def format_cell(cell: object) -> str:
+    """Return the text of one cell, as pages and terminals show it."""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
 
 
 def describe_machine() -> str:
@@ -45,7 +75,7 @@ def _describe_load() -> str:
         return "load not known"
 
 
-def replace_table(name: str, text: str, document: Path = DOCUMENT) -> None:
+def replace_table(name: str, text: str, document: Path) -> None:
     """Replace what stands between `<!-- name -->` and `<!-- /name -->`; ValueError if the marks are missing."""
     old = document.read_text(encoding="utf-8")
     pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
@@ -54,9 +84,9 @@ def replace_table(name: str, text: str, document: Path = DOCUMENT) -> None:
     document.write_text(pattern.sub(lambda m: f"{m[1]}{text}\n{m[2]}", old), encoding="utf-8")
 
 
-def _format_cell(cell: object) -> str:
+def _to_cell(cell: object) -> Cell:
     if isinstance(cell, bool):
-        return "yes" if cell else "no"
+        return format_cell(cell)
     if isinstance(cell, int):
-        return f"{cell:,}"
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+        return int(cell)
+    return round(float(cell), 3) if isinstance(cell, float) else str(cell)

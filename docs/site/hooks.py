@@ -1,4 +1,4 @@
-"""What the site has beside the pages of docs/: the README as its home, the API reference.
+"""What the site has in addition to the pages of docs/: the README as its home, the API reference, a page for each study.
 
 MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is written into docs/.
 """
@@ -6,14 +6,20 @@ MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is
 import ast
 import json
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from optassign_benchmarks.study_data import list_older_than, read_renewals, read_studies
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reference_tables import fill_marks
+
 ROOT = Path(__file__).resolve().parents[2]
-FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+FROM_THE_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 """Pages at the top of the repository. MkDocs makes a folder's README its home."""
 API = {
     "optassign": ("optassign", ()),
@@ -29,10 +35,23 @@ NOT_FOR_USERS = {"__init__", "base", "input_errors", "json_head", "normalise", "
 """Modules of these packages that only their neighbours need."""
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the studies at the end of the menu's section on evaluation."""
+    studies = read_studies(ROOT / "docs" / "data")
+    tables = [{study.title: f"data/{name}.md"} for name, study in sorted(studies.items(), key=lambda item: item[1].title)]
+    for section in config.nav or []:
+        if "Evaluation" in section:
+            section["Evaluation"].append({"Tables": tables})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
     made = {name: (ROOT / name).read_text(encoding="utf-8") for name in FROM_THE_TOP}
     made |= {f"api/{name}.md": api_page(name) for name in API}
+    renewals = read_renewals(ROOT / "benchmarks" / "renewals.json")
+    for name, study in read_studies(ROOT / "docs" / "data").items():
+        made[f"data/{name}.md"] = study.to_page(list_older_than(name, study, renewals))
     for target, text in made.items():
         files.append(File.generated(config, target, content=text))
     return files
@@ -41,7 +60,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links as they are in the repository, turned into links of the site."""
     uri = page.file.src_uri
-    markdown = _one_picture_per_scheme(markdown.replace("<details>", '<details markdown="1">'))
+    # In the repository a link leads to a study's data, in the site to the page that is made from them.
+    folder = "" if uri.startswith("data/") else r"[\w./-]*data/"
+    markdown = re.sub(rf"\]\(({folder}[\w-]+\.)json\)", r"](\1md)", markdown)
+    markdown = _one_picture_per_scheme(fill_marks(markdown).replace("<details>", '<details markdown="1">'))
     if uri in FROM_THE_TOP:
         markdown = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", markdown)
         markdown = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", markdown)

@@ -9,20 +9,25 @@ from types import SimpleNamespace
 
 import pytest
 
+from optassign_benchmarks import study_data
 from optassign_benchmarks.__main__ import STUDIES, main
 from optassign_benchmarks.answers import DIGESTS, list_cases
-from optassign_benchmarks.tables import DOCUMENT, describe_machine, replace_table, to_markdown
+from optassign_benchmarks.study_data import FOLDER, Study, list_older_than, read_renewals, read_study, write_study
+from optassign_benchmarks.tables import Table, describe_machine, make_table, replace_table, to_markdown
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_study_is_a_module_and_has_its_place_in_the_document() -> None:
+def test_every_study_is_a_module_and_has_its_data() -> None:
     folder = ROOT / "benchmarks" / "optassign_benchmarks" / "studies"
     files = [path for path in folder.glob("*/*.py") if path.stem != "__init__"]
     assert sorted(STUDIES.values()) == sorted(f"{path.parent.name}.{path.stem}" for path in files)
-    document = (ROOT / DOCUMENT).read_text(encoding="utf-8")
     for name in STUDIES:
-        assert document.count(f"<!-- {name} -->\n") == document.count(f"<!-- /{name} -->") == 1, name
+        study = read_study(name, ROOT / FOLDER)
+        assert study.command.split(" --")[0] == f"python -m optassign_benchmarks {name}"
+        assert study.title
+        assert study.about
+        assert study.tables
 
 
 def test_listing_the_studies_imports_none() -> None:
@@ -67,16 +72,16 @@ def test_a_table_takes_the_place_between_its_marks(tmp_path: Path) -> None:
 def test_only_studies_with_a_smaller_run_are_run_smaller(
     study: str, asked: list[str], printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_long(*, quick: bool = False) -> tuple[str, list[str]]:
-        return "less" if quick else "whole", []
+    def run_long(*, quick: bool = False) -> tuple[list[Table], list[str]]:
+        return [make_table((), (), "less" if quick else "whole")], []
 
-    for name, run in (("long", run_long), ("short", lambda: ("all", []))):
+    for name, run in (("long", run_long), ("short", lambda: ([make_table((), (), "all")], []))):
         monkeypatch.setitem(STUDIES, name, name)
         monkeypatch.setitem(sys.modules, f"optassign_benchmarks.studies.{name}", SimpleNamespace(run=run))
     monkeypatch.setattr("optassign_benchmarks.__main__.describe_machine", lambda: "M")
     monkeypatch.setattr(sys, "argv", ["benchmarks", study, *asked])
     assert main() == 0
-    assert capsys.readouterr().out == f"`python -m optassign_benchmarks {printed}\n"
+    assert capsys.readouterr().out.startswith(f"`python -m optassign_benchmarks {printed}\n")
 
 
 def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,8 +94,56 @@ def test_the_digests_on_file_are_those_of_all_cases(monkeypatch: pytest.MonkeyPa
     assert on_file == expected
 
 
-def test_the_digests_cannot_be_renewed_in_part() -> None:
-    command = [sys.executable, "-m", "optassign_benchmarks.answers", "--every", "10", "--write"]
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        (["--every", "10"], "--write without it"),
+        ([], "--because TEXT --touches"),
+        (["--because", "x"], "--because TEXT --touches"),
+    ],
+)
+def test_the_digests_are_renewed_as_a_whole_and_with_a_reason(asked: list[str], allowed: str) -> None:
+    command = [sys.executable, "-m", "optassign_benchmarks.answers", "--write", *asked]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert result.returncode == 2
-    assert "allowed: --write alone" in result.stderr
+    assert allowed in " ".join(result.stderr.split())
+
+
+def test_a_run_replaces_figures_and_keeps_what_is_written_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs" / "data").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "optassign_benchmarks").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "optassign_benchmarks" / "answers.txt").write_text("a\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    tables = [make_table(("x", "y"), [(1234, 0.5), ("a \\| b", True)], "Two rows")]
+    write_study("new", tables, ["too slow"], "run it", "M")
+    first = read_study("new")
+    assert first.title == "new"
+    (tmp_path / FOLDER / "new.json").write_text(
+        first.model_copy(update={"title": "A title", "about": "How to read it."}).to_json(), encoding="utf-8"
+    )
+    write_study("new", [make_table(("z",), [(2,)])], [], "run it again", "M")
+    second = read_study("new")
+    assert (second.title, second.about, second.command) == ("A title", "How to read it.", "run it again")
+    assert [table.rows for table in second.tables] == [((2,),)]
+    page = first.to_page()
+    assert page.startswith("# new\n\n`run it`, ")
+    assert "Two rows\n\n| x | y |\n| --- | --- |\n| 1,234 | 0.500 |\n| a \\| b | yes |\n" in page
+    assert page.endswith("demands:\n\n- too slow\n")
+
+
+def test_figures_are_older_than_the_changes_that_touch_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, renewals = tmp_path / "answers.txt", tmp_path / "renewals.json"
+    monkeypatch.setattr(study_data, "answers_digest", lambda: answers.read_text(encoding="utf-8"))
+    renewals.write_text("[]", encoding="utf-8")
+    for digest, touches in (("one", ["*"]), ("two", ["load"]), ("three", []), ("four", ["tags"])):
+        answers.write_text(digest, encoding="utf-8")
+        study_data.add_renewal(f"The change {digest}.", touches, renewals)
+
+    def find_older(name: str, digest: str) -> list[str]:
+        study = Study(title="T", about="", command="c", date="d", environment="e", answers=digest, tables=())
+        return [renewal.digest for renewal in list_older_than(name, study, read_renewals(renewals))]
+
+    assert find_older("load", "one") == ["two"]
+    assert find_older("load", "two") == []
+    assert find_older("tags", "two") == ["four"]
+    assert find_older("speed", "") == ["one"], "older than the list"

@@ -18,7 +18,7 @@ FOUND = {
 
 
 def test_a_row_has_the_service_the_planner_and_kafkas_default() -> None:
-    row = study.make_table([GROUP], FOUND).splitlines()[-1]
+    row = study.tabulate([GROUP], FOUND).to_markdown().splitlines()[-1]
     assert row == r"| 100 × 10 | scale-out | 2 | small | 12 \| 13 | 9 \| 10 | 50 \| 60 \| 900 | 8 \| 8 \| 90 | 7 (6) \| 8 (6) |"
     assert study.find_wrong(FOUND) == []
 

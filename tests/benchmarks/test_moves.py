@@ -12,6 +12,7 @@ from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.studies.episodes import moves
 from optassign_benchmarks.studies.episodes.moves import Job, Outcome, play
+from optassign_benchmarks.tables import to_markdown
 
 SPEC = Spec("scale-out", 40, 5, seed=3, memory=True)
 
@@ -72,7 +73,7 @@ def test_both_tables_have_a_cell_for_every_column() -> None:
     jobs = [Job(SPEC, name, True, 0.0) for name in ("cp-sat", "sticky")]
     outcomes = {jobs[0]: GOOD, jobs[1]: replace(GOOD, planned=None, restored=21, settled=False)}
     for table in (moves._make_table(outcomes), moves._make_small_table(outcomes)):
-        head, _, *rows = table.splitlines()
+        head, _, *rows = to_markdown(table.columns, table.rows).splitlines()
         assert len(rows) == 2
         assert {row.count("|") for row in rows} == {head.count("|")}
         assert "| 1.00 |" in rows[0]

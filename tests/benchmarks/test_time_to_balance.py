@@ -115,5 +115,5 @@ def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> No
     lines = list(study.find_missed({JOB: replace(GOOD, **changed)}))  # type: ignore[arg-type]
     assert bool(lines) == bool(said)
     assert said in "".join(lines)
-    head, _, row = study.make_table({JOB: replace(GOOD, **changed)}).splitlines()  # type: ignore[arg-type]
+    head, _, row = study.tabulate({JOB: replace(GOOD, **changed)}).to_markdown().splitlines()  # type: ignore[arg-type]
     assert head.count("|") == row.count("|")

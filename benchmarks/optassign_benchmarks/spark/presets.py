@@ -1,4 +1,4 @@
-"""What a sweep runs over: the presets, and grids from TOML files (docs/spark.md shows one)."""
+"""What a sweep runs over: the presets, and grids from TOML files (docs/how-to/spark.md shows one)."""
 
 from __future__ import annotations
 

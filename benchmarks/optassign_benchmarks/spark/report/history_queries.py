@@ -58,7 +58,7 @@ def _tell_rules(rows: Sequence[dict[str, Any]]) -> str:
 HISTORIES = (
     Query("Rows", "One row for each history and assignor.", _ROWS, headline=_tell_rules),
     *(
-        Query(title, "Means over all histories, as docs/simulator.md defines them.", _grade_sql(columns))
+        Query(title, "Means over all histories, as docs/reference/simulator.md defines them.", _grade_sql(columns))
         for title, columns in GROUPS.items()
     ),
     Query(

@@ -74,7 +74,10 @@ class Report:
         if isinstance(run.sweep, HistorySweep):
             sweep = run.sweep
             last = sweep.seed + sweep.count - 1
-            return [about, f"Histories of the suite `{sweep.histories}`, seeds {sweep.seed:,} to {last:,} (docs/simulator.md)."]
+            return [
+                about,
+                f"Histories of the suite `{sweep.histories}`, seeds {sweep.seed:,} to {last:,} (docs/reference/simulator.md).",
+            ]
         if run.sweep is None:
             return [about, f"Recordings of `{run.recordings}`, at {run.scale} × their size."]
         played = (

@@ -1,4 +1,5 @@
-"""`python -m optassign_benchmarks.spark.tables.column_docs`: renew the tables of columns in docs/spark.md."""
+"""`python -m optassign_benchmarks.spark.tables.column_docs`: renew the tables of columns in
+docs/reference/generated/spark-tables.md."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from optassign_benchmarks.tables import replace_table, to_markdown
 
 __all__ = ["DOCUMENT", "TABLES", "column_table"]
 
-DOCUMENT = Path("docs/spark.md")
+DOCUMENT = Path("docs/reference/generated/spark-tables.md")
 TABLES: dict[str, Sequence[Column]] = {
     "results-columns": RESULTS,
     "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],

@@ -1,4 +1,5 @@
-"""The tables that runs leave behind: every column with its type, its unit and its meaning (docs/spark.md shows them).
+"""The tables that runs leave behind: every column with its type, its unit and its meaning
+(docs/reference/generated/spark-tables.md shows them).
 
 Arrow's types are what executors write; Spark's follow from them. Offsets are sums over many changelogs: a sum that does not
 fit 64 bits makes its row fail, it never wraps around.

@@ -17,7 +17,7 @@ from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.solving.arrays import to_arrays
 from optassign_benchmarks.load_groups import Event, Weights, make_group, reweigh, weights_at
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 from optassign_models.load.bounds import bound_greatest_load
 from optassign_models.load.loads import read_loads
 
@@ -38,15 +38,6 @@ _AVERAGES = ("as they are", "mean, halved in 8 h", "24 h average")
 """What the assignor is told of the weights; the second is what `options.weigh_by` makes of rates."""
 _MOST_MOVES = 10
 """In a day of 200 tasks."""
-_HEADS = (
-    "Fresh groups: the greatest load ÷ the bound, and seconds of the call:",
-    """Restore work of the plan within a tolerance of 5%, beside its bound. Groups at rest whose weights have drifted by a fifth
-(`steady`), that a tenth of the clients has joined, that a tenth has left:""",
-    """A day of drifting weights, 200 tasks on 20 clients, a rebalance each hour (daily curve of ±30%, noise of 5%), greedy:""",
-    """Multiway number partitioning with known optima (R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM Journal on
-Applied Mathematics 17, 1969): m clients, tasks of 2m − 1, 2m − 1, … m + 1, m + 1, m, m, m. The optimum is 3m, dealing longest
-first comes to 4m − 1:""",
-)
 
 
 @dataclass(frozen=True)
@@ -57,13 +48,11 @@ class Timed:
     seconds: float
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """The tables, and what is not as it should be. quick: up to 250 × 25."""
     sizes = SIZES[:2] if quick else SIZES
     parts = (_study_fresh(sizes), _study_restoring(sizes[1:] if quick else SIZES[2:]), _study_days(quick), _study_published())
-    tables, wrong = zip(*parts, strict=True)
-    text = "\n\n".join(f"{head}\n\n{table}" for head, table in zip(_HEADS, tables, strict=True))
-    return text, [line for part in wrong for line in part]
+    return [table for tables, _ in parts for table in tables], [line for _, wrong in parts for line in wrong]
 
 
 def _ask(state: ApplicationState, assignor: str, limit: float) -> Timed:
@@ -76,7 +65,7 @@ def _find(answer: TaskAssignment, name: str) -> GoalReport | None:
     return next((goal for goal in answer.report.goals if goal.name == name and goal.stage in ("now", "plan")), None)
 
 
-def _study_fresh(sizes: tuple[tuple[int, int], ...]) -> tuple[str, list[str]]:
+def _study_fresh(sizes: tuple[tuple[int, int], ...]) -> tuple[list[Table], list[str]]:
     rows, wrong = [], []
     for (tasks, clients), weights in ((size, weights) for size in sizes for weights in WEIGHTS):
         state = make_group("fresh", tasks, clients, 1, weights, SEED)
@@ -93,10 +82,10 @@ def _study_fresh(sizes: tuple[tuple[int, int], ...]) -> tuple[str, list[str]]:
                 wrong.append(f"{tasks:,} × {clients}, {weights}, {assignor}: {ratio:.4f}")
             cells.append(f"{ratio:.4f} ({timed.seconds:.2f} s)" if assignor in _MOST else f"{ratio:.3f}")
         rows.append((f"{tasks:,} × {clients:,}", weights, *cells))
-    return to_markdown(("tasks × clients", "weights", *BESIDE), rows), wrong
+    return [make_table(("tasks × clients", "weights", *BESIDE), rows, "Fresh groups")], wrong
 
 
-def _study_restoring(sizes: tuple[tuple[int, int], ...]) -> tuple[str, list[str]]:
+def _study_restoring(sizes: tuple[tuple[int, int], ...]) -> tuple[list[Table], list[str]]:
     rows, wrong = [], []
     for tasks, clients in sizes:
         for event in EVENTS:
@@ -122,7 +111,7 @@ def _study_restoring(sizes: tuple[tuple[int, int], ...]) -> tuple[str, list[str]
         "s",
         "greedy ÷ cp-sat",
     )
-    return to_markdown(head, rows), wrong
+    return [make_table(head, rows, "Groups with state")], wrong
 
 
 def _describe(state: ApplicationState, timed: Timed, greedy: Timed) -> tuple[tuple[object, ...], float | None]:
@@ -146,7 +135,7 @@ def _describe(state: ApplicationState, timed: Timed, greedy: Timed) -> tuple[tup
     return cells, gap
 
 
-def _study_days(quick: bool) -> tuple[str, list[str]]:
+def _study_days(quick: bool) -> tuple[list[Table], list[str]]:
     rows, wrong = [], []
     for phases in (1, 6):
         for average in _AVERAGES:
@@ -155,7 +144,8 @@ def _study_days(quick: bool) -> tuple[str, list[str]]:
                 rows.append((phases, average, min_gain, f"{np.mean(moves):.1f}", f"{np.mean(loads):.3f}"))
                 if min_gain and (phases == 1 or average != _AVERAGES[0]) and np.mean(moves) > _MOST_MOVES:
                     wrong.append(f"{np.mean(moves):.1f} moves in a day, {phases} phases, {average}")
-    return to_markdown(("phases", "weights", "`min_gain`", "moves a day", "greatest load, mean of the hours"), rows), wrong
+    head = ("phases", "weights", "`min_gain`", "moves a day", "greatest load, mean of the hours")
+    return [make_table(head, rows, "A day of drifting weights")], wrong
 
 
 def _average(seen: list[list[float]], average: str) -> list[float]:
@@ -190,7 +180,7 @@ def _play_day(phases: int, average: str, min_gain: float, days: int) -> Iterator
             moves, greatest = 0, []
 
 
-def _study_published() -> tuple[str, list[str]]:
+def _study_published() -> tuple[list[Table], list[str]]:
     rows, wrong = [], []
     for m in (2, 3, 4, 6, 8, 12, 20):
         weights = [float(w) for k in range(2 * m - 1, m, -1) for w in (k, k)] + [float(m)] * 3
@@ -204,4 +194,4 @@ def _study_published() -> tuple[str, list[str]]:
         rows.append((m, 3 * m, 4 * m - 1, *(f"{value:g}" for value in found)))
         if found[0] > 3 * m * 1.05:
             wrong.append(f"m = {m}: {found[0]:g}, optimum {3 * m}")
-    return to_markdown(("m", "optimum", "longest first", "cp-sat", "greedy"), rows), wrong
+    return [make_table(("m", "optimum", "longest first", "cp-sat", "greedy"), rows, "Multiway partitioning")], wrong

@@ -19,7 +19,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.rack_traffic import count_rack_crossings
 from optassign.measuring.balance import is_balanced
 from optassign.measuring.placement import planned_placement
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 Strategy = Literal["min_traffic", "balance_subtopology"]
 STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")
@@ -94,7 +94,7 @@ def count_crossings(state: ApplicationState, assignor: str) -> tuple[int, bool]:
     return crossings, is_balanced(state, plan)
 
 
-def run(quick: bool = False) -> tuple[str, list[str]]:
+def run(quick: bool = False) -> tuple[list[Table], list[str]]:
     """The table, and each snapshot on which Kafka's class, in balance, has less to read across racks than cp-sat."""
     tallies: dict[tuple[Strategy, str], Tally] = {}
     wrong = []
@@ -126,4 +126,4 @@ def run(quick: bool = False) -> tuple[str, list[str]]:
         (strategy, assignor, t.snapshots, t.crossings, t.balanced, t.less_than_ours, t.less_in_balance)
         for (strategy, assignor), t in tallies.items()
     ]
-    return to_markdown(head, rows), wrong
+    return [make_table(head, rows)], wrong

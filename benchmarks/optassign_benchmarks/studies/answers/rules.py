@@ -8,7 +8,7 @@ from optassign.generate import SHAPES
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import small_specs
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 ASSIGNORS = ("cp-sat", "greedy")
 
@@ -26,7 +26,7 @@ class Tally:
     bad: list[str] = field(default_factory=list)
 
 
-def run(number: int = 1000) -> tuple[str, list[str]]:
+def run(number: int = 1000) -> tuple[list[Table], list[str]]:
     """The table, and each convergence that was not as it should be."""
     tallies: dict[tuple[str, str], Tally] = {}
     for shape in SHAPES:
@@ -52,4 +52,4 @@ def run(number: int = 1000) -> tuple[str, list[str]]:
         (shape, assignor, t.snapshots, t.answers, t.violations, t.unsettled, t.restless, t.unbalanced)
         for (shape, assignor), t in tallies.items()
     ]
-    return to_markdown(head, rows), [line for t in tallies.values() for line in t.bad]
+    return [make_table(head, rows)], [line for t in tallies.values() for line in t.bad]

@@ -11,12 +11,12 @@ from optassign.formats.state import ApplicationState
 from optassign.generate import SHAPES
 from optassign.simulation.successors import find_revoked, make_restored_snapshot, make_second_pass_snapshot
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 _MOST_PASSES = 8
 
 
-def run(seeds: int = 3) -> tuple[str, list[str]]:
+def run(seeds: int = 3) -> tuple[list[Table], list[str]]:
     """A row for each assignor, shape and fate of state: passes played, answers that differ with memory, passes without memory.
 
     Wrong: a second pass that does not confirm the first although memory and state are there, and passes that go on.
@@ -52,7 +52,7 @@ def run(seeds: int = 3) -> tuple[str, list[str]]:
         "differ with memory",
         "without memory, rebalances more: times",
     )
-    return to_markdown(head, rows), wrong
+    return [make_table(head, rows)], wrong
 
 
 def count_passes_without_memory(state: ApplicationState, assignor: str, survives: bool) -> int:

@@ -20,7 +20,7 @@ from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState, TaskInfo
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import Placement, planned_placement
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
 """Shards and servers; rounds; and the first rounds, which no mean counts, as there."""
@@ -58,7 +58,7 @@ class Round:
     most_shards: int
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Return the table, and each assignor that left the tolerance. quick: 128 shards on 16 servers, 12 rounds."""
     (shards, servers), rounds, left_out = QUICK if quick else (SIZE, ROUNDS, LEFT_OUT)
     rows, wrong = [], []
@@ -75,7 +75,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
         ]
         moves, shown = f"{np.mean([one.moves for one in played]):.1f}", (f"{np.mean(loads):.3f}", f"{max(loads):.3f}")
         rows.append((name, moves, bound, *spent, *shown, beyond, max(one.most_shards for one in played)))
-    return to_markdown(_HEAD, rows), wrong
+    return [make_table(_HEAD, rows)], wrong
 
 
 def make_shards(shards: int, servers: int) -> ApplicationState:

@@ -22,7 +22,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.goals.plan.tag_spread import count_values_of_tags
 from optassign.measuring.balance import Window, is_balanced, windows
 from optassign.measuring.placement import planned_placement, standbys_per_task
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 ASSIGNORS = ("cp-sat", "greedy", "kafka-high-availability")
 LARGE = "a tag, large"
@@ -144,7 +144,7 @@ def reached_by(state: ApplicationState, given: TaskAssignment) -> list[int]:
     return [reached for reached, _ in count_values_of_tags(state, planned_placement(state, given))]
 
 
-def run(quick: bool = False) -> tuple[str, list[str]]:
+def run(quick: bool = False) -> tuple[list[Table], list[str]]:
     """The table, and each snapshot on which cp-sat does not reach the most."""
     tallies: dict[tuple[str, str], Tally] = {}
     wrong = []
@@ -176,4 +176,4 @@ def run(quick: bool = False) -> tuple[str, list[str]]:
         (kind, assignor, t.snapshots, t.reached, t.reachable, t.at_most, t.proven, t.balanced)
         for (kind, assignor), t in sorted(tallies.items(), key=lambda item: KINDS.index(item[0][0]))
     ]
-    return to_markdown(head, rows), wrong
+    return [make_table(head, rows)], wrong

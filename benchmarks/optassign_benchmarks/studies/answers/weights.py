@@ -16,7 +16,7 @@ from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.weighted_cost import measure_weighted_cost
 from optassign.measuring.balance import counts, excess, spread
 from optassign.measuring.facts import Facts
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((200, 20), (1_000, 100))
 STICKINESS = (0.1, 1.0, 10.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
@@ -36,7 +36,7 @@ _HEAD = (
 )
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Return the table, and each row that is not proven or not on the front. quick: without the greater size."""
     rows: list[tuple[object, ...]] = []
     wrong = []
@@ -60,7 +60,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
             apart = f"{spread(state, counts(state, facts.plan))['copies']:.3g}"
             costs = f"{work / first:.1%}", len(facts.cold), moved
             rows.append((size, f"{stickiness:g}", work, *costs, sum(away[:3]), sum(away[3:]), apart, proven))
-    return to_markdown(_HEAD, rows), wrong
+    return [make_table(_HEAD, rows)], wrong
 
 
 def ask_all(state: ApplicationState) -> Iterator[tuple[float, TaskAssignment, bool]]:

@@ -18,7 +18,7 @@ from optassign.assignor import names
 from optassign.generate import Shape
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
@@ -104,7 +104,7 @@ def play(spec: Spec, dropped: str, assignor: str) -> Outcome:
     )
 
 
-def run(jobs: int = 2) -> tuple[str, list[str]]:
+def run(jobs: int = 2) -> tuple[list[Table], list[str]]:
     """A summary per assignor, and a table per size with every snapshot."""
     found = _read_results()
     wanted = [(spec, dropped, name) for spec in specs() for dropped in ("deleted", "kept") for name in assignors()]
@@ -128,8 +128,8 @@ def run(jobs: int = 2) -> tuple[str, list[str]]:
     bounds = {o.spec: o.bound for o in outcomes if o.assignor == "cp-sat"}
     parts = [_summary_table(outcomes, bounds)]
     for size in dict.fromkeys(outcome.size for outcome in outcomes):
-        parts.append(f"**{size}**\n\n{_snapshot_table([o for o in outcomes if o.size == size], bounds)}")
-    return "\n\n".join(parts), failed
+        parts.append(_snapshot_table([o for o in outcomes if o.size == size], bounds, size))
+    return parts, failed
 
 
 def _read_results() -> dict[tuple[str, str, str], Outcome]:
@@ -139,7 +139,7 @@ def _read_results() -> dict[tuple[str, str, str], Outcome]:
     return {row.key: row for row in rows}
 
 
-def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
+def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> Table:
     head = (
         "assignor",
         "tasks × clients",
@@ -177,10 +177,10 @@ def _summary_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> st
                         statistics.median(o.seconds for o in some),
                     )
                 )
-    return to_markdown(head, rows)
+    return make_table(head, rows)
 
 
-def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> str:
+def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None], size: str) -> Table:
     head = (
         "shape",
         "standbys",
@@ -214,7 +214,7 @@ def _snapshot_table(outcomes: list[Outcome], bounds: dict[str, int | None]) -> s
                 _join_cells([f"{o.seconds:.3f}" for o in some]),
             )
         )
-    return to_markdown(head, rows)
+    return make_table(head, rows, size)
 
 
 def _join_cells(cells: list[str]) -> str:

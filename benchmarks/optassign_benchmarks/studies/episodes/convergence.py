@@ -14,7 +14,7 @@ from optassign.generate import SHAPES
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import Convergence, converge
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((100, 10, 2), (1000, 100, 20))
 """Tasks, clients, warm-ups."""
@@ -66,7 +66,7 @@ class _Row:
     seconds: list[float] = field(default_factory=list)
 
 
-def run() -> tuple[str, list[str]]:
+def run() -> tuple[list[Table], list[str]]:
     """The table, and each convergence that restored too much, took too long, broke a rule or did not come to rest."""
     rows: dict[tuple[str, str, str], _Row] = {}
     missed: list[str] = []
@@ -118,7 +118,7 @@ def run() -> tuple[str, list[str]]:
         )
         for key, r in rows.items()
     ]
-    return to_markdown(head, table), missed
+    return [make_table(head, table)], missed
 
 
 def _ratio(result: Convergence, bounded: Convergence) -> float:

@@ -20,7 +20,7 @@ from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
 from optassign_benchmarks.studies.episodes.own_arrangement import arrange, replace_clients
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((12, 2, 3, 2), (100, 7, 10, 2), (1_000, 75, 100, 20))
 """Tasks, fewer clients, all clients, warm-ups."""
@@ -55,7 +55,7 @@ class Death:
     """Of actives, those of the dead client's tasks not among them."""
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
+def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
     """A row for each group and assignor."""
     listed = list(list_jobs(quick))
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -76,7 +76,7 @@ def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
         *("tasks × clients × standbys", "clients came", "assignor"),
         *("too many on one, mean", "most", "rebalances", "further moves"),
     )
-    return to_markdown(head, rows), []
+    return [make_table(head, rows)], []
 
 
 def list_jobs(quick: bool) -> Iterator[Job]:

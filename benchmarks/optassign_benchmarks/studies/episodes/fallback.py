@@ -12,12 +12,12 @@ from multiprocessing import get_context
 
 from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.studies.episodes.time_to_balance import SIZES, SLOTS, Job, Outcome, list_jobs, play
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 _SERVICE = "cp-sat"
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
+def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
     """The table, and where the planner has more downtime than Kafka's default, or does not settle.
 
     quick: the smaller size; of the larger one it is medium state with most warm-ups, since each takes minutes.
@@ -29,10 +29,10 @@ def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
     listed = [replace(job, assignor=name) for job in groups for name in (_SERVICE, JvmPlanner.name)]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         found = dict(zip(listed, pool.map(play, listed), strict=True))
-    return make_table(groups, found), find_wrong(found)
+    return [tabulate(groups, found)], find_wrong(found)
 
 
-def make_table(groups: list[Job], found: Mapping[Job, Outcome]) -> str:
+def tabulate(groups: list[Job], found: Mapping[Job, Outcome]) -> Table:
     """A row for each group: the service's figures and the planner's."""
     rows = []
     for job in groups:
@@ -50,7 +50,7 @@ def make_table(groups: list[Job], found: Mapping[Job, Outcome]) -> str:
         *("tasks × clients", "shape", "warm-ups", "state", "settled, s", "passes"),
         *("excess × s (Kafka's last)", "downtime, task-s (Kafka's last)", "moves (logged)"),
     )
-    return to_markdown(head, rows)
+    return make_table(head, rows)
 
 
 def find_wrong(found: Mapping[Job, Outcome]) -> list[str]:

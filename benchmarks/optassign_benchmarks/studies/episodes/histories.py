@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from optassign.simulation.histories.drawing import draw_history
 from optassign.simulation.histories.grades import Grades, add_up
 from optassign.simulation.histories.playing import list_rests, play_change
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky")
 HISTORIES = 300
@@ -47,7 +47,7 @@ class _Answered:
     grades: dict[str, Grades]
 
 
-def run(*, quick: bool = False, jobs: int = 1) -> tuple[str, list[str]]:
+def run(*, quick: bool = False, jobs: int = 1) -> tuple[list[Table], list[str]]:
     """The table, and each change in which an assignor restored less than cp-sat for no reason of cp-sat's."""
     seeds = range(1, (HISTORIES // 10 if quick else HISTORIES) + 1)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -75,7 +75,7 @@ def run(*, quick: bool = False, jobs: int = 1) -> tuple[str, list[str]]:
                 len(better),
             )
         )
-    return to_markdown(_HEAD, rows), wrong
+    return [make_table(_HEAD, rows)], wrong
 
 
 def _play(seed: int) -> list[_Answered]:

@@ -19,7 +19,7 @@ from optassign.generate import SHAPES, Shape
 from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec, small_specs
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
@@ -88,7 +88,7 @@ class Outcome:
         return self.moves - self.repeated
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
+def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
     """Both tables, and each convergence of ours that moves too much, breaks a rule, or does not settle and rest.
 
     quick: only the smaller size, and a tenth of the small snapshots.
@@ -98,9 +98,7 @@ def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         outcomes = _join(some, pool.map(play, some))
         small_outcomes = _join(small, pool.map(play, small, chunksize=16))
-    about = f"{len({job.spec for job in small_outcomes}):,} small snapshots:"
-    text = f"{_make_table(outcomes)}\n\n{about}\n\n{_make_small_table(small_outcomes)}"
-    return text, [*_find_wrong(outcomes), *_find_broken(small_outcomes)]
+    return [_make_table(outcomes), _make_small_table(small_outcomes)], [*_find_wrong(outcomes), *_find_broken(small_outcomes)]
 
 
 def play(job: Job) -> Outcome | None:
@@ -165,7 +163,7 @@ def _find_bound(job: Job, outcomes: Mapping[Job, Outcome]) -> int | None:
     return outcomes[Job(job.spec, "cp-sat", job.memory, job.growth)].bound
 
 
-def _make_table(outcomes: Mapping[Job, Outcome]) -> str:
+def _make_table(outcomes: Mapping[Job, Outcome]) -> Table:
     head = (
         "tasks × clients",
         "shape",
@@ -198,10 +196,10 @@ def _make_table(outcomes: Mapping[Job, Outcome]) -> str:
         )
         for job, found in outcomes.items()
     ]
-    return to_markdown(head, rows)
+    return make_table(head, rows)
 
 
-def _make_small_table(outcomes: Mapping[Job, Outcome]) -> str:
+def _make_small_table(outcomes: Mapping[Job, Outcome]) -> Table:
     head = (
         "assignor",
         "memory",
@@ -242,7 +240,7 @@ def _make_small_table(outcomes: Mapping[Job, Outcome]) -> str:
                 sum(found.excess for found in each),
             )
         )
-    return to_markdown(head, rows)
+    return make_table(head, rows, f"{len({job.spec for job in outcomes}):,} small snapshots")
 
 
 def _find_wrong(outcomes: Mapping[Job, Outcome]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.simulation.convergence import converge
 from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SIZES = ((100, 7, 10, 2), (1_000, 75, 100, 20))
 """Tasks, fewer clients, more clients, warm-ups."""
@@ -25,7 +25,7 @@ ASSIGNORS = ("cp-sat", "greedy", "high-availability", "kafka-high-availability")
 _MOST_REBALANCES = 300
 
 
-def run() -> tuple[str, list[str]]:
+def run() -> tuple[list[Table], list[str]]:
     """A row for each size, event, number of standbys and assignor."""
     rows: list[tuple[object, ...]] = []
     for tasks, fewer, more, warmups in SIZES:
@@ -67,7 +67,7 @@ def run() -> tuple[str, list[str]]:
         "excess",
         "seconds",
     )
-    return to_markdown(head, rows), []
+    return [make_table(head, rows)], []
 
 
 def arrange(state: ApplicationState, by: TaskAssignor | None = None) -> ApplicationState:

@@ -18,7 +18,7 @@ from optassign.generate.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec, small_specs
 from optassign_benchmarks.jvm_planner import JvmPlanner
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SMALL = 2_000
 """Random groups of all shapes together, or a few more; those are left out of whose kind no settled group exists."""
@@ -56,7 +56,7 @@ class Outcome:
         return {rule: count for rule, count in self.violations.items() if rule in ("format", *(f"R{n}" for n in range(1, 7)))}
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """The table, and what is missed: groups in which the planner breaks a rule, does not settle or rest, and figures.
 
     quick: a tenth of the random groups, and only the smaller size of the others.
@@ -88,7 +88,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
         "median of slowest answers, ms",
         "slowest, ms",
     )
-    return to_markdown(head, rows), missed
+    return [make_table(head, rows)], missed
 
 
 def _list_specs(tasks: int, clients: int, warmups: int) -> Iterator[Spec]:

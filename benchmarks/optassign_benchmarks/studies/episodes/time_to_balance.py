@@ -23,7 +23,7 @@ from optassign.simulation.timed.simulator import Played, simulate
 from optassign_benchmarks.disk_limit import find_limit
 from optassign_benchmarks.known_rates import Forgetful
 from optassign_benchmarks.least_excess import bound_excess
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 SHAPES = ("scale-out", "scale-in", "restart", "partial")
 SIZES = ((100, 10), (1_000, 100))
@@ -152,12 +152,12 @@ class Outcome:
         return self.least_excess_s / self.kafka_excess_s if self.kafka_excess_s else 0.0
 
 
-def run(*, quick: bool = False, jobs: int = 2) -> tuple[str, list[str]]:
+def run(*, quick: bool = False, jobs: int = 2) -> tuple[list[Table], list[str]]:
     """The table, and every target that is missed. quick: the smaller size, one seed."""
     listed = list(list_jobs(quick))
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         outcomes = dict(zip(listed, pool.map(play, listed), strict=True))
-    return make_table(outcomes), list(find_missed(outcomes))
+    return [tabulate(outcomes)], list(find_missed(outcomes))
 
 
 def list_jobs(quick: bool) -> Iterator[Job]:
@@ -219,7 +219,7 @@ def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
     return excess, down
 
 
-def make_table(outcomes: Mapping[Job, Outcome]) -> str:
+def tabulate(outcomes: Mapping[Job, Outcome]) -> Table:
     """A row for each size, shape, budget, state and noise, over its seeds."""
     rows: dict[tuple[str, ...], list[Outcome]] = {}
     for job, outcome in outcomes.items():
@@ -242,7 +242,7 @@ def make_table(outcomes: Mapping[Job, Outcome]) -> str:
             "logged",
         ),
     )
-    return to_markdown(head, ((*key, *_summarise(found)) for key, found in rows.items()))
+    return make_table(head, ((*key, *_summarise(found)) for key, found in rows.items()))
 
 
 def _summarise(found: list[Outcome]) -> tuple[object, ...]:

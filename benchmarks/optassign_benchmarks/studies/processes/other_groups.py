@@ -11,7 +11,7 @@ from optassign_benchmarks.broker.members import Restoring, Subtopology
 from optassign_benchmarks.broker.scenario import OURS, STICKY, Change, Observed, play, start_broker
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.commits import commit_for
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 _PROCESSES = "abcdefghij"
 _LONGEST = 300.0
@@ -20,7 +20,7 @@ _TRIGGER_EVERY = 0.25
 _HEAD = ("assignor", "the streams group", "assignments", "commits", "ms of a commit: median", "99%", "99.9%", "most")
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Measure; returns the table, and what was not as it should be."""
     tasks = (Subtopology("0", 100 if quick else 300, logged=True), Subtopology("1", 50 if quick else 150, logged=False))
     seconds = 10.0 if quick else 40.0
@@ -46,7 +46,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
                     wrong += [f"{assignor}: {death}" for death in group.members.deaths]
                     if settled.settled_s is None:
                         wrong.append(f"{assignor}: not settled")
-    return to_markdown(_HEAD, rows), wrong
+    return [make_table(_HEAD, rows)], wrong
 
 
 def _commit(broker: Broker, triggered: Observed | None, seconds: float) -> list[float]:

@@ -24,7 +24,7 @@ from optassign.recordings.overview import make_overview
 from optassign.recordings.recording import RecordingHead, encode_recording, summarise
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.service import Service
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 __all__ = ["run"]
 
@@ -37,7 +37,7 @@ _LOOKS, _PAIRS, _PAGES = 7, 40, 10
 _RENEWED_S = 10.0
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Medians in milliseconds; wrong: a page that takes too long."""
     rows: list[tuple[object, ...]] = []
     wrong: list[str] = []
@@ -50,12 +50,13 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
                 wrong.append(f"{size}: {page} takes {median:.2f} s")
     alone, watched = _answer_in_pairs(_SIZES[0][0], 10 if quick else _PAIRS)
     ratio = statistics.median(second / first for first, second in zip(alone, watched, strict=True))
-    pairs = (
-        f"{len(alone)} pairs of a rebalance at 1,000 × 100: {1_000 * statistics.median(alone):.1f} ms while nobody looks,"
-        f" {1_000 * statistics.median(watched):.1f} ms with {_PAGES} pages open; median ratio {ratio:.3f}"
+    pairs = make_table(
+        ("rebalances at 1,000 × 100", "ms with no page open", f"ms with {_PAGES} pages open", "median ratio"),
+        [(len(alone), 1_000 * statistics.median(alone), 1_000 * statistics.median(watched), ratio)],
+        "Pairs of a rebalance, with and without open pages",
     )
     head = ("tasks × clients", "page", "first ms", "median ms")
-    return f"{_LOOKS} looks after the first\n\n{to_markdown(head, rows)}\n\n{pairs}", wrong
+    return [make_table(head, rows, f"{_LOOKS} looks after the first"), pairs], wrong
 
 
 def _look_at_pages(spec: Spec, recordings: int) -> Iterator[tuple[str, float, float]]:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.side_by_side import HEAD, await_rest, count_changes, open_groups, play_all, simulate_both
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 _RECORDS = 20_000
 """Per partition of the logged subtopology; afterwards nothing is written."""
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """A row for each assignor, real and simulated; wrong: a dead stream thread, a record lost or processed twice.
 
     Takes ten minutes, nearly all of it waiting for follow-ups of Kafka's default. `quick`: without it.
     """
     with open_groups("plugin-kill", with_default=not quick) as groups:
         rows, wrong = play_all(groups, _play)
-    return to_markdown(HEAD, [*rows, *simulate_both("broker-kill")]), wrong
+    return [make_table(HEAD, [*rows, *simulate_both("broker-kill")])], wrong
 
 
 def _play(name: str, group: Group) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from functools import partial
 
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.side_by_side import HEAD, await_rest, count_changes, open_groups, play_all, simulate_both
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ _CASES = (
 )
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Rows for each case and assignor; wrong: a dead stream thread, a record lost or processed twice.
 
     Takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default. `quick`: the first case without it.
@@ -46,7 +46,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
         rows += [(case.name, *row) for row in played]
         wrong += [f"{case.name}, {fault}" for fault in faults]
     rows += [(_CASES[0].name, *row) for row in simulate_both("broker-scale-out")]
-    return to_markdown(("instances", *HEAD), rows), wrong
+    return [make_table(("instances", *HEAD), rows)], wrong
 
 
 def _play(case: _Case, name: str, group: Group) -> tuple[object, ...]:

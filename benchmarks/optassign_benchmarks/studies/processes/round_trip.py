@@ -15,14 +15,14 @@ from pathlib import Path
 
 from optassign_benchmarks.kafka.jars import test_classpath
 from optassign_benchmarks.kafka.service import Service
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 TASKS, CLIENTS, BEFORE, CALLS = 1_000, 100, 100, 300
 MOST_MS = 50.0
 _MAIN = "io.github.optassign.RoundTripBenchmark"
 
 
-def run() -> tuple[str, list[str]]:
+def run() -> tuple[list[Table], list[str]]:
     """Medians and quantiles, in milliseconds; wrong: more than MOST_MS beside the solving."""
     java = shutil.which("java")
     if java is None:
@@ -47,7 +47,6 @@ def run() -> tuple[str, list[str]]:
     cuts = statistics.quantiles(solving, n=100)
     rows.append(("solving, as the service logs it", *(f"{1_000 * cuts[p - 1]:.1f}" for p in (50, 90, 99))))
     rows.append(("the round trip beside the solving", f"{beside:.1f}", "", ""))
-    text = to_markdown(("ms", "median", "90%", "99%"), rows)
     size = f"{TASKS:,} tasks × {CLIENTS} clients at rest, {CALLS} calls after {BEFORE}, body {found['body_bytes']:,} bytes"
     missed = [f"{beside:.1f} ms beside the solving, more than {MOST_MS:.0f}"] if beside > MOST_MS else []
-    return f"{size}\n\n{text}", missed
+    return [make_table(("ms", "median", "90%", "99%"), rows, size)], missed

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.service import Service
 from optassign_benchmarks.kafka.waiting import await_condition
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 __all__ = ["run"]
 
@@ -28,7 +28,7 @@ _SPECS = (
 _BEFORE, _CALLS = 3, 20
 
 
-def run() -> tuple[str, list[str]]:
+def run() -> tuple[list[Table], list[str]]:
     """Medians in milliseconds; wrong: a call without an answer."""
     rows: list[tuple[object, ...]] = []
     wrong: list[str] = []
@@ -41,7 +41,7 @@ def run() -> tuple[str, list[str]]:
         what = f"{spec.tasks:,} × {spec.clients:,}" + (", lags of all clients" if spec.dense else "")
         rows.append((what, len(body), whole, solve, statistics.median(beside), max(beside)))
     head = ("tasks × clients", "body, bytes", "whole ms", "solving ms", "beside it ms", "most ms")
-    return f"{_CALLS} calls after {_BEFORE}\n\n{to_markdown(head, rows)}", wrong
+    return [make_table(head, rows, f"{_CALLS} calls after {_BEFORE}")], wrong
 
 
 def _ask_service(body: bytes) -> tuple[list[float], list[float], list[int]]:

@@ -14,7 +14,7 @@ from optassign_benchmarks.broker.scenario import OURS, STICKY, Change, Observed,
 from optassign_benchmarks.broker.timeline import Figures
 from optassign_benchmarks.broker.watching import Watching
 from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.tables import to_markdown
+from optassign_benchmarks.tables import Table, make_table
 
 _TASKS = (Subtopology("0", 12, logged=True), Subtopology("1", 6, logged=False))
 _CHANGES = (
@@ -67,7 +67,7 @@ _VARIANTS = (
 )
 
 
-def run(*, quick: bool = False) -> tuple[str, list[str]]:
+def run(*, quick: bool = False) -> tuple[list[Table], list[str]]:
     """Play all changes; returns the table, and what was not as it should be."""
     cases = [(_CHANGES[0], standbys, _SMALL) for standbys in (1, 0)]
     if not quick:
@@ -90,7 +90,7 @@ def run(*, quick: bool = False) -> tuple[str, list[str]]:
                     rows.append((change.name, standbys, seconds, variant.name, *_to_cells(figures), triggers))
                     wrong += [f"{change.name}, {standbys} standbys, {variant.name}: {fault}" for fault in faults]
                     print(rows[-1], file=sys.stderr, flush=True)
-    return to_markdown(_HEAD, rows), wrong
+    return [make_table(_HEAD, rows)], wrong
 
 
 def _play(

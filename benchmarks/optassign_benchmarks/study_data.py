@@ -1,0 +1,150 @@
+"""The results of studies as files in docs/data: written by the runner, read by the site, the tests and the README's figures.
+
+A file has what was run, when, on what, and its tables. `title` and `about` are written by hand and stay when a study is run
+again. A file also has the digest of answers.txt in this folder at its run, and renewals.json has every digest of that
+file, with the studies that the change of answers touches. So figures that are older than the answers they measure are known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from optassign_benchmarks.tables import Cell, Table
+
+__all__ = ["FOLDER", "Renewal", "Study", "answers_digest", "list_older_than", "read_renewals", "read_studies", "read_study"]
+
+FOLDER = Path("docs/data")
+"""From the top of the repository."""
+ANSWERS = Path("benchmarks/optassign_benchmarks/answers.txt")
+RENEWALS = Path("benchmarks/optassign_benchmarks/renewals.json")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StoredTable(_Strict):
+    """One table; the file has one line for each row."""
+
+    caption: str = ""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+class Study(_Strict):
+    """A study's last results."""
+
+    title: str
+    about: str
+    """What was measured and how to read the columns, as Markdown; links start at docs/data."""
+    command: str
+    date: str
+    """Day of the run, or of the commit that brought its figures."""
+    environment: str
+    answers: str
+    """Digest of benchmarks/optassign_benchmarks/answers.txt at the run; empty where it is older than that file."""
+    tables: tuple[StoredTable, ...]
+    wrong: tuple[str, ...] = ()
+    """Results that miss what the study demands, one line each."""
+
+    def to_json(self) -> str:
+        """Return the file's text, with a line for each row, so that changes can be read."""
+        fields = self.model_dump(exclude={"tables"})
+        wrong = fields.pop("wrong")
+        lines = [f"  {_json(name)}: {_json(value)}" for name, value in fields.items()]
+        lines.append(f'  "tables": [\n{_join(map(_table_to_json, self.tables), "    ")}\n  ]')
+        lines.append(f'  "wrong": [\n{_join(map(_json, wrong), "    ")}\n  ]' if wrong else '  "wrong": []')
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def to_page(self, older: Iterable[Renewal] = ()) -> str:
+        """Return the study's page as Markdown."""
+        parts = [f"# {self.title}", self.about, f"`{self.command}`, {self.date}. {self.environment}."]
+        reasons = [f"- {renewal.date}: {renewal.what}" for renewal in older]
+        if reasons:
+            parts.append("These figures are older than changes of the answers that they measure:\n\n" + "\n".join(reasons))
+        parts += [Table(table.columns, table.rows, table.caption).to_markdown() for table in self.tables]
+        if self.wrong:
+            parts.append("Results that miss what the study demands:\n\n" + "\n".join(f"- {line}" for line in self.wrong))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+class Renewal(_Strict):
+    """A change of benchmarks/optassign_benchmarks/answers.txt."""
+
+    digest: str
+    date: str
+    what: str
+    """Which answers changed, and why."""
+    touches: tuple[str, ...]
+    """Studies whose figures the change can alter; `*` for all."""
+
+
+def read_study(name: str, folder: Path = FOLDER) -> Study:
+    """Read a study's results; pydantic's ValidationError for a file that is none."""
+    return Study.model_validate_json((folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def read_studies(folder: Path = FOLDER) -> dict[str, Study]:
+    """Read all studies, by name."""
+    return {file.stem: read_study(file.stem, folder) for file in sorted(folder.glob("*.json"))}
+
+
+def write_study(name: str, tables: Iterable[Table], wrong: Iterable[str], command: str, environment: str) -> None:
+    """Write a study's new results; what is written by hand stays. A new study gets its name as its title."""
+    file = FOLDER / f"{name}.json"
+    old = read_study(name) if file.exists() else None
+    study = Study(
+        title=old.title if old else name,
+        about=old.about if old else "",
+        command=command,
+        date=date.today().isoformat(),
+        environment=environment,
+        answers=answers_digest(),
+        tables=tuple(StoredTable(caption=t.caption, columns=t.columns, rows=t.rows) for t in tables),
+        wrong=tuple(wrong),
+    )
+    file.write_text(study.to_json(), encoding="utf-8")
+
+
+def answers_digest(file: Path = ANSWERS) -> str:
+    """Return the digest of benchmarks/optassign_benchmarks/answers.txt, as data files have it."""
+    return sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def read_renewals(file: Path = RENEWALS) -> list[Renewal]:
+    """Return all changes of the answers, oldest first."""
+    return [Renewal.model_validate(row) for row in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def add_renewal(what: str, touches: Iterable[str], file: Path = RENEWALS) -> None:
+    """Append what changed in benchmarks/optassign_benchmarks/answers.txt, which has been written."""
+    renewals = read_renewals(file)
+    new = Renewal(digest=answers_digest(), date=date.today().isoformat(), what=what, touches=tuple(touches))
+    kept = [renewal for renewal in renewals if renewal.digest != new.digest]
+    file.write_text(f"[\n{_join((_json(r.model_dump()) for r in (*kept, new)), '  ')}\n]\n", encoding="utf-8")
+
+
+def list_older_than(name: str, study: Study, renewals: list[Renewal]) -> list[Renewal]:
+    """Return the changes of answers since a study's run that touch its figures."""
+    digests = [renewal.digest for renewal in renewals]
+    start = digests.index(study.answers) + 1 if study.answers in digests else 0
+    return [renewal for renewal in renewals[start:] if {name, "*"} & set(renewal.touches)]
+
+
+def _table_to_json(table: StoredTable) -> str:
+    head = f'{{"caption": {_json(table.caption)},\n     "columns": {_json(table.columns)},\n     "rows": ['
+    return f"{head}\n{_join(map(_json, table.rows), '       ')}\n     ]}}"
+
+
+def _join(lines: Iterable[str], indent: str) -> str:
+    return ",\n".join(f"{indent}{line}" for line in lines)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
