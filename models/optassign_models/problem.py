@@ -99,7 +99,7 @@ class Problem:
     col_client: IntArray
     """(A,) client of each column."""
     col_rank: IntArray
-    """(A,) rank, 0 is caught up (docs/rules.md, "Rank")."""
+    """(A,) rank, 0 is caught up (docs/reference/rules.md, "Rank")."""
     col_cost: IntArray
     """(A,) restore cost of a copy here, offsets; 0 at rank 0."""
     col_lag: IntArray

@@ -1,4 +1,5 @@
-"""Relief: tasks that are active elsewhere for a while, on the way to the plan, where load is missing (docs/rules.md, "Relief").
+"""Relief: tasks that are active elsewhere for a while, on the way to the plan, where load is missing
+(docs/reference/rules.md, "Temporary offload").
 
 It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with
 which they change roles. So nothing is restored for it, and R3 to R5 stay as they are.

@@ -1,6 +1,6 @@
 """How the copies of one task would be split among clients if copies could be divided: exact fractions, by water filling.
 
-docs/rules.md, "Shares".
+docs/reference/rules.md, "Shares".
 """
 
 from __future__ import annotations

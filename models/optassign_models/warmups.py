@@ -1,4 +1,4 @@
-"""Which copies of the plan to warm up in this rebalance (KIP-441; docs/rules.md, "Warm-ups").
+"""Which copies of the plan to warm up in this rebalance (KIP-441; docs/reference/rules.md, "Warm-ups").
 
 At most `max_warmups` copies of the plan are warmed up, on clients that hold no copy of the task in this answer. The order of
 the queue is strict, and a slot serves one copy, so the first copies in the queue are the optimum: no solver is needed.

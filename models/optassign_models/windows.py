@@ -1,4 +1,5 @@
-"""Windows: how many copies each client should hold for an assignment to count as balanced (docs/rules.md, "Windows").
+"""Windows: how many copies each client should hold for an assignment to count as balanced
+(docs/reference/rules.md, "Bounds of a share").
 
 A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. There are
 five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and

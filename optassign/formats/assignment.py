@@ -138,7 +138,7 @@ class DrainReport(Frozen):
 
 
 class LimitReport(Frozen):
-    """What became of a limit (docs/rules.md, "Limits")."""
+    """What became of a limit (docs/reference/rules.md, "Limits")."""
 
     name: NotEmpty
     kept: bool = Field(description="by the answer, and by the plan")

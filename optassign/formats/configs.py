@@ -60,8 +60,9 @@ class Weights(Frozen):
 
 
 class Relief(Frozen):
-    """What an active task may do for an overloaded client on the way to balance (docs/rules.md, "Relief"): it moves, and
-    later to its planned client, if that saves more seconds of one active task too many than this."""
+    """What an active task may do for an overloaded client on the way to balance
+    (docs/reference/rules.md, "Temporary offload"): it moves, and later to its planned client, if that saves more seconds of one
+    active task too many than this."""
 
     stateless: Annotated[int, Field(ge=0, le=10**9, description="seconds, for each extra move of a stateless task")] = 60
     logged: Annotated[int, Field(ge=0, le=10**9, description="the same, for a logged task and its caught-up standby")] = 300
@@ -74,7 +75,8 @@ _Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), Af
 
 
 class Limit(Frozen):
-    """What an operator allows (docs/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of them."""
+    """What an operator allows (docs/reference/rules.md, "Limits"). Tasks and clients that are not narrowed down are all of
+    them."""
 
     kind: LimitKind = Field(description="what is limited")
     name: NotEmpty | None = Field(default=None, description="what reports call it; null: kind and place in the list")
@@ -113,7 +115,7 @@ def name_limits(limits: tuple[Limit, ...]) -> tuple[str, ...]:
 
 
 class Options(Frozen):
-    """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/rules.md, "Balanced")."""
+    """Ours, not Kafka's: what counts as balanced and in which order goals are met (docs/reference/rules.md, "Balanced")."""
 
     balance_factor: Annotated[int, Field(ge=1, le=INT32_MAX, description="greater: wider windows of each client's counts")] = 1
     preset: Literal["ordered", "weighted"] = Field(

@@ -1,4 +1,4 @@
-"""Which goals a snapshot asks for, in which order (docs/rules.md, "The plan").
+"""Which goals a snapshot asks for, in which order (docs/reference/rules.md, "The target").
 
 A snapshot's options may give the order; what they do not give is the preset's own. Goals (a) (rack traffic, tag spread, load)
 take part by themselves where they are configured: a rack-aware strategy, tags, weights that differ.

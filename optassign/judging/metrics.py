@@ -101,7 +101,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
 
 @dataclass(frozen=True, slots=True)
 class ConvergenceMeasures:
-    """Answers after one another, measured (docs/rules.md, "Measures of a convergence").
+    """Answers after one another, measured (docs/reference/rules.md, "Measures of a convergence").
 
     Begin with `ConvergenceMeasures()`, and add each by `then`.
     """

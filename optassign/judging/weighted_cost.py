@@ -1,4 +1,4 @@
-"""The one sum of preset `weighted`, measured on an answer without a solver (docs/rules.md, "Preset weighted")."""
+"""The one sum of preset `weighted`, measured on an answer without a solver (docs/reference/rules.md, "Preset weighted")."""
 
 from math import ceil
 

@@ -1,4 +1,5 @@
-"""Whether the rates of the input count as what tasks weigh, and from when on (docs/rules.md, "Balanced under load")."""
+"""Whether the rates of the input count as what tasks weigh, and from when on
+(docs/reference/rules.md, "Balanced under load")."""
 
 from optassign.formats.base import format_ms, to_ms
 from optassign.formats.state import ApplicationState

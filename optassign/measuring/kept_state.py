@@ -1,4 +1,5 @@
-"""State that clients keep: whole changelogs of their copies, in offsets (docs/rules.md, "Configured goals"). Plain loops."""
+"""State that clients keep: whole changelogs of their copies, in offsets (docs/reference/rules.md, "Configured goals"). Plain
+loops."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Whether a placement keeps an operator's limits (docs/rules.md, "Limits"), in plain loops: no solver, no arrays."""
+"""Whether a placement keeps an operator's limits (docs/reference/rules.md, "Limits"), in plain loops: no solver, no arrays."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Load: weight of copies per thread × capacity, where weights differ (docs/rules.md, "Balanced under load").
+"""Load: weight of copies per thread × capacity, where weights differ (docs/reference/rules.md, "Balanced under load").
 
 An active copy weighs what its task does, a standby `standby_load` times that: nothing, unless the options say so.
 

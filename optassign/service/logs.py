@@ -1,4 +1,4 @@
-"""Logs on standard error: one line for each event, as JSON or for people (docs/operations.md)."""
+"""Logs on standard error: one line for each event, as JSON or for people (docs/reference/logs.md)."""
 
 import json
 import logging

@@ -16,7 +16,7 @@ _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """All metrics of one service; docs/operations.md lists them."""
+    """All metrics of one service; docs/reference/metrics.md lists them."""
 
     content_type = CONTENT_TYPE_LATEST
 

@@ -32,7 +32,7 @@ class Convergence:
     restored_offsets: int
     lower_bound: int | None
     """The least that any convergence from this snapshot restores, as the first answer proved it
-    (docs/rules.md, "Measures of a convergence"); None: no proof."""
+    (docs/reference/rules.md, "Measures of a convergence"); None: no proof."""
     settled: bool
     """Whether the last answer asked for no follow-up and was not stalled."""
     rests: bool

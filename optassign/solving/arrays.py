@@ -233,7 +233,7 @@ def _groups(state: ApplicationState) -> tuple[IntArray, IntArray]:
 
 
 def _ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: IntArray, C: int) -> IntArray:
-    """(T,) offsets of the whole changelog, 0 without one (docs/rules.md, "Whole changelog")."""
+    """(T,) offsets of the whole changelog, 0 without one (docs/reference/rules.md, "Whole changelog")."""
     T = len(state.tasks)
     most = np.full(T, state.configs.acceptable_recovery_lag, dtype=np.int64)
     np.maximum.at(most, lag_keys // C, lags)
@@ -245,7 +245,7 @@ def _ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, lags: 
 def _rank_and_cost(
     lag: IntArray, holder: BoolArray, end: IntArray, logged: BoolArray, acceptable: int
 ) -> tuple[IntArray, IntArray]:
-    """Rank and restore cost of pairs with the given lags (docs/rules.md, "Rank")."""
+    """Rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
     unknown = lag == UNKNOWN_LAG
     caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == _INT64_MAX)
     rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))

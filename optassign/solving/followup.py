@@ -52,7 +52,8 @@ def warm_up(arrays: Arrays, case: Case, method: Method, solution: Solution) -> N
 def _keep_to_room(
     arrays: Arrays, problem: Problem, room: Room, line: Queue, progress: Progress, restoring: IntArray, solution: Solution
 ) -> Queue:
-    """The queue with slots for the copies that there is room for; notes tell of the others (docs/rules.md, "Limits")."""
+    """The queue with slots for the copies that there is room for; notes tell of the others (docs/reference/rules.md,
+    "Limits")."""
     is_restoring = bool(np.any(progress.idle_of(restoring) < PATIENCE))
     admission = admit(problem, line, room, arrays.under_way, progress, is_restoring=is_restoring)
 

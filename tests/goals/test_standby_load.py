@@ -1,4 +1,5 @@
-"""What a standby loads its client with (`standby_load`), beside a plain computation from docs/rules.md, and enumeration."""
+"""What a standby loads its client with (`standby_load`), beside a plain computation from docs/reference/rules.md, and
+enumeration."""
 
 from __future__ import annotations
 

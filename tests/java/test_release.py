@@ -23,7 +23,7 @@ from serving import wait_until
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "installing.md"
+PAGE = ROOT / "docs" / "get-started" / "install.md"
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>com.example</groupId>
@@ -75,7 +75,7 @@ def run(*command: str | Path, folder: Path) -> str:
 
 
 def documented(beginning: str) -> list[str]:
-    """The words of the one command of docs/installing.md that begins so."""
+    """The words of the one command of docs/get-started/install.md that begins so."""
     (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(beginning))
     return [word.strip("'") for word in line.split()]
 
@@ -136,7 +136,7 @@ def use_as_dependency(folder: Path, repository: str) -> None:
 
 def test_a_project_uses_the_plug_in_of_a_checkout(tmp_path: Path, repository: str) -> None:
     with alone():
-        run(*documented("mvn -f java/pom.xml"), "--batch-mode", "--quiet", repository, folder=ROOT)
+        run(*documented("mvn -f java/pom.xml -pl plugin"), "--batch-mode", "--quiet", repository, folder=ROOT)
     use_as_dependency(tmp_path, repository)
 
 
@@ -151,7 +151,7 @@ def test_a_release_is_complete_and_has_its_checksums(release: Path) -> None:
     assert {name: digest for digest, name in lines} == {
         name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()
     }
-    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", ".cdx.json", "installing.md", "LICENSE"):
+    for kind in ("-py3-none-any.whl", ".tar.gz", "-sources.jar", "0.1.0.jar", ".pom", ".cdx.json", "install.md", "LICENSE"):
         assert any(name.endswith(kind) for name in files), kind
     text = PAGE.read_text(encoding="utf-8")
     for name in files:

@@ -27,7 +27,7 @@ def test_it_is_about_what_a_convergence_takes(shape: Shape, standbys: int, warmu
     [(2, "about 200 follow-ups, 2,000 minutes (33.3 hours)"), (20, "about 20 follow-ups, 200 minutes (3.3 hours)")],
 )
 def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
-    """Played to its end it takes 201 and 21 rebalances: docs/benchmarks.md, "How long a scale-out takes"."""
+    """Played to its end it takes 201 and 21 rebalances: docs/data/scale-out-rebalances.json."""
     state = generate("scale-out", 1_000, 100, 1, warmups=warmups, seed=1)
     outlook = estimate_outlook(state, assign(state, "cp-sat"))
     assert outlook is not None

@@ -1,4 +1,4 @@
-"""The queue for warm-up slots (docs/rules.md, "Warm-ups")."""
+"""The queue for warm-up slots (docs/reference/rules.md, "Warm-ups")."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Links between the pages lead somewhere, and so do citations of a page: in code, schemas, Java and the pages.
 
 A citation is the page's path from the top of the repository, and where it is about one section, its heading in quotes:
-`docs/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/rules.md, "R3"`.
+`docs/reference/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/reference/rules.md, "R3"`.
 """
 
 import json
@@ -63,7 +63,7 @@ def dead_links(page: Path) -> Iterator[str]:
 def dead_citations(text: str) -> Iterator[str]:
     """Citations in a text whose page or heading does not exist."""
     for found in _PAGE.finditer(text):
-        page, heading = found.groups()
+        page, heading = found[1], re.sub(r"\s*\n[\s#*]*", " ", found[2] or "")  # comments break lines
         before, after = text[: found.start()][-1:], text[found.end() :][:1]
         if "/" not in page and not heading and before in "\"'" and after in "\"'":
             continue  # a file name in code, not a citation
@@ -92,6 +92,14 @@ def test_paths_in_pages_exist(page: Path) -> None:
     assert [path for path in paths if path not in built and not (ROOT / path).exists()] == []
 
 
+def test_every_alert_has_its_section_in_the_runbook() -> None:
+    rules = (ROOT / "docs" / "monitoring" / "alerts.yml").read_text(encoding="utf-8")
+    alerts, urls = re.findall(r"alert: (\w+)", rules), re.findall(r"runbook_url: (\S+)", rules)
+    runbook = "docs/how-to/runbook.md"
+    assert urls == [f"{runbook}#{alert.lower()}" for alert in alerts]
+    assert {alert.lower() for alert in alerts} <= anchors(ROOT / runbook)
+
+
 def test_every_page_is_in_the_menu_of_the_site() -> None:
     menu = set(re.findall(r"^ +- .*?: ([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.is_relative_to(ROOT / "docs")}
@@ -118,7 +126,7 @@ def test_citations_in_pages_lead_somewhere() -> None:
 def test_schemas_ship_their_citations() -> None:
     # The texts that users of a schema read are descriptions; the raw JSON is searched above, quotes escaped.
     schema = json.loads((ROOT / "docs" / "schema" / "state.json").read_text(encoding="utf-8"))
-    assert 'docs/rules.md, "Balanced"' in schema["$defs"]["Options"]["description"]
+    assert 'docs/reference/rules.md, "Balanced"' in schema["$defs"]["Options"]["description"]
 
 
 @pytest.mark.parametrize(
@@ -126,13 +134,13 @@ def test_schemas_ship_their_citations() -> None:
     [
         "see formats.md",
         "(rules-and-goals.md)",
-        'docs/rules.md, "Unheard of"',
-        'docs/rules.md, "R12"',
-        'docs/rules.md, "Bal"',
-        '# docs/rules.md,\n# "Unheard of"',
-        '"description": "(docs/rules.md, \\"Unheard of\\")"',
+        'docs/reference/rules.md, "Unheard of"',
+        'docs/reference/rules.md, "R12"',
+        'docs/reference/rules.md, "Bal"',
+        '# docs/reference/rules.md,\n# "Unheard of"',
+        '"description": "(docs/reference/rules.md, \\"Unheard of\\")"',
         'Path("docs/no-such-page.md")',
-        "docs/decisions/0001.md",
+        "docs/explanation/decisions/0001.md",
     ],
 )
 def test_a_dead_citation_is_found(text: str) -> None:
@@ -142,10 +150,11 @@ def test_a_dead_citation_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'docs/rules.md, "R3"',
-        'docs/rules.md, "R3 Actives on the most caught up"',
-        'docs/rules.md,\n    "The plan"',
-        ' * docs/rules.md,\n * "The plan"',
+        'docs/reference/rules.md, "R3"',
+        'docs/reference/rules.md, "R3 Actives on the most caught up"',
+        'docs/reference/rules.md,\n    "The target"',
+        ' * docs/reference/rules.md,\n * "The target"',
+        ' * docs/reference/rules.md, "The\n * target"',
         'open("comparison.md")',
         "README.md",
     ],

@@ -1,4 +1,4 @@
-"""The assignor of one's own in docs/extending.md: its file and its commands, in an empty folder, as a reader would do it."""
+"""The assignor of one's own in docs/how-to/extend.md: its file and its commands, in an empty folder."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "extend.md"
 
 
 def find_blocks(language: str) -> list[str]:

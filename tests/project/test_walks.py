@@ -1,4 +1,4 @@
-"""The walks of docs/extending.md: each is done in a copy of the project, block by block, and its tests run there."""
+"""The walks of docs/how-to/extend.md: each is done in a copy of the project, block by block, and its tests run there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "extending.md"
+PAGE = ROOT / "docs" / "how-to" / "extend.md"
 _STEP = re.compile(r"^\*\*`([^`]+)`\*\*|^```(python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WALKS = {
     "A goal": ("tests/goals/test_zone_load.py", "tests/goals/test_unserved.py", "tests/formats/test_schema.py"),

@@ -1,4 +1,4 @@
-"""The plan, written anew from docs/rules.md alone, as a researcher would: from the JSON, one goal after the other.
+"""The plan, written anew from docs/reference/rules.md alone, as a researcher would: from the JSON, one goal after the other.
 
 It shares no code with optassign. Each function cites the section that it was written from; what that leaves open would show
 here as a plan of another worth.
@@ -26,7 +26,7 @@ GOALS = ("restore_work", "cold_copies", "cold_actives", "pauses", "standby_moves
 
 
 def whole_changelog(s: Snapshot, task: Snapshot) -> int:
-    """docs/rules.md, "Whole changelog"."""
+    """docs/reference/rules.md, "Whole changelog"."""
     if task.get("changelog_end_offset") is not None:
         return int(task["changelog_end_offset"])
     reported: list[int] = [client["lags"][task["id"]] for client in s["clients"] if task["id"] in client["lags"]]
@@ -34,7 +34,7 @@ def whole_changelog(s: Snapshot, task: Snapshot) -> int:
 
 
 def rank_and_offsets(s: Snapshot, task: Snapshot, client: Snapshot) -> tuple[int, int]:
-    """docs/rules.md, "Lag" and "Rank"."""
+    """docs/reference/rules.md, "Lag" and "Rank"."""
     if not task["logged"]:
         return 0, 0
     holder = task["id"] in client["previous_active"] + client["previous_standby"]
@@ -49,18 +49,18 @@ def rank_and_offsets(s: Snapshot, task: Snapshot, client: Snapshot) -> tuple[int
 
 
 def restore_cost(s: Snapshot, task: Snapshot, client: Snapshot) -> int:
-    """docs/rules.md, "Restore cost"."""
+    """docs/reference/rules.md, "Restore cost"."""
     rank, offsets = rank_and_offsets(s, task, client)
     return 0 if rank == 0 else offsets
 
 
 def count_standbys(s: Snapshot) -> int:
-    """docs/rules.md, "R4 Number of standbys"."""
+    """docs/reference/rules.md, "R4 Number of standbys"."""
     return min(int(s["configs"]["num_standby_replicas"]), len(s["clients"]) - 1)
 
 
 def window(s: Snapshot, tasks: int, copies: int, client: Snapshot, factor: int) -> tuple[int, int]:
-    """docs/rules.md, "Shares" and "Windows", where nobody drains: water filling over threads × capacity."""
+    """docs/reference/rules.md, "Shares" and "Windows", where nobody drains: water filling over threads × capacity."""
     units = {c["process_id"]: Fraction(round(c["threads"] * c["capacity"] * 1_000_000)) for c in s["clients"]}
     full: set[str] = set()
     while True:
@@ -80,7 +80,8 @@ def subtopology(task: Snapshot) -> str:
 
 
 class PlanFromThePage:
-    """docs/rules.md, "The plan": R1, R2, R4 and the windows; goals (b) to (f), each among what is best in those before."""
+    """docs/reference/rules.md, "The target": R1, R2, R4 and the windows; goals (b) to (f), each among what is best in those
+    before."""
 
     def __init__(self, s: Snapshot) -> None:
         self.s, self.model = s, cp_model.CpModel()
@@ -97,7 +98,7 @@ class PlanFromThePage:
         self.keep_windows()
 
     def keep_windows(self) -> None:
-        """docs/rules.md, "Balanced": the five families."""
+        """docs/reference/rules.md, "Balanced": the five families."""
         groups: dict[str, list[Snapshot]] = {}
         for t in self.tasks:
             groups.setdefault(subtopology(t), []).append(t)
@@ -119,7 +120,7 @@ class PlanFromThePage:
         return self.active[pair] + self.standby[pair]
 
     def measure(self, goal: str) -> Any:
-        """docs/rules.md, "The plan", the table of goals."""
+        """docs/reference/rules.md, "The target", the table of goals."""
         if goal in ("restore_work", "cold_copies"):
             return sum((self.paid_for(t, goal) for t in self.tasks if t["logged"]), start=0)
         total: Any = 0
@@ -153,13 +154,13 @@ class PlanFromThePage:
         return total + each.pop() * (open_places + beyond)
 
     def is_new(self, t: Snapshot) -> bool:
-        """docs/rules.md, "What was assigned before"."""
+        """docs/reference/rules.md, "What was assigned before"."""
         held = any(t["id"] in c["previous_active"] + c["previous_standby"] for c in self.clients)
         named = [c["active"] + c["standby"] + c["warmup"] for c in (self.s["remembered"] or {"clients": []})["clients"]]
         return not held and not any(t["id"] in tasks for tasks in named)
 
     def has_moved(self, t: Snapshot, client: Snapshot) -> bool:
-        """docs/rules.md, "What was assigned before"."""
+        """docs/reference/rules.md, "What was assigned before"."""
         if self.s["remembered"] is None:
             return t["id"] not in client["previous_standby"]
         before = {c["process_id"]: c["standby"] for c in self.s["remembered"]["clients"]}

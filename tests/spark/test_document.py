@@ -1,4 +1,4 @@
-"""docs/spark.md does what it says: its commands are run as they stand, on other ports and in another folder."""
+"""docs/how-to/spark.md does what it says: its commands are run as they stand, on other ports and in another folder."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from spark_cluster import PATIENCE, kill, read_rows
 from optassign_benchmarks.kafka.processes import find_free_ports
 from optassign_benchmarks.spark.presets import PRESETS, Sweep, read_sweep
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "spark.md").read_text(encoding="utf-8")
 
 
 def find_block(language: str, near: str) -> str:

@@ -1,4 +1,4 @@
-"""The constraints of the CP-SAT models, one function each: R1 to R5, the pools, the windows (docs/rules.md)."""
+"""The constraints of the CP-SAT models, one function each: R1 to R5, the pools, the windows (docs/reference/rules.md)."""
 
 from __future__ import annotations
 

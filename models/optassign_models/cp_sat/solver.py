@@ -1,6 +1,7 @@
 """The one place that runs CP-SAT: reason, limit and bound are three things (as MathOpt has them).
 
-Pitfalls this stands between (docs/formulation.md): a wall-clock limit makes answers differ from run to run, so deterministic
+Pitfalls this stands between (docs/explanation/proofs.md, "Pitfalls"): a wall-clock limit makes answers differ from run to
+run, so deterministic
 time is the limit and the wall clock only a guard; OPTIMAL is also returned within a gap limit, so bounds are reported, not
 the status; below 8 workers the portfolio drops the worker that solves the full LP, so one worker with `max_lp` is asked for.
 """

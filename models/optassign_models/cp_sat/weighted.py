@@ -1,4 +1,5 @@
-"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised (docs/rules.md, "Preset weighted")."""
+"""Preset `weighted`: windows are no constraints but a cost, and one sum is minimised
+(docs/reference/rules.md, "Preset weighted")."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""An operator's limits on placements (docs/rules.md, "Limits"): as constraints, as a heuristic, and why they contradict."""
+"""An operator's limits on placements (docs/reference/rules.md, "Limits"): as constraints, as a heuristic, and why they
+contradict."""

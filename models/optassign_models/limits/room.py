@@ -1,4 +1,4 @@
-"""Which copies may warm up where limits on state leave little room (docs/rules.md, "Limits")."""
+"""Which copies may warm up where limits on state leave little room (docs/reference/rules.md, "Limits")."""
 
 from __future__ import annotations
 

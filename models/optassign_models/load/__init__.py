@@ -1,1 +1,1 @@
-"""Balance by weight: load per thread × capacity instead of counts (docs/rules.md, "Balanced under load")."""
+"""Balance by weight: load per thread × capacity instead of counts (docs/reference/rules.md, "Balanced under load")."""

@@ -1,4 +1,4 @@
-"""Preset `weighted` as one stage of the one model (docs/rules.md, "Preset weighted").
+"""Preset `weighted` as one stage of the one model (docs/reference/rules.md, "Preset weighted").
 
 Imbalance, restore work and moves are one sum.
 """

@@ -1,4 +1,4 @@
-"""Standbys so that the tasks of a client that dies go on on many others, not all on one (docs/rules.md, "Failover").
+"""Standbys so that the tasks of a client that dies go on on many others, not all on one (docs/reference/rules.md, "Failover").
 
 Between clients of which nothing is known but what all others of a task's pool are it is the same to every goal which of them
 has a standby. So two such standbys of one subtopology exchange places: each count of each client stays as it is, and so does

@@ -1,5 +1,5 @@
-"""Tasks of which nobody has any state: they are down until it is restored, so a plan spreads them over clients (docs/rules.md,
-"Lost tasks").
+"""Tasks of which nobody has any state: they are down until it is restored, so a plan spreads them over clients
+(docs/reference/rules.md, "Lost tasks").
 
 Where they are planned is all the same to every goal. So such a task exchanges places with another lost one of its subtopology,
 or with a planned active that is not there yet either, but runs elsewhere meanwhile: each count of each client stays as it is,

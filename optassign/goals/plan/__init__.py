@@ -1,1 +1,1 @@
-"""The goals of the plan, one file each: goals (a) to (f) of docs/rules.md."""
+"""The goals of the plan, one file each: goals (a) to (f) of docs/reference/rules.md."""

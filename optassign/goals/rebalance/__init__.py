@@ -1,1 +1,1 @@
-"""The goals of this rebalance on its way to the plan, one file each: goals (i) to (v) of docs/rules.md."""
+"""The goals of this rebalance on its way to the plan, one file each: goals (i) to (v) of docs/reference/rules.md."""

@@ -1,4 +1,4 @@
-"""From a plug-in's report of what was applied to a recording, with the service's own answer beside it (docs/protocol.md).
+"""From a plug-in's report of what was applied to a recording, with the service's own answer beside it (docs/reference/http.md).
 
 Reports are nobody's wait: they are worked off one at a time, so that they never hold more than one worker.
 """

@@ -1,1 +1,2 @@
-"""What operators ask for: hold still, drain a client, forget the plan; quiet hours and limits (docs/holding.md)."""
+"""What operators ask for: hold still, drain a client, forget the plan; quiet hours and limits
+(docs/how-to/pause-and-drain.md)."""

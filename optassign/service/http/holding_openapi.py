@@ -79,7 +79,7 @@ def _describe(summary: str, name: str, *errors: int) -> dict[str, Any]:
     refused = {"application/json": {"schema": {"$ref": _REF + "Error"}}}
     found: dict[int | str, Any] = {200: {"description": "What is in force now", "content": content}}
     found |= {status: {"description": _ERRORS[status], "content": refused} for status in (401, *errors)}
-    return {"summary": summary, "description": "See docs/holding.md.", "responses": found}
+    return {"summary": summary, "description": "See docs/how-to/pause-and-drain.md.", "responses": found}
 
 
 def _describe_change(summary: str, *errors: int) -> dict[str, Any]:

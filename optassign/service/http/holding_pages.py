@@ -1,4 +1,4 @@
-"""The pages under /v1/applications: what operators ask for (docs/protocol.md)."""
+"""The pages under /v1/applications: what operators ask for (docs/reference/http.md)."""
 
 import asyncio
 import json

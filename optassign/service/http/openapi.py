@@ -87,7 +87,7 @@ _REQUEST_HEADERS = [
 _REBALANCE = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
 ASSIGN: dict[str, Any] = {
     "summary": "Answer one rebalance",
-    "description": "See docs/protocol.md.",
+    "description": "See docs/reference/http.md.",
     "responses": {
         200: {
             "description": "The assignment",
@@ -112,7 +112,7 @@ ASSIGN: dict[str, Any] = {
 _OBJECT = {"content": {_JSON: {"schema": {"type": "object"}}}}
 APPLIED: dict[str, Any] = {
     "summary": "Tell what was applied in place of the service's answer",
-    "description": "See docs/protocol.md. One at a time.",
+    "description": "See docs/reference/http.md. One at a time.",
     "responses": {200: {"description": "Both answers in a few numbers", **_OBJECT}, **_REFUSALS},
     "openapi_extra": {
         "requestBody": {"required": True, "content": _describe_content("AppliedReport", _REPORT)},

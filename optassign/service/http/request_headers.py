@@ -1,4 +1,4 @@
-"""The headers of a request, read and checked (docs/protocol.md)."""
+"""The headers of a request, read and checked (docs/reference/http.md)."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tokens: who may ask about which application (docs/operations.md). Read anew when the file changes, without a restart."""
+"""Tokens: who may ask about which application (docs/how-to/secure.md). Read anew when the file changes, without a restart."""
 
 import hmac
 import os

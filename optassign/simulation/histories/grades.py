@@ -14,7 +14,7 @@ __all__ = ["Grades", "add_up"]
 class Grades:
     """Sums over the changes of a history. At *rests* the group asks for no follow-up and everything is restored.
 
-    Shares are those of docs/rules.md: proportional to threads, no more than the tasks there are.
+    Shares are those of docs/reference/rules.md: proportional to threads, no more than the tasks there are.
     """
 
     changes: int = 0
@@ -46,7 +46,7 @@ class Grades:
     skew: int = 0
     """Active tasks that clients have of a subtopology above their shares of it, rounded up: skew that could be avoided."""
     excess: int = 0
-    """Of all five windows of docs/rules.md."""
+    """Of all five windows of docs/reference/rules.md."""
     zone_reached: int = 0
     """Zones among the copies of logged tasks, where the tag is configured and tasks could be in several zones."""
     zone_reachable: int = 0

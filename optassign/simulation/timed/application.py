@@ -290,7 +290,7 @@ def _name_for_assignors(scenario: Scenario, tasks: tuple[SimulatedTask, ...]) ->
     """The ids; protocol `learner` numbers the partitions of each subtopology backwards.
 
     Assignors break their last ties by letting clients keep their smallest tasks (as KIP-441's tables have it); members of
-    KIP-415 give away the smallest.
+    the incremental rebalancing draft give away the smallest.
     """
     if scenario.group.protocol != "learner":
         return tuple(task.id for task in tasks)

@@ -30,7 +30,8 @@ def place_copies(application: Application, beginning: Beginning) -> None:
     """Give the application the state of the snapshot.
 
     Who owns a task runs it, as far as it is restored; who was assigned a standby or a warm-up by the remembered answer goes on
-    with it; any other state is kept on its disk. A lag that is not known counts as nothing, as it does in docs/rules.md.
+    with it; any other state is kept on its disk. A lag that is not known counts as nothing, as it does in
+    docs/reference/rules.md.
     """
     state, number = beginning.snapshot, application.number_of
     for task in beginning.tasks:

@@ -53,7 +53,7 @@ class _Timer(FollowUps):
 
 
 class _Learners(FollowUps):
-    """Protocol `learner` (KIP-415): a member whose learner has restored joins again at once."""
+    """Protocol `learner` (the incremental rebalancing draft): a member whose learner has restored joins again at once."""
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
         super().__init__(application, agenda, trigger)

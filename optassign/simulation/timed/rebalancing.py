@@ -31,7 +31,7 @@ _FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
 def model_seconds(tasks: int, clients: int) -> float:
     """What a call of an assignor takes of simulated time: 20 ms, and 0.25 s for each million pairs of task and client.
 
-    cp-sat takes about that at 1,000 × 100 and at 10,000 × 1,000 (docs/benchmarks.md). All assignors are charged the same, so
+    cp-sat takes about that at 1,000 × 100 and at 10,000 × 1,000 (docs/data/speed.json). All assignors are charged the same, so
     that nothing but their answers makes a difference.
     """
     return 0.02 + 0.25 * tasks * clients / 1e6
@@ -147,7 +147,7 @@ class Rebalancer:
             self.followups.arm(answer)
 
     def let_drained_leave(self) -> None:
-        """A member that is leaving goes once it has no active task any more (protocol `learner`, KIP-415); one that drains,
+        """A member that is leaving goes once it has no active task any more (protocol `learner`); one that drains,
         once it has nothing."""
         application = self._application
         has_role = np.any(application.mode > KEPT, axis=0)

@@ -1,4 +1,5 @@
-"""A scenario: an application, its clients, and what happens to them, as a small TOML file says it (docs/simulator.md)."""
+"""A scenario: an application, its clients, and what happens to them, as a small TOML file says it
+(docs/reference/simulator.md)."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Group(Frozen):
     )
     heartbeat_s: Seconds = Field(default=3.0, description="seconds between the heartbeats of a member")
     emulated_warmups: bool = Field(
-        default=False, description="`streams`: what warms up is a standby to the broker (docs/broker.md); false: nothing does"
+        default=False, description="`streams`: a warming copy is a standby to the broker (docs/how-to/broker.md)"
     )
     offset_interval_s: Annotated[float, Field(gt=0, le=1e9)] = Field(
         default=60.0, description="`streams`: seconds between a member's reports of its offsets"

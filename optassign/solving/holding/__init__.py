@@ -1,1 +1,2 @@
-"""What an operator asks of a rebalance: to hold still, to let a client drain, to keep limits (docs/rules.md, "Holds")."""
+"""What an operator asks of a rebalance: to hold still, to let a client drain, to keep limits (docs/reference/rules.md,
+"Pauses")."""

@@ -44,7 +44,7 @@ class InChangelogs(Tiny):
         return {pair: (rank, ceil(100.0 * cost / mean)) for pair, (rank, cost) in known.items()}
 
     def cost(self, copies: Copies, weights: Weights) -> int:
-        """The one sum, as docs/rules.md states it."""
+        """The one sum, as docs/reference/rules.md states it."""
         excess, work = self.excess(copies), self.plan_values(copies)[0]
         sticky = work + self.active_moves(copies) + self.standby_moves(copies)
         return weights[0] * sum(excess[:3]) + weights[1] * sum(excess[3:]) + weights[2] * sticky

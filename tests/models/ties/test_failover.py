@@ -1,4 +1,5 @@
-"""The tasks of a client that dies go on on many others, and nothing else of a plan changes (docs/rules.md, "Failover")."""
+"""The tasks of a client that dies go on on many others, and nothing else of a plan changes (docs/reference/rules.md,
+"Failover")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tasks of which nobody has state are spread over clients, and nothing else of a plan changes (docs/rules.md, "Lost tasks")."""
+"""Tasks of which nobody has state are spread over clients, and nothing else of a plan changes
+(docs/reference/rules.md, "Lost tasks")."""
 
 from __future__ import annotations
 

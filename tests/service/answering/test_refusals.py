@@ -1,4 +1,4 @@
-"""What is refused, and how: every row of the table in docs/protocol.md, as JSON, and the service goes on."""
+"""What is refused, and how: every row of the table in docs/reference/http.md, as JSON, and the service goes on."""
 
 import gzip
 import json

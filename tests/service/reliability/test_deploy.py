@@ -22,7 +22,7 @@ from optassign.service.settings import Limits, Settings
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
-PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
 IMAGE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 UNIT = (DEPLOY / "optassign.service").read_text(encoding="utf-8")
 MANIFESTS = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in (DEPLOY / "kubernetes").glob("*.yaml")}
@@ -158,7 +158,7 @@ def test_limits_are_those_of_the_page() -> None:
     grace = POD["terminationGracePeriodSeconds"]
     assert (
         int(read_unit("TimeoutStopSec")) == grace >= 60 + 30
-    )  # the longest deadline there is, and what docs/operations.md adds
+    )  # the longest deadline there is, and what docs/how-to/deploy.md adds
     assert int(read_unit("LimitNOFILE")) >= 2 * Limits().connections
     memory = CONTAINER["resources"]["limits"]["memory"].removesuffix("i")
     assert read_unit("MemoryMax") == memory
@@ -169,7 +169,7 @@ def test_limits_are_those_of_the_page() -> None:
     assert f"| disk for recordings | {disk.removesuffix('i')} |" in PAGE
     usual = CONTAINER["resources"]["requests"]["memory"].removesuffix("i")
     assert f"| memory, mostly | {usual} |" in PAGE
-    assert f"| stopping | {grace} s |" in PAGE
+    assert f"| time to stop | {grace} s |" in PAGE
 
 
 def test_every_file_is_on_the_page() -> None:

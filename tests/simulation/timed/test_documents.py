@@ -1,4 +1,5 @@
-"""The tables of the source documents, cell by cell: KIP-441's examples in time, and KIP-415's learners."""
+"""The tables of the source documents, cell by cell: KIP-441's examples in time, and the learners of the incremental
+rebalancing draft."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def list_cells(played: Played, others: tuple[str, ...]) -> list[tuple[str, Cells
 
 
 def start_with(prefix: str, suffix: str = "") -> Objects:
-    """S1 to S3 of KIP-415: T1 T2, T3 T4, T5."""
+    """S1 to S3 of the incremental rebalancing draft: T1 T2, T3 T4, T5."""
     owned = {1: ["0_0", "0_1"], 2: ["0_2", "0_3"], 3: ["0_4"]}
     return [{"client": f"{prefix}{number}{suffix}", "active": tasks} for number, tasks in owned.items()]
 

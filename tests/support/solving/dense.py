@@ -1,6 +1,7 @@
 """The judges once more: every task against every client, slow and plain, to be compared on small random cases.
 
-Written from the sentences of docs/rules.md and shared with nothing: it reads fields of the snapshot and the answer only.
+Written from the sentences of docs/reference/rules.md and shared with nothing: it reads fields of the snapshot and the answer
+only.
 """
 
 from __future__ import annotations

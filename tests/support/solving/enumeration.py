@@ -1,6 +1,6 @@
 """The optimum of tiny problems by trying everything: no solver, no flow, dictionaries and loops only.
 
-Written from docs/rules.md, on the snapshot itself: it shares no code with the models, the arrays or the judge.
+Written from docs/reference/rules.md, on the snapshot itself: it shares no code with the models, the arrays or the judge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Copies = dict[str, tuple[str, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Tiny:
-    """A snapshot of a few tasks and clients, and all that docs/rules.md says of it."""
+    """A snapshot of a few tasks and clients, and all that docs/reference/rules.md says of it."""
 
     state: ApplicationState
 

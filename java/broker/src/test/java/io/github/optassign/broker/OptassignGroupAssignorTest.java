@@ -61,7 +61,8 @@ class OptassignGroupAssignorTest {
     }
 
     /**
-     * The watcher's mark is a tag of one value everywhere, of which docs/broker.md says that nothing is placed by it.
+     * The watcher's mark is a tag of one value everywhere, of which docs/how-to/broker.md says that nothing is placed
+     * by it.
      */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})

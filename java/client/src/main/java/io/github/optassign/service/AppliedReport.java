@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What Kafka has taken in place of the service's answer, as the service is told (docs/protocol.md).
+ * What Kafka has taken in place of the service's answer, as the service is told (docs/reference/http.md).
  *
  * @param rebalance id of the rebalance; the service may have been asked under it
  * @param appliedAt when it was decided, milliseconds since 1970 by this JVM's clock

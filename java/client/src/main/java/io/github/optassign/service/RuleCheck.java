@@ -7,8 +7,9 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 
 /**
- * Checks whether an answer keeps the rules that can be seen in an answer and its snapshot (docs/rules.md, R3 to R6 and
- * the last sentence of R8; {@link AnswerCheck} has seen to R1 and R2), and whether its plan has a place for every copy.
+ * Checks whether an answer keeps the rules that can be seen in an answer and its snapshot (docs/reference/rules.md, R3
+ * to R6 and the last sentence of R8; {@link AnswerCheck} has seen to R1 and R2), and whether its plan has a place for
+ * every copy.
  *
  * <p>R10 makes an exception for the second pass: a task that nobody owns may be where the first pass sent it, as long
  * as that client has hardly more to replay than others. Where the first pass sent it the service may know better than

@@ -27,7 +27,7 @@ import org.apache.kafka.common.config.types.Password;
 
 /**
  * Asks the service, once per rebalance, and tells it what was applied in place of its answer, by version 1 of its
- * protocol (docs/protocol.md).
+ * protocol (docs/reference/http.md).
  */
 public final class ServiceClient {
     static final String PROTOCOL = "1";

@@ -17,8 +17,8 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
     }
 
     /**
-     * How many seconds of one active task too many a move has to save that the plan does not need (docs/rules.md,
-     * "Relief").
+     * How many seconds of one active task too many a move has to save that the plan does not need
+     * (docs/reference/rules.md, "Temporary offload").
      *
      * @param stateless of a task without a store
      * @param logged of a task with a changelog

@@ -9,8 +9,8 @@ import java.util.stream.IntStream;
 
 /**
  * Spreads the planned standbys of each client's tasks over many others, so that these do not all go on on one of them
- * when it dies (docs/rules.md, "Failover"). Standbys of one subtopology exchange places where the clients know nothing
- * of either task. Every count and every cost stays as it is.
+ * when it dies (docs/reference/rules.md, "Failover"). Standbys of one subtopology exchange places where the clients
+ * know nothing of either task. Every count and every cost stays as it is.
  */
 final class FailoverSpread {
     /** Turns over all standbys; the first does nearly all. */

@@ -9,10 +9,10 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * Spreads the planned actives of tasks of which nobody has any state (docs/rules.md, "Lost tasks"): each is down until
- * it is restored, and copies on one disk share its rate. So they exchange places with each other, and with other
- * planned actives of their subtopology that are not there yet either, but run elsewhere meanwhile. Every count and
- * every cost stays as it is.
+ * Spreads the planned actives of tasks of which nobody has any state (docs/reference/rules.md, "Lost tasks"): each is
+ * down until it is restored, and copies on one disk share its rate. So they exchange places with each other, and with
+ * other planned actives of their subtopology that are not there yet either, but run elsewhere meanwhile. Every count
+ * and every cost stays as it is.
  */
 final class LostTasks {
     /** Turns over all lost tasks; the first does nearly all. */

@@ -9,9 +9,9 @@ import io.github.optassign.model.Timing;
 import java.util.Arrays;
 
 /**
- * Has tasks be active elsewhere for a while, on the way to the plan, where load is missing (docs/rules.md, "Relief").
- * It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby,
- * with which they change roles.
+ * Has tasks be active elsewhere for a while, on the way to the plan, where load is missing (docs/reference/rules.md,
+ * "Temporary offload"). It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to
+ * a caught-up standby, with which they change roles.
  */
 public final class Relief {
     private Relief() {}

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 
 /**
  * When a follow-up is due: when the copies that it is for are likely to be there, or some of them where the others
- * would keep free slots waiting (docs/rules.md, "The follow-up"); after the probing interval at the latest.
+ * would keep free slots waiting (docs/reference/rules.md, "The follow-up"); after the probing interval at the latest.
  */
 public final class FollowupTime {
     static final long LEAST_MS = FollowupLimits.LEAST_MS;

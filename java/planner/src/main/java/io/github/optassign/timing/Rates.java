@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * How fast clients restore, from the lags of two snapshots and the time between them (docs/rules.md, "The follow-up").
- * What is older counts half as much each time. Where all of it was done by then, that is only a lower bound, and more
- * is believed. Times are those of the snapshots; clocks that go back teach nothing.
+ * How fast clients restore, from the lags of two snapshots and the time between them (docs/reference/rules.md, "The
+ * follow-up"). What is older counts half as much each time. Where all of it was done by then, that is only a lower
+ * bound, and more is believed. Times are those of the snapshots; clocks that go back teach nothing.
  */
 public final class Rates {
     /** A shorter time between two snapshots, as between two passes, teaches nothing, unless it is a follow-up's. */

@@ -6,7 +6,10 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 
-/** How long it is likely to take until the plan is reached: relief is worth so much (docs/rules.md, "Relief"). */
+/**
+ * How long it is likely to take until the plan is reached: relief is worth so much (docs/reference/rules.md, "Temporary
+ * offload").
+ */
 public final class TimeToBalance {
     private final Snapshot snapshot;
     private final Ranks ranks;

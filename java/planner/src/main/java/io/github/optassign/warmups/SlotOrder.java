@@ -9,7 +9,7 @@ import java.util.Map;
 
 /**
  * Gives warm-up slots to copies that are alike otherwise, clients apart: copies on one disk share its rate
- * (docs/rules.md, "Warm-ups", 7). In a {@link Wave} only what fits into it, the shortest first.
+ * (docs/reference/rules.md, "Warm-ups", 7). In a {@link Wave} only what fits into it, the shortest first.
  */
 final class SlotOrder {
     /** Copies end together if they do so within this share of the time. */

@@ -10,7 +10,7 @@ import java.util.stream.LongStream;
 
 /**
  * How long clients restore before the next copies get their slots, so that those which lack active tasks have some of
- * them soon (docs/rules.md, "Warm-ups", "Waves").
+ * them soon (docs/reference/rules.md, "Warm-ups", "Waves").
  */
 final class Wave {
     /** All slots are filled. */

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which copies get the slots there are (docs/rules.md, "Warm-ups"). */
+/** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
 class SlotOrderTest {
     private static SlotOrder.Copy copy(int client, double seconds, int place) {
         return new SlotOrder.Copy(client, seconds, 0, place);

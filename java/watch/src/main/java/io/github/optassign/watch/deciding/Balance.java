@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Numbers of active tasks, beside each process's share (docs/rules.md, "Balanced"): shares are proportional to threads
+ * Numbers of active tasks, beside each process's share (docs/reference/rules.md, "Balanced"): shares are proportional to threads
  * × capacity, and a count is right between floor and ceiling of its share.
  */
 final class Balance {

@@ -25,7 +25,7 @@ public final class GroupReader {
     /** What Kafka Streams says instead of the offset of a task that runs. */
     private static final long LATEST = -2;
 
-    /** Client tags, as in the broker's assignor (docs/broker.md, "Configuration"). */
+    /** Client tags, as in the broker's assignor (docs/reference/configuration.md). */
     private static final String CAPACITY = "optassign.capacity";
 
     private static final List<String> DRAIN = List.of("optassign.drain", "optassign.draining");

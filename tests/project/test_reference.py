@@ -1,0 +1,84 @@
+"""The reference has each key, event and command of the code. Its other tables are made from the code while the site is
+built."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+
+import reference_tables  # noqa: E402 - not a package: MkDocs runs the files of docs/site as scripts
+
+
+def read_section(page: str, heading: str) -> str:
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def find_keys(section: str) -> set[str]:
+    return set(re.findall(r"`(optassign\.[\w.]+)`", section))
+
+
+def find_constants(pattern: str, java: str) -> set[str]:
+    return set(re.findall(pattern, reference_tables._read_java(java)))
+
+
+@pytest.mark.parametrize("page", ["command-line.md", "configuration.md", "metrics.md"])
+def test_marks_are_filled(page: str) -> None:
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    filled = reference_tables.fill_marks(text)
+    assert "<!-- made" in text
+    assert "<!-- made" not in filled
+    assert filled.count("\n| `") > text.count("\n| `") + 10
+
+
+def test_commands_and_their_options_are_listed() -> None:
+    made = reference_tables.list_commands()
+    assert "## `optassign assign`\n" in made
+    assert "| `--time-limit SECONDS` |" in made
+    assert "%(" not in made
+
+
+def test_keys_of_the_plug_in_have_defaults_and_meanings() -> None:
+    rows = [row.strip("| ").split(" | ") for row in reference_tables.list_plugin_keys().splitlines()[2:]]
+    assert {cells[0].strip("`") for cells in rows} == find_constants(r'"(optassign\.[\w.]+)"', "ConfigKeys") | {
+        "optassign.url",
+        "optassign.token",
+        "optassign.token.file",
+    }
+    by_key = {cells[0].strip("`"): cells for cells in rows}
+    assert by_key["optassign.timeout.ms"][1:3] == ["int", "`2000`"]
+    assert all(len(cells) == 4 and cells[3].strip() for cells in rows)
+
+
+def test_keys_of_the_watcher_are_those_of_its_settings() -> None:
+    keys = find_constants(r'static final String \w+ = "(optassign\.\w[\w.]+)"', "Settings")
+    assert find_keys(read_section("configuration.md", "Watcher")) == keys
+
+
+def test_keys_of_the_broker_are_those_of_its_config() -> None:
+    keys = find_constants(r'static final String \w+ = "(optassign\.[\w.]+)"', "BrokerConfig")
+    keys |= find_constants(r'static final String \w+ = "(optassign\.[\w.]+)"', "BrokerEndpoint")
+    found = find_keys(read_section("configuration.md", "Broker's jar"))
+    assert found == keys | {"optassign.url", "optassign.token", "optassign.token.file"}
+
+
+def test_defaults_of_broker_and_watcher_are_those_of_the_code() -> None:
+    text = (REFERENCE / "configuration.md").read_text(encoding="utf-8")
+    numbers = reference_tables._read_java("Limits").partition("DEFAULT = new Limits(")[2].partition(")")[0]
+    for number in numbers.replace("_", "").split(", "):
+        assert f"| `{number}` |" in read_section("configuration.md", "Watcher"), number
+    assert "new BrokerConfig(true, 20, 10_000, null" in reference_tables._read_java("BrokerConfig")
+    assert re.search(r"`optassign.max.warmup.replicas`[^|]*\| `20` \|", text)
+
+
+def test_each_event_of_the_service_is_described() -> None:
+    described = set(
+        re.findall(r"`([a-z_]+)`", "\n".join(re.findall(r"^\| (`[^|]*) \|", read_section("logs.md", "Service"), re.M)))
+    )
+    assert described - reference_tables.list_log_events() == {"log", "log_limited"}
+    assert reference_tables.list_log_events() - described == set()
