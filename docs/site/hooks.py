@@ -13,7 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from optassign_benchmarks.study_data import list_older_than, read_renewals, read_studies
+from optassign_benchmarks.study_data import RENEWALS, list_older_than, read_renewals, read_studies
 
 sys.path.insert(0, str(Path(__file__).parent))
 from reference_tables import fill_marks
@@ -49,7 +49,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
     made = {name: (ROOT / name).read_text(encoding="utf-8") for name in FROM_THE_TOP}
     made |= {f"api/{name}.md": api_page(name) for name in API}
-    renewals = read_renewals(ROOT / "benchmarks" / "renewals.json")
+    renewals = read_renewals(ROOT / RENEWALS)
     for name, study in read_studies(ROOT / "docs" / "data").items():
         made[f"data/{name}.md"] = study.to_page(list_older_than(name, study, renewals))
     for target, text in made.items():
@@ -64,6 +64,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     folder = "" if uri.startswith("data/") else r"[\w./-]*data/"
     markdown = re.sub(rf"\]\(({folder}[\w-]+\.)json\)", r"](\1md)", markdown)
     markdown = _one_picture_per_scheme(fill_marks(markdown).replace("<details>", '<details markdown="1">'))
+    # Pages of the top are beside the folders of docs/ in the site, and one folder further up in the repository.
+    markdown = re.sub(rf"\]\(((?:\.\./)*)\.\./({'|'.join(FROM_THE_TOP)})", r"](\1\2", markdown)
     if uri in FROM_THE_TOP:
         markdown = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", markdown)
         markdown = re.sub(r"\[([^\]]+)\]\(LICENSE\)", r"\1", markdown)

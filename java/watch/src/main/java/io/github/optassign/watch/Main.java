@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code java -jar optassign-watch.jar --config admin.properties}; docs/how-to/broker.md describes it. Exit codes: 0 stopped,
- * or {@code --once} has looked; 1 {@code --once} could not; 2 bad usage or properties.
+ * {@code java -jar optassign-watch.jar --config admin.properties}; docs/how-to/broker.md describes it. Exit codes: 0
+ * stopped, or {@code --once} has looked; 1 {@code --once} could not; 2 bad usage or properties.
  */
 public final class Main {
     private static final Logger LOG = LoggerFactory.getLogger(Main.class);

@@ -18,7 +18,10 @@ import org.apache.kafka.clients.admin.ConfigEntry;
  */
 public record RackTags(Optional<List<String>> own, List<String> byDefault) {
     public static final String CONFIG = "streams.rack.aware.assignment.tags";
-    /** A client tag that all instances have with the same value, so that no copy is placed by it (docs/how-to/broker.md). */
+    /**
+     * A client tag that all instances have with the same value, so that no copy is placed by it
+     * (docs/how-to/broker.md).
+     */
     public static final String MARK = "optassign";
 
     /** Reads the config's entry. */
