@@ -106,7 +106,8 @@ def _read_java(name: str) -> str:
 
 def _split_arguments(text: str) -> list[str]:
     """The arguments of a call whose opening bracket came before, up to the closing one."""
-    parts, depth, inside, start = [], 0, False, 0
+    parts: list[str] = []
+    depth, inside, start = 0, False, 0
     for place, char in enumerate(text):
         if char == '"' and text[place - 1] != "\\":
             inside = not inside

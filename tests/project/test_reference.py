@@ -2,16 +2,13 @@
 built."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
+import reference_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-sys.path.insert(0, str(ROOT / "docs" / "site"))
-
-import reference_tables  # noqa: E402 - not a package: MkDocs runs the files of docs/site as scripts
 
 
 def read_section(page: str, heading: str) -> str:
