@@ -1,4 +1,4 @@
-"""The names of the rules of docs/rules.md, as texts for people carry them next to their numbers."""
+"""The names of the rules of docs/reference/rules.md, as texts for people carry them next to their numbers."""
 
 __all__ = ["RULE_NAMES", "name_rule"]
 

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     grid = begin.add_mutually_exclusive_group(required=True)
     told = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=told)
-    grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/spark.md")
+    grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/how-to/spark.md")
     begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: seed of the first (default: 1)")
     begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
     begin.add_argument(

@@ -30,7 +30,7 @@ _OF_SPARK: dict[str, Any] = {
 
 def add_simulate(parser: ArgumentParser) -> None:
     """Add --simulate, and what it can be told."""
-    add = parser.add_argument_group("the simulator (docs/simulator.md)").add_argument
+    add = parser.add_argument_group("the simulator (docs/reference/simulator.md)").add_argument
     add("--simulate", action="store_true", help="simulate one application from its first recording on, without Spark")
     add("--application", metavar="NAME", help="choose the application, where there are recordings of several")
     formats = parser.add_mutually_exclusive_group()

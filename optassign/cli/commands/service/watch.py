@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--config",
         required=True,
         metavar="FILE",
-        help="read properties of Kafka's Admin client and optassign.watch.* from this file (docs/broker.md)",
+        help="read properties of Kafka's Admin client and optassign.watch.* from this file (docs/how-to/broker.md)",
     )
     add("--groups", metavar="NAME,…", help="watch these groups (default: all that optassign assigns)")
     add("--interval", type=accept_numbers("seconds"), metavar="SECONDS", help="look this often (default: 10)")
