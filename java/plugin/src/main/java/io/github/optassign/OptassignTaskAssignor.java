@@ -17,7 +17,6 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.streams.GroupProtocol;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
@@ -43,6 +42,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    /** Not by Kafka's enum of protocols: before Kafka Streams 4.1 there is none. */
+    private static final String STREAMS_PROTOCOL = "streams";
 
     private PluginConfig config;
     /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
@@ -87,7 +88,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     + ": found " + what + "; allowed: the text " + ours);
         }
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
-        if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
+        if (protocol != null && STREAMS_PROTOCOL.equalsIgnoreCase(protocol.toString())) {
             throw new ConfigException(
                     StreamsConfig.GROUP_PROTOCOL_CONFIG,
                     protocol,
