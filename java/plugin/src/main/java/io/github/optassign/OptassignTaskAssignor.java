@@ -5,6 +5,8 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
 import io.github.optassign.memory.Patience;
+import io.github.optassign.metrics.AssignorMetrics;
+import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.reports.Reporter;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
@@ -60,6 +62,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private Patience counted;
     /** What the service is told when Kafka has taken it; null: nothing. */
     private AppliedReport report;
+    /** The rebalance in numbers; null: none. */
+    private RebalanceFigures figures;
 
     /** Made by Kafka, anew for every rebalance. */
     public OptassignTaskAssignor() {}
@@ -146,12 +150,14 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     public TaskAssignment assign(ApplicationState state) {
         pending = null;
         report = null;
+        figures = null;
         try {
             Rebalance rebalance = new Rebalance(state, application, config, shadow, admin, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
             pending = rebalance.decided();
             counted = rebalance.counted();
             report = rebalance.report();
+            figures = rebalance.figures();
             return assignment;
         } catch (Throwable e) {
             rethrowFatal(e);
@@ -171,14 +177,19 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         tellShadow(assignment, subscription, error);
         if (error == AssignmentError.NONE && pending != null) {
             Memory.of(application).remember(pending, counted);
+            if (figures != null) {
+                AssignorMetrics.of(application).count(figures);
+            }
             if (report != null) {
                 Reporter.send(report, config);
             }
         } else if (error != AssignmentError.NONE) {
+            AssignorMetrics.of(application).countRefused();
             LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
         }
         pending = null;
         report = null;
+        figures = null;
     }
 
     private void tellShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
