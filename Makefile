@@ -5,7 +5,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-EXTRAS ?= dev,service,plots
+EXTRAS ?= dev,service,plots,inspect
 BENCHMARK_EXTRAS ?= kafka,spark
 BENCH_ARGS ?=
 RELEASE ?= dist/release

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, Protocol
 
 from optassign.cli.arguments import add_command
-from optassign.cli.commands import completion, demo
+from optassign.cli.commands import completion, demo, inspect_group
 from optassign.cli.commands.answers import anonymise, assign, compare, converge, explain, generate, validate, what_if
 from optassign.cli.commands.runs import benchmark, replay, simulate
 from optassign.cli.commands.service import record, serve, status, watch
@@ -52,7 +52,7 @@ class Command(Protocol):
 
 
 GROUPS: dict[str, dict[str, Command]] = {
-    "Start here": {"demo": demo},
+    "Start here": {"demo": demo, "inspect": inspect_group},
     "One rebalance": {
         "assign": assign,
         "explain": explain,

@@ -136,7 +136,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["frobnicate"], "found 'frobnicate'; allowed: demo, assign, "),
+        (["frobnicate"], "found 'frobnicate'; allowed: demo, inspect, assign, "),
         (["assign"], "the following arguments are required: SNAPSHOT"),
         (["assign", "S", "--frobnicate"], "unknown option --frobnicate"),
         (["assign", "S", "--assign", "cp-sat"], "unknown option --assign; did you mean --assignor?"),

@@ -7,33 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from kafka_group import await_recordings
 
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
 from optassign.formats.assignment import TaskAssignment
-from optassign.recordings.files import find_recordings
-from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.group import Group
 from optassign_benchmarks.kafka.service import Service
-from optassign_benchmarks.kafka.waiting import await_condition
 
 # Kafka's own default has tasks come back to who had given them away.
 _DEFAULT = "kafka-high-availability"
-
-
-def await_recordings(service: Service, group: Group) -> list[Recording]:
-    """The recordings of a group, once there is one of each rebalance."""
-
-    def read() -> list[Recording]:
-        return [read_recording(entry.path) for entry in sorted(find_recordings(service.recordings, group.application))]
-
-    await_condition(
-        "one recording of each rebalance",
-        lambda: len(read()) == len(group.rebalances),
-        found=lambda: f"{[(each.recorded_at, each.assignor, each.why) for each in read()]} for {group.rebalances}",
-        logs=lambda: [*group.logs(), service.log],
-    )
-    return read()
 
 
 def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:

@@ -17,6 +17,7 @@ OPTIONAL = {
     "fastapi",
     "h11",
     "jinja2",
+    "kafka",
     "markupsafe",
     "matplotlib",
     "prometheus_client",

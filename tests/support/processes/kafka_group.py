@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from optassign.recordings.files import find_recordings
+from optassign.recordings.recording import Recording, read_recording
 from optassign_benchmarks.kafka.group import LAG, Group
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
 
 RATE = 300.0
 """Records per second into the three subtopologies of an application together."""
@@ -36,3 +40,18 @@ def assert_nothing_cold_ran(group: Group, name: str) -> None:
     stateful = {task for task, owners in group.owners().items() if task.startswith("0_") and name in owners}
     restored = group.instances[name].status().restored_active
     assert restored <= LAG * len(stateful), f"{name} runs {sorted(stateful)} after restoring {restored} records"
+
+
+def await_recordings(service: Service, group: Group) -> list[Recording]:
+    """The recordings of a group, once there is one of each rebalance."""
+
+    def read() -> list[Recording]:
+        return [read_recording(entry.path) for entry in sorted(find_recordings(service.recordings, group.application))]
+
+    await_condition(
+        "one recording of each rebalance",
+        lambda: len(read()) == len(group.rebalances),
+        found=lambda: f"{[(each.recorded_at, each.assignor, each.why) for each in read()]} for {group.rebalances}",
+        logs=lambda: [*group.logs(), service.log],
+    )
+    return read()

@@ -5,6 +5,8 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Memory;
 import io.github.optassign.memory.Patience;
+import io.github.optassign.metrics.AssignorMetrics;
+import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.reports.Reporter;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceFailure;
@@ -17,7 +19,6 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.streams.GroupProtocol;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
@@ -43,6 +44,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
+    /** Not by Kafka's enum of protocols: before Kafka Streams 4.1 there is none. */
+    private static final String STREAMS_PROTOCOL = "streams";
 
     private PluginConfig config;
     /** Who runs the group in shadow mode; null: the fallback, or the mode is another. */
@@ -59,6 +62,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     private Patience counted;
     /** What the service is told when Kafka has taken it; null: nothing. */
     private AppliedReport report;
+    /** The rebalance in numbers; null: none. */
+    private RebalanceFigures figures;
 
     /** Made by Kafka, anew for every rebalance. */
     public OptassignTaskAssignor() {}
@@ -87,7 +92,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                     + ": found " + what + "; allowed: the text " + ours);
         }
         Object protocol = named.get(StreamsConfig.GROUP_PROTOCOL_CONFIG);
-        if (protocol != null && GroupProtocol.STREAMS.name.equalsIgnoreCase(protocol.toString())) {
+        if (protocol != null && STREAMS_PROTOCOL.equalsIgnoreCase(protocol.toString())) {
             throw new ConfigException(
                     StreamsConfig.GROUP_PROTOCOL_CONFIG,
                     protocol,
@@ -145,12 +150,14 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     public TaskAssignment assign(ApplicationState state) {
         pending = null;
         report = null;
+        figures = null;
         try {
             Rebalance rebalance = new Rebalance(state, application, config, shadow, admin, Memory.of(application));
             TaskAssignment assignment = rebalance.assign(problem);
             pending = rebalance.decided();
             counted = rebalance.counted();
             report = rebalance.report();
+            figures = rebalance.figures();
             return assignment;
         } catch (Throwable e) {
             rethrowFatal(e);
@@ -170,14 +177,19 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         tellShadow(assignment, subscription, error);
         if (error == AssignmentError.NONE && pending != null) {
             Memory.of(application).remember(pending, counted);
+            if (figures != null) {
+                AssignorMetrics.of(application).count(figures);
+            }
             if (report != null) {
                 Reporter.send(report, config);
             }
         } else if (error != AssignmentError.NONE) {
+            AssignorMetrics.of(application).countRefused();
             LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
         }
         pending = null;
         report = null;
+        figures = null;
     }
 
     private void tellShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {

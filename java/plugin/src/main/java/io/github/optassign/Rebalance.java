@@ -6,6 +6,8 @@ import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
 import io.github.optassign.memory.Patience;
+import io.github.optassign.metrics.RebalanceFigures;
+import io.github.optassign.metrics.RebalanceFigures.Source;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Placement;
@@ -80,6 +82,10 @@ final class Rebalance {
     private AppliedAnswer decided;
     private Patience counted;
     private AppliedReport report;
+    /** How long the planner expects until its target is reached, ms; -1: not known, or another answered. */
+    private long targetMs = -1;
+
+    private RebalanceFigures figures;
 
     /**
      * An answer, and what is to be remembered of it if it is applied.
@@ -90,7 +96,7 @@ final class Rebalance {
     private record Decision(CheckedAnswer answer, Placement plan, AppliedAnswer toRemember, TaskAssignment own) {}
 
     /** Whoever may fail to answer. */
-    private interface Source {
+    private interface Answerer {
         Decision ask() throws IOException, ServiceFailure;
     }
 
@@ -137,11 +143,12 @@ final class Rebalance {
         if (hasService()) {
             findSourceEnds();
         }
-        Decision asked = failure == null ? tryToAsk(findSource()) : null;
+        Decision asked = failure == null ? tryToAsk(findAnswerer()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
         log.say(snapshot, answer, applied.toRemember().answer(), failure);
+        figures = RebalanceFigures.of(snapshot, answer, findSource(asked != null), failure != null, targetMs);
         decided = applied.toRemember();
         if (hasService() && (isShadow() || asked == null)) {
             report = tryToReport();
@@ -164,6 +171,18 @@ final class Rebalance {
         return report;
     }
 
+    /** The rebalance in numbers; null: there was no client. */
+    RebalanceFigures figures() {
+        return figures;
+    }
+
+    private Source findSource(boolean hasAnswer) {
+        if (failure != null) {
+            return Source.FALLBACK;
+        }
+        return isShadow() ? Source.SHADOW : hasAnswer ? Source.SERVICE : Source.PLANNER;
+    }
+
     private boolean isShadow() {
         return config != null && config.mode() == Mode.SHADOW;
     }
@@ -172,7 +191,7 @@ final class Rebalance {
         return config != null && config.hasService();
     }
 
-    private Source findSource() {
+    private Answerer findAnswerer() {
         return isShadow() ? this::askShadow : hasService() ? this::askService : this::askNobody;
     }
 
@@ -183,9 +202,9 @@ final class Rebalance {
     }
 
     /** Asks; null: there is no answer that may be applied, and {@link #failure} says why, if that is a failure. */
-    private Decision tryToAsk(Source source) {
+    private Decision tryToAsk(Answerer answerer) {
         try {
-            return source.ask();
+            return answerer.ask();
         } catch (ServiceFailure e) {
             failure = e.getMessage();
         } catch (OutOfMemoryError e) {
@@ -343,6 +362,7 @@ final class Rebalance {
             throw new IllegalStateException("the planner's answer: " + e.getMessage(), e);
         }
         Placement plan = result.plan() == null ? result.placement() : result.plan();
+        targetMs = result.toBalanceMs();
         return new Decision(checked, plan, toRemember(answer, result.stalled(), result.toBalanceMs()), null);
     }
 

@@ -26,13 +26,20 @@ final class CountingTopology {
 
     private CountingTopology() {}
 
-    /** Builds it; each count takes {@code bytesPerCount} in the store with a changelog. */
-    static Topology build(String application, int bytesPerCount) {
+    /**
+     * Builds it.
+     *
+     * @param bytesPerCount what each count takes in the store with a changelog
+     * @param logsAll whether the store of the second subtopology keeps a changelog, too
+     */
+    static Topology build(String application, int bytesPerCount, boolean logsAll) {
         Topology topology = new Topology();
         add(topology, application, "logged", true);
         topology.addStateStore(buildStore("logged-" + STORE, bytesPerCount).withLoggingEnabled(Map.of()), "logged");
         add(topology, application, "unlogged", true);
-        topology.addStateStore(buildStore("unlogged-" + STORE, Long.BYTES).withLoggingDisabled(), "unlogged");
+        StoreBuilder<KeyValueStore<String, Long>> second = buildStore("unlogged-" + STORE, Long.BYTES);
+        topology.addStateStore(
+                logsAll ? second.withLoggingEnabled(Map.of()) : second.withLoggingDisabled(), "unlogged");
         add(topology, application, "stateless", false);
         return topology;
     }

@@ -33,6 +33,9 @@ public final class TestApplication {
     /** How much each count takes in the store with a changelog; a key of this application's own. */
     private static final String BYTES_PER_COUNT = "test.bytes.per.count";
 
+    /** Whether both stores keep a changelog; a key of this application's own. */
+    private static final String LOG_ALL = "test.log.all";
+
     private final KafkaStreams streams;
     private final ObservedConsumers consumers;
     private final RestoredRecords restored = new RestoredRecords();
@@ -40,7 +43,8 @@ public final class TestApplication {
     private TestApplication(Properties properties) {
         Topology topology = CountingTopology.build(
                 properties.getProperty(StreamsConfig.APPLICATION_ID_CONFIG),
-                Integer.parseInt(properties.getProperty(BYTES_PER_COUNT, "8")));
+                Integer.parseInt(properties.getProperty(BYTES_PER_COUNT, "8")),
+                Boolean.parseBoolean(properties.getProperty(LOG_ALL, "false")));
         consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));
         streams = new KafkaStreams(topology, properties, consumers);
         streams.setStateListener((now, before) -> Events.print("state", Map.of("state", now.name())));

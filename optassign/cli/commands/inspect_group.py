@@ -1,0 +1,277 @@
+"""`optassign inspect`: a running Kafka Streams group seen from outside, with nothing installed in the application."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optassign.cli.arguments import accept_integers, accept_numbers, add_output, add_time_limit
+from optassign.cli.common import write_result
+from optassign.cli.errors import DONE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from optassign.inspecting.cluster.connection import Cluster
+    from optassign.inspecting.cluster.groups import AnyReading
+    from optassign.inspecting.inspected import Inspected
+    from optassign.inspecting.outlook import Outlook
+    from optassign.inspecting.settings import StatedSettings
+
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "run"]
+
+ABOUT = "Look at a running Kafka Streams group from outside, and at what its next rebalances will cost"
+EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
+_RESTORE = 10_000.0
+"""Offsets per second that an instance restores, as the simulator has it; a disk and a network of 2020 do more."""
+_SESSION = 45.0
+"""Kafka's session.timeout.ms, in seconds."""
+_SAMPLE, _WAIT, _EVERY = 5.0, 60.0, 5.0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Tell the parser what `inspect` takes."""
+    add = parser.add_argument_group("the group").add_argument
+    add("--bootstrap-server", metavar="HOST:PORT,…", required=True, help="brokers to begin with")
+    add("--group", metavar="NAME", required=True, help="the application.id")
+    add("--command-config", metavar="FILE", help="a client.properties with TLS and SASL settings")
+    add(
+        "--wait",
+        type=accept_numbers("seconds"),
+        default=_WAIT,
+        metavar="SECONDS",
+        help="for a rebalance to end (default: %(default)g)",
+    )
+    add = parser.add_argument_group("what no broker tells").add_argument
+    add("--topology", metavar="FILE", help="the text of Topology#describe(), if several subtopologies have changelogs")
+    add("--max-warmup-replicas", type=accept_integers(1), metavar="N", help="default: Kafka's, 2")
+    add("--num-standby-replicas", type=accept_integers(0), metavar="N", help="default: as the assignment has them")
+    add("--acceptable-recovery-lag", type=accept_integers(0), metavar="N", help="offsets (default: Kafka's, 10000)")
+    add("--probing-rebalance-interval-ms", type=accept_integers(60_000), metavar="MS", help="default: Kafka's, 600000")
+    add("--rack-aware-assignment-tags", metavar="TAG,…", help="default: none")
+    add(
+        "--restore-rate",
+        type=accept_numbers("offsets"),
+        default=_RESTORE,
+        metavar="N",
+        help="offsets per second that an instance restores (default: %(default)g)",
+    )
+    add(
+        "--session-timeout",
+        type=accept_numbers("seconds"),
+        default=_SESSION,
+        metavar="SECONDS",
+        help="default: Kafka's, %(default)g",
+    )
+    add = parser.add_argument_group("what to write").add_argument
+    add("--snapshot", metavar="FILE", help="write the rebalance as a snapshot; - is standard output")
+    add("--recording", metavar="FILE", help="write the rebalance and the applied answer as a recording (.json.gz)")
+    add("--html", metavar="FILE", help="write the report as a page with pictures")
+    add("--no-outlook", action="store_true", help="leave out what the simulator says of the next events")
+    add(
+        "--sample",
+        type=accept_numbers("seconds"),
+        default=_SAMPLE,
+        metavar="SECONDS",
+        help="between two looks at the changelogs, for how fast they grow; 0: no second look (default: %(default)g)",
+    )
+    add_output(parser)
+    add_time_limit(parser)
+    add = parser.add_argument_group("follow the group").add_argument
+    add("--watch", action="store_true", help="record each rebalance, with what optassign would have done, until Ctrl-C")
+    add("--recordings", metavar="DIR", default="recordings", help="where --watch writes (default: %(default)s)")
+    add(
+        "--every",
+        type=accept_numbers("seconds"),
+        default=_EVERY,
+        metavar="SECONDS",
+        help="between two looks (default: %(default)g)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Write what is asked for, or the report. UsageError or InputError for brokers, groups and files that cannot be read."""
+    _check(arguments)
+    settings = _read_settings(arguments)
+    with _connect(arguments) as cluster:
+        if arguments.watch:
+            return _watch(arguments, cluster, settings)
+        inspected = _inspect(arguments, cluster, settings)
+    if arguments.snapshot is not None:
+        from optassign.cli.output import write_text
+
+        write_text(inspected.snapshot.model_dump_json() + "\n", arguments.snapshot)
+    if arguments.recording is not None:
+        from optassign.inspecting.recording import encode, make_recording
+
+        _write_bytes(encode(make_recording(inspected, arguments.time_limit)), arguments.recording)
+    only_files = arguments.snapshot is not None or arguments.recording is not None
+    if arguments.html is not None or not only_files or arguments.format is not None or arguments.output is not None:
+        _write_report(arguments, inspected)
+    return DONE
+
+
+def _check(arguments: Namespace) -> None:
+    """UsageError before anything is asked, where it cannot end well."""
+    try:
+        import kafka  # noqa: F401 - whether it is there
+    except ImportError:
+        raise UsageError("inspect needs kafka-python: pip install 'optassign[inspect]'") from None
+    if not arguments.restore_rate:
+        raise UsageError("--restore-rate: found 0; allowed: more than 0 offsets per second")
+    if arguments.watch and not arguments.every:
+        raise UsageError("--every: found 0; allowed: more than 0 seconds")
+    files = [name for name in ("snapshot", "recording", "html", "output", "format") if getattr(arguments, name) is not None]
+    if arguments.watch and files:
+        raise UsageError(f"--{files[0]}: found it with --watch, which writes recordings; allowed: one of them")
+    if arguments.html is not None:
+        from optassign.cli.show.inspection.page import check_libraries
+
+        check_libraries()
+
+
+def _read_settings(arguments: Namespace) -> "StatedSettings":
+    from optassign.formats.parsing.input_errors import InputError
+    from optassign.inspecting.settings import StatedSettings
+    from optassign.inspecting.topology_text import read_stores
+
+    stores = None
+    if arguments.topology is not None:
+        try:
+            stores = read_stores(Path(arguments.topology).read_text(encoding="utf-8"), arguments.topology)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(
+                arguments.topology, "", f"that it cannot be read ({reason})", "what Topology#describe() prints"
+            ) from None
+    tags = arguments.rack_aware_assignment_tags
+    return StatedSettings(
+        acceptable_recovery_lag=arguments.acceptable_recovery_lag,
+        max_warmup_replicas=arguments.max_warmup_replicas,
+        num_standby_replicas=arguments.num_standby_replicas,
+        probing_rebalance_interval_ms=arguments.probing_rebalance_interval_ms,
+        rack_aware_assignment_tags=tuple(tag.strip() for tag in tags.split(",") if tag.strip()) if tags else (),
+        stores=stores,
+    )
+
+
+def _connect(arguments: Namespace) -> "Cluster":
+    from optassign.inspecting.cluster.connection import Cluster
+    from optassign.inspecting.cluster.properties import make_connection, read_properties
+
+    settings: dict[str, Any] = {}
+    if arguments.command_config is not None:
+        settings, passed_by = make_connection(read_properties(Path(arguments.command_config)), arguments.command_config)
+        if passed_by:
+            print(f"optassign inspect: {arguments.command_config}: not used: {', '.join(passed_by)}", file=sys.stderr)
+    return Cluster(arguments.bootstrap_server, settings)
+
+
+def _inspect(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> "Inspected":
+    """The group's last rebalance; changelogs are looked at twice, if the report says what comes next."""
+    import time
+
+    from optassign.cli.show.progress import Progress
+    from optassign.inspecting.cluster.groups import await_group
+    from optassign.inspecting.reading import measure_growth
+
+    with Progress(f"reading {arguments.group}"):
+        reading = await_group(cluster, arguments.group, arguments.wait)
+        growth: dict[str, float] = {}
+        if arguments.sample and not arguments.no_outlook and reading.changelogs:
+            begin = time.monotonic()
+            time.sleep(arguments.sample)
+            later, _ = cluster.read_topics(reading.changelogs, with_ends=True)
+            growth = measure_growth(reading.changelogs, later, time.monotonic() - begin)
+        return _put_together(reading, settings, growth)
+
+
+def _put_together(reading: "AnyReading", settings: "StatedSettings", growth: dict[str, float]) -> "Inspected":
+    from optassign.inspecting.classic import inspect_classic
+    from optassign.inspecting.reading import GroupReading
+    from optassign.inspecting.streams_group import inspect_streams
+
+    if isinstance(reading, GroupReading):
+        return inspect_classic(reading, settings, growth)
+    return inspect_streams(reading, settings, growth)
+
+
+def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
+    from optassign.cli.output import format_json
+    from optassign.inspecting.recording import make_recording
+    from optassign.inspecting.report import make_report
+
+    outlook = None if arguments.no_outlook else _play(arguments, inspected)
+    report = make_report(inspected, make_recording(inspected, arguments.time_limit), outlook)
+    if arguments.html is not None:
+        from optassign.cli.output import write_text
+        from optassign.cli.show.inspection.page import make_page
+
+        write_text(make_page(report), arguments.html)
+        if arguments.format is None and arguments.output is None:
+            return
+
+    def make_json() -> str:
+        from optassign.inspecting.advice import list_advice
+
+        return format_json({**report.as_json(), "advice": list(list_advice(report))})
+
+    def make_tables(width: int) -> "Iterable[RenderableType]":
+        from optassign.cli.show.inspection.tables import render_report
+
+        return render_report(report, width)
+
+    write_result(arguments, make_json, make_tables)
+
+
+def _play(arguments: Namespace, inspected: "Inspected") -> "Outlook":
+    from optassign.cli.show.progress import Progress
+    from optassign.inspecting.outlook import Assumptions, make_outlook
+    from optassign.inspecting.report import find_played_assignor
+
+    assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout)
+    with Progress("playing what comes next") as progress:
+
+        def tell(what: str) -> None:
+            progress.doing = what
+
+        played = find_played_assignor(inspected)
+        return make_outlook(inspected.snapshot, inspected.applied, played, inspected.growth, assumptions, tell)
+
+
+def _watch(arguments: Namespace, cluster: "Cluster", settings: "StatedSettings") -> int:
+    from datetime import datetime
+
+    from optassign.cli.show.inspection.tables import describe_rebalance
+    from optassign.inspecting.recording import encode, make_recording
+    from optassign.inspecting.watching import follow
+    from optassign.recordings.files import make_relative_path
+
+    def complain(trouble: str) -> None:
+        print(f"optassign inspect: {trouble}; trying again", file=sys.stderr, flush=True)
+
+    before: Inspected | None = None
+    try:
+        for reading in follow(cluster, arguments.group, arguments.every, complain):
+            inspected = _put_together(reading, settings, {})
+            recording = make_recording(inspected, arguments.time_limit)
+            at = datetime.fromisoformat(recording.recorded_at)
+            path = Path(arguments.recordings) / make_relative_path(recording.application, at, 0)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_bytes(encode(recording), str(path))
+            print(describe_rebalance(inspected, recording, before), flush=True)
+            before = inspected
+    except KeyboardInterrupt:
+        pass
+    return DONE
+
+
+def _write_bytes(content: bytes, path: str) -> None:
+    from optassign.formats.parsing.input_errors import InputError
+
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise InputError(path, "", f"that it cannot be written ({error.strerror or error})", "a file to write") from None

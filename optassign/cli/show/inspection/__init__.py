@@ -1,0 +1,1 @@
+"""The report of `optassign inspect`: in a terminal, and as a page."""

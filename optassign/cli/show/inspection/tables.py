@@ -1,0 +1,174 @@
+"""The report of `optassign inspect` in a terminal, and the line of a rebalance that it watches."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from optassign.cli.show.style import MOST_ROWS, make_headline, make_table
+from optassign.inspecting.advice import format_seconds, list_advice
+from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
+from optassign.inspecting.outlook import EVENTS, OPTASSIGN, Outlook
+from optassign.inspecting.report import GroupReport
+from optassign.printable import escape_unprintable
+from optassign.recordings.recording import Recording, Summary
+
+__all__ = ["describe_assignor", "describe_rebalance", "list_costs", "list_figures", "render_report"]
+
+_NAMES = {"high-availability": "Kafka's default", "sticky": "Kafka's StickyTaskAssignor", "broker": "the broker's assignor"}
+_NOT_KNOWN = "–"
+
+
+def render_report(report: GroupReport, width: int) -> Iterator[RenderableType]:
+    """What the command shows, section by section."""
+    state = report.inspected.snapshot
+    yield make_headline(
+        f"{state.application}: {len(state.tasks):,} tasks on {len(state.clients):,} instances",
+        ("balanced", True) if not report.imbalance else (f"imbalance {report.imbalance}", False),
+    )
+    yield Text(" · ".join(_list_facts(report)))
+    yield from _render_instances(report)
+    yield from _render_subtopologies(report)
+    yield Text("\nThe last rebalance", style="bold")
+    yield Text(f"Assigned by {describe_assignor(report.inspected)}, read at {state.taken_at}.")
+    figures = make_table("")
+    for name in ("applied", "optassign", "least possible"):
+        figures.add_column(name, justify="right")
+    for row in list_figures(report):
+        figures.add_row(*row)
+    yield figures
+    if report.outlook is not None:
+        yield from _render_outlook(report.outlook)
+    yield Text("\nWhat to do next", style="bold")
+    for number, advice in enumerate(list_advice(report), start=1):
+        yield Text(f"{number}. {advice}")
+    for remark in report.inspected.remarks:
+        yield Text(f"Note: {remark}", style="dim")
+
+
+def describe_assignor(inspected: Inspected) -> str:
+    """Whose answer was applied, in words."""
+    name = inspected.applied.assignor
+    if name == UNKNOWN_ASSIGNOR:
+        return "an assignor that is not Kafka's own, or by Kafka's with other settings than stated"
+    return f"{_NAMES.get(name, name)} ({name})"
+
+
+def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
+    """Rows of the last rebalance: what, as applied, as optassign would have answered, the proven least."""
+    applied, beside = report.recording.summary, report.recording.beside
+    own = beside.summary if beside is not None else applied
+    handed = len(report.inspected.handed_over)
+    yield _row("active tasks moved", applied.moved_active, own.moved_active)
+    if handed:
+        yield _row("handed over: taken from their owners in the pass before", handed, handed)
+    yield _row("offsets to restore", applied.restored, own.restored)
+    yield _row("restore work until balanced", None, own.restore_work, own.restore_work_bound)
+    yield _row("warm-ups", applied.warmups, own.warmups)
+    yield "follow-up asked for", _say_followup(applied), _say_followup(own), ""
+
+
+def _row(what: str, applied: int | None, own: int | None, least: int | None = None) -> tuple[str, str, str, str]:
+    first, second, third = (_NOT_KNOWN if each is None else f"{each:,}" for each in (applied, own, least))
+    return what, first, second, third
+
+
+def _say_followup(summary: Summary) -> str:
+    return "no" if summary.followup_ms is None else f"in {format_seconds(summary.followup_ms / 1000)}"
+
+
+def _list_facts(report: GroupReport) -> Iterator[str]:
+    state = report.inspected.snapshot
+    threads = sum(client.threads for client in state.clients)
+    yield f"group.protocol={report.inspected.protocol}"
+    yield f"{threads:,} threads"
+    yield f"{state.configs.num_standby_replicas} standbys of each logged task"
+    yield f"{report.inspected.static_members} static members"
+    for zone in report.zones:
+        yield f"{zone.tag}: {', '.join(zone.values)} ({zone.tasks_in_one} tasks with all copies in one)"
+
+
+def _render_instances(report: GroupReport) -> Iterator[RenderableType]:
+    table = make_table("instance")
+    for name in ("threads", "active", "standby", "warm-up", "state, offsets"):
+        table.add_column(name, justify="right")
+    table.add_column("where", overflow="fold")
+    for each in report.instances[:MOST_ROWS]:
+        numbers = (each.threads, each.active, each.standby, each.warmup, each.state)
+        table.add_row(escape_unprintable(each.name), *(f"{number:,}" for number in numbers), escape_unprintable(each.place))
+    yield table
+    if len(report.instances) > MOST_ROWS:
+        yield Text(f"and {len(report.instances) - MOST_ROWS:,} more")
+
+
+def _render_subtopologies(report: GroupReport) -> Iterator[RenderableType]:
+    table = make_table("subtopology", "kind")
+    table.add_column("tasks", justify="right")
+    table.add_column("state, offsets", justify="right")
+    table.add_column("changelogs", overflow="fold")
+    for each in report.subtopologies[:MOST_ROWS]:
+        state = _NOT_KNOWN if each.state is None else f"{each.state:,}"
+        table.add_row(each.name, each.kind, f"{each.tasks:,}", state, ", ".join(each.changelogs))
+    yield table
+
+
+def _render_outlook(outlook: Outlook) -> Iterator[RenderableType]:
+    yield Text("\nWhat comes next, by the simulator", style="bold")
+    yield Text(
+        f"An instance restores {outlook.assumptions.restore_per_s:,.0f} offsets a second (--restore-rate), "
+        f"and is missed after {outlook.assumptions.session_timeout_s:g} s (--session-timeout)."
+    )
+    table = make_table("event", "under")
+    for name in ("stable after", "tasks moved", "downtime, task-s", "longest, s", "restored", "rebalances"):
+        table.add_column(name, justify="right")
+    for row in list_costs(outlook):
+        table.add_row(*row)
+    yield table
+    table = make_table("a scale-out with max.warmup.replicas of")
+    slots = sorted({number for choice in outlook.warmups for number in choice.seconds})
+    for number in slots:
+        table.add_column(f"{number}", justify="right")
+    table.add_column("pays", justify="right")
+    for choice in outlook.warmups:
+        times = (format_seconds(choice.seconds[number]) if number in choice.seconds else "" for number in slots)
+        table.add_row(_name(choice.assignor), *times, str(choice.best))
+    yield table
+
+
+def list_costs(outlook: Outlook) -> Iterator[tuple[str, ...]]:
+    """Rows: event, assignor, time, moves, downtime, longest, restored, rebalances."""
+    last = ""
+    for cost in outlook.costs:
+        event = "" if cost.event == last else EVENTS[cost.event]
+        last = cost.event
+        yield (
+            event,
+            _name(cost.assignor),
+            format_seconds(cost.seconds),
+            f"{cost.moves:,}",
+            f"{cost.down_task_s:,.0f}",
+            f"{cost.longest_down_s:,.0f}",
+            f"{cost.restored:,}",
+            f"{cost.rebalances:,}",
+        )
+
+
+def _name(assignor: str) -> str:
+    return "optassign" if assignor == OPTASSIGN else assignor
+
+
+def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspected | None) -> str:
+    """One line about a rebalance. `before`: the one that was seen last."""
+    applied, beside = recording.summary, recording.beside
+    parts = [f"{len(inspected.snapshot.clients):,} instances", f"assigned by {inspected.applied.assignor}"]
+    if before is not None:
+        owners = {task: client.process_id for client in before.applied.clients for task in client.active}
+        now = {task: client.process_id for client in inspected.applied.clients for task in client.active}
+        moved = sum(owners.get(task, client) != client for task, client in now.items())
+        parts.append(f"{moved:,} active tasks elsewhere than before")
+    parts.append(f"{applied.restored or 0:,} offsets to restore")
+    if applied.warmups:
+        parts.append(f"{applied.warmups:,} warm-ups")
+    if beside is not None:
+        parts.append(f"optassign: {beside.summary.moved_active:,} moved, {beside.summary.restored or 0:,} to restore")
+    return f"{recording.recorded_at} {', '.join(parts)}"

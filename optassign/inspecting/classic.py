@@ -1,0 +1,250 @@
+"""A classic group's last rebalance, from what its members sent and got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from optassign.formats.base import format_ms
+from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState, TaskId
+from optassign.formats.task_id import sorted_ids
+from optassign.formats.tasks import TaskInfo, TaskTopicPartition
+from optassign.inspecting.changelogs import Changelogs, Subtopology, SubtopologyKey, find_changelogs
+from optassign.inspecting.copies import Copies, complete_answer
+from optassign.inspecting.inspected import Inspected
+from optassign.inspecting.reading import GroupReading, Member, TopicPartition
+from optassign.inspecting.settings import StatedSettings
+from optassign.inspecting.user_data import NO_REBALANCE
+
+__all__ = ["inspect_classic", "is_between_passes"]
+
+_THREAD = "-StreamThread-"
+
+
+def is_between_passes(reading: GroupReading) -> bool:
+    """Whether a member triggers another rebalance at once: tasks are on their way from one instance to another."""
+    return any(member.assignment.next_rebalance_ms == 0 for member in reading.members)
+
+
+def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Mapping[str, float]) -> Inspected:
+    """Put the messages of all members together. `growth`: changelog topic -> offsets per second and partition."""
+    sources = _find_sources(reading.members)
+    processes = _group_by_process(reading.members)
+    subtopologies = list(_describe_subtopologies(sources, processes))
+    ends = {name: topic.ends for name, topic in reading.changelogs.items() if topic.ends}
+    changelogs = find_changelogs(reading.application, subtopologies, ends, settings.stores)
+    logged = {each.key for each in subtopologies if each.has_state} | changelogs.topics.keys()
+    full = _sum_ends(sources, changelogs, ends)
+    copies = Copies(
+        active={name: sorted_ids({t for m in members for t in m.assignment.active}) for name, members in processes.items()},
+        standby={name: sorted_ids({t for m in members for t in m.assignment.standby}) for name, members in processes.items()},
+    )
+    number = copies.count_standbys(task for task in sources if TaskId.parse(task).subtopology_key in logged)
+    tasks = tuple(
+        _describe_task(task, sources[task], changelogs, task_is_logged(task, logged), full, reading)
+        for task in sorted_ids(list(sources))
+    )
+    by_partition = {partition: task for task, partitions in sources.items() for partition in partitions}
+    clients = tuple(_describe_client(name, members, by_partition, full, logged) for name, members in sorted(processes.items()))
+    state = ApplicationState(
+        format=1,
+        application=reading.application,
+        taken_at=format_ms(reading.taken_at_ms),
+        configs=settings.make_configs(number),
+        tasks=tasks,
+        clients=clients,
+    )
+    return Inspected(
+        protocol="classic",
+        snapshot=state,
+        applied=complete_answer(state, copies, _find_followup_ms(reading)),
+        static_members=sum(member.instance_id is not None for member in reading.members),
+        handed_over=_find_handed_over(state),
+        growth=_find_growth(sources, changelogs, growth),
+        remarks=(*reading.remarks, *_remark(subtopologies, changelogs, settings, reading)),
+    )
+
+
+def task_is_logged(task: str, logged: Iterable[SubtopologyKey]) -> bool:
+    """Whether the task's subtopology is one of these."""
+    return TaskId.parse(task).subtopology_key in logged
+
+
+def _find_sources(members: Iterable[Member]) -> dict[str, frozenset[TopicPartition]]:
+    """Task -> the partitions that it reads."""
+    found: dict[str, set[TopicPartition]] = {}
+    for member in members:
+        for task, partition in zip(member.assignment.active, member.partitions, strict=True):
+            found.setdefault(task, set()).add(partition)
+        for task, partitions in member.assignment.standby.items():
+            found.setdefault(task, set()).update(partitions)
+    return {task: frozenset(partitions) for task, partitions in found.items()}
+
+
+def _group_by_process(members: Iterable[Member]) -> dict[str, list[Member]]:
+    processes: dict[str, list[Member]] = {}
+    for member in sorted(members, key=lambda each: each.client_id):
+        processes.setdefault(member.subscription.process_id, []).append(member)
+    return processes
+
+
+def _describe_subtopologies(
+    sources: Mapping[str, frozenset[TopicPartition]], processes: Mapping[str, list[Member]]
+) -> Iterable[Subtopology]:
+    with_standby = {task for members in processes.values() for member in members for task in member.assignment.standby}
+    sums = [_merge_sums(members) for members in processes.values()]
+    of: dict[SubtopologyKey, list[TaskId]] = {}
+    for task in sources:
+        parsed = TaskId.parse(task)
+        of.setdefault(parsed.subtopology_key, []).append(parsed)
+    for key, tasks in sorted(of.items()):
+        ids = {str(task): task.partition for task in tasks}
+        known = {
+            ids[name]: max(offsets)
+            for name in ids
+            if (offsets := [each[name] for each in sums if each.get(name, UNKNOWN_LAG) >= 0])
+        }
+        yield Subtopology(
+            key=key,
+            partitions=tuple(sorted(ids.values())),
+            sources=frozenset(topic for name in ids for topic, _ in sources[name]),
+            has_state=any(name in with_standby or any(name in each for each in sums) for name in ids),
+            most_offsets=known,
+        )
+
+
+def _merge_sums(members: Iterable[Member]) -> dict[str, int]:
+    """Task -> offset sum of a process: each directory is reported by the one thread that has its lock."""
+    merged: dict[str, int] = {}
+    for member in members:
+        merged |= member.subscription.offset_sums
+    return merged
+
+
+def _sum_ends(sources: Mapping[str, object], changelogs: Changelogs, ends: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
+    """Task -> end offset of its changelogs, summed; only where all of them are known."""
+    full = {}
+    for task in sources:
+        parsed = TaskId.parse(task)
+        topics = () if parsed.subtopology_key in changelogs.undecided else changelogs.topics.get(parsed.subtopology_key, ())
+        if topics and all(parsed.partition in ends[topic] for topic in topics):
+            full[task] = sum(ends[topic][parsed.partition] for topic in topics)
+    return full
+
+
+def _describe_task(
+    task: str,
+    sources: frozenset[TopicPartition],
+    changelogs: Changelogs,
+    logged: bool,
+    full: Mapping[str, int],
+    reading: GroupReading,
+) -> TaskInfo:
+    parsed = TaskId.parse(task)
+    places = [(topic, partition, False) for topic, partition in sources]
+    places += [(topic, parsed.partition, True) for topic in changelogs.topics.get(parsed.subtopology_key, ())]
+    topics = {**reading.sources, **reading.changelogs}
+    return TaskInfo(
+        id=task,
+        stateful=logged,
+        logged=logged,
+        changelog_end_offset=full.get(task) if logged else None,
+        partitions=tuple(
+            TaskTopicPartition(
+                topic=topic,
+                partition=partition,
+                changelog=changelog,
+                racks=topics[topic].racks.get(partition, ()) if topic in topics else (),
+            )
+            for topic, partition, changelog in places
+        ),
+    )
+
+
+def _describe_client(
+    process_id: str,
+    members: list[Member],
+    by_partition: Mapping[TopicPartition, str],
+    full: Mapping[str, int],
+    logged: Iterable[SubtopologyKey],
+) -> KafkaStreamsState:
+    """One instance when the rebalance began. Kafka counts a task as owned if its partitions are, or if it runs."""
+    sums = {task: offsets for task, offsets in _merge_sums(members).items() if task in set(by_partition.values())}
+    active = {by_partition[partition] for member in members for partition in member.owned if partition in by_partition}
+    active |= {task for task, offsets in sums.items() if offsets == RUNNING}
+    lags = {task: _find_lag(task, offsets, full) for task, offsets in sums.items() if task_is_logged(task, logged)}
+    first = members[0].subscription
+    client_id, thread, _ = members[0].client_id.rpartition(_THREAD)
+    return KafkaStreamsState(
+        process_id=process_id,
+        threads=len(members),
+        previous_active=tuple(active),
+        previous_standby=tuple(sums.keys() - active),
+        lags=lags,
+        tags=dict(first.tags),
+        rack=members[0].rack,
+        host=first.host,
+        client_id=None if not thread or client_id.endswith(f"-{process_id}") else client_id,
+    )
+
+
+def _find_lag(task: str, offsets: int, full: Mapping[str, int]) -> int:
+    """Lag of a copy, as Kafka computes it: a copy beyond the end of its changelog is restored anew."""
+    if offsets == RUNNING:
+        return RUNNING
+    if offsets < 0 or task not in full:
+        return UNKNOWN_LAG
+    return full[task] - offsets if offsets <= full[task] else full[task]
+
+
+def _find_followup_ms(reading: GroupReading) -> tuple[str, int] | None:
+    """The process that triggers the next rebalance first, and in how many ms; None: none is scheduled."""
+    scheduled = [
+        (member.assignment.next_rebalance_ms, member.subscription.process_id)
+        for member in reading.members
+        if member.assignment.next_rebalance_ms != NO_REBALANCE
+    ]
+    if not scheduled:
+        return None
+    at, process_id = min(scheduled)
+    return process_id, max(0, at - reading.taken_at_ms)
+
+
+def _find_handed_over(state: ApplicationState) -> tuple[str, ...]:
+    owned = {task for client in state.clients for task in client.previous_active}
+    return tuple(task.id for task in state.tasks if task.id not in owned) if owned else ()
+
+
+def _find_growth(sources: Mapping[str, object], changelogs: Changelogs, growth: Mapping[str, float]) -> dict[str, float]:
+    grown = {}
+    for task in sources:
+        topics = changelogs.topics.get(TaskId.parse(task).subtopology_key, ())
+        rate = sum(growth.get(topic, 0.0) for topic in topics)
+        if rate:
+            grown[task] = rate
+    return grown
+
+
+def _remark(
+    subtopologies: Iterable[Subtopology], changelogs: Changelogs, settings: StatedSettings, reading: GroupReading
+) -> Iterable[str]:
+    if changelogs.open:
+        names = ", ".join(changelogs.open)
+        yield (
+            f"Several subtopologies can have the changelogs {names}. Their sizes count as unknown. "
+            "Hand in the text of Topology#describe() with --topology."
+        )
+    without = [
+        str(each.key[1])
+        for each in subtopologies
+        if each.has_state and each.key not in changelogs.topics and each.key not in changelogs.undecided
+    ]
+    if without:
+        yield f"No changelog that you may see belongs to subtopology {', '.join(without)}: the size of its state is unknown."
+    assumed = settings.list_assumed()
+    if assumed:
+        yield f"The broker does not tell {', '.join(assumed)}: these are Kafka's defaults. State yours with options."
+    asked = [m.assignment.next_rebalance_ms for m in reading.members if 0 < m.assignment.next_rebalance_ms < NO_REBALANCE]
+    if asked:
+        at = datetime.fromtimestamp(min(asked) / 1000, UTC)
+        yield f"The group will look again at {at:%H:%M:%S} UTC (probing rebalance)."

@@ -1,0 +1,157 @@
+"""Reading a group: its description by the broker, its topics, and how long to try until it is at work."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+from optassign.formats.parsing.input_errors import InputError
+from optassign.inspecting.classic import is_between_passes
+from optassign.inspecting.cluster.connection import Cluster
+from optassign.inspecting.reading import GroupReading, Member, find_changelog_names
+from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
+from optassign.inspecting.user_data import UserDataError, decode_assignment, decode_subscription
+
+__all__ = ["AnyReading", "NotStableError", "await_group", "decode_member", "read_group"]
+
+AnyReading = GroupReading | StreamsGroupReading
+_STREAMS_PROTOCOL = "stream"
+"""What Kafka Streams calls its assignor in the consumer protocol."""
+_INTERVAL = 1.0
+"""Seconds between two tries to find a group at work."""
+
+
+class NotStableError(Exception):
+    """The group is rebalancing, or its tasks are on their way; `str()` says which."""
+
+
+def await_group(cluster: Cluster, group: str, seconds: float, sleep: Callable[[float], None] = time.sleep) -> AnyReading:
+    """Read the group; while it rebalances try again, for about so many seconds. InputError if it does not come to its end."""
+    left = seconds
+    while True:
+        try:
+            return read_group(cluster, group)
+        except NotStableError as error:
+            if left <= 0:
+                allowed = "one at work; --wait SECONDS waits longer"
+                raise InputError("--group", "", f"{group!r}, which {error}, for {seconds:g} s", allowed) from None
+        sleep(min(_INTERVAL, max(left, 0.1)))
+        left -= _INTERVAL
+
+
+def read_group(cluster: Cluster, group: str) -> AnyReading:
+    """Read the group and its topics once. NotStableError while it rebalances; InputError if there is no such group."""
+    described = cluster.describe_classic(group)
+    if described is not None and described.protocol_type == "consumer":
+        return _read_classic(cluster, group, described)
+    described = cluster.describe_streams(group)
+    if described is None:
+        raise cluster.no_group(group)
+    return _read_streams(cluster, group, described)
+
+
+def _read_classic(cluster: Cluster, group: str, described: Any) -> GroupReading:
+    at = _now_ms()
+    if described.group_state == "Empty":
+        raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
+    if described.group_state != "Stable":
+        raise NotStableError(f"rebalances ({described.group_state})")
+    if described.protocol_data != _STREAMS_PROTOCOL:
+        found = f"{group!r}, whose members use the assignor {described.protocol_data!r}"
+        raise InputError("--group", "", found, "a group of Kafka Streams")
+    try:
+        members = tuple(decode_member(member) for member in described.members)
+    except (UserDataError, struct.error, ValueError) as error:
+        raise InputError(
+            "--group", "", f"{group!r}, whose messages cannot be read ({error})", "Kafka Streams 2.6 or later"
+        ) from None
+    reading = GroupReading(group, at, members, {}, {})
+    if is_between_passes(reading):
+        raise NotStableError("hands tasks over")
+    return _add_topics(cluster, reading)
+
+
+def decode_member(member: Any) -> Member:
+    """A member of a classic group, from the broker's description. UserDataError, struct.error or ValueError if it is no
+    stream thread of Kafka 2.6 or later."""
+    subscription = ConsumerProtocolSubscription.decode(bytes(member.member_metadata))
+    assignment = ConsumerProtocolAssignment.decode(bytes(member.member_assignment))
+    return Member(
+        client_id=member.client_id,
+        instance_id=member.group_instance_id,
+        rack=subscription.rack_id,
+        owned=frozenset((each.topic, p) for each in subscription.owned_partitions or () for p in each.partitions),
+        subscription=decode_subscription(bytes(subscription.user_data or b"")),
+        partitions=tuple(sorted((each.topic, p) for each in assignment.assigned_partitions for p in each.partitions)),
+        assignment=decode_assignment(bytes(assignment.user_data or b"")),
+    )
+
+
+def _add_topics(cluster: Cluster, reading: GroupReading) -> GroupReading:
+    names = find_changelog_names(reading.application, cluster.list_topics(), cluster.list_groups())
+    changelogs, unseen = cluster.read_topics(names, with_ends=True)
+    read = {topic for member in reading.members for topic, _ in member.partitions}
+    read |= {
+        topic for member in reading.members for partitions in member.assignment.standby.values() for topic, _ in partitions
+    }
+    sources, _ = cluster.read_topics(read, with_ends=False)
+    remarks = [*_remark_on_unseen(unseen)]
+    if not names:
+        remarks.append("No changelog can be seen: the application has none, or the right DESCRIBE on its topics is missing.")
+    return replace(reading, changelogs=changelogs, sources=sources).with_remarks(remarks)
+
+
+def _remark_on_unseen(topics: Sequence[str]) -> tuple[str, ...]:
+    return (f"You may not see {', '.join(topics)}: the right DESCRIBE on these topics is missing.",) if topics else ()
+
+
+def _read_streams(cluster: Cluster, group: str, described: Any) -> StreamsGroupReading:
+    at = _now_ms()
+    if described.group_state == "Empty":
+        raise InputError("--group", "", f"{group!r}, which has no members", "a group whose application runs")
+    if described.topology is None or described.topology.subtopologies is None:
+        raise NotStableError("has no topology yet")
+    if described.group_state not in ("Stable", "Reconciling"):
+        raise NotStableError(f"is not ready ({described.group_state})")
+    reading = StreamsGroupReading(
+        application=group,
+        taken_at_ms=at,
+        epoch=described.group_epoch,
+        topology={
+            each.subtopology_id: tuple(topic.name for topic in each.state_changelog_topics)
+            for each in described.topology.subtopologies
+        },
+        members=tuple(_describe_member(member) for member in described.members),
+    )
+    names = {name for topics in reading.topology.values() for name in topics}
+    changelogs, unseen = cluster.read_topics(names, with_ends=True)
+    return replace(reading, changelogs=changelogs, remarks=_remark_on_unseen(unseen))
+
+
+def _describe_member(member: Any) -> StreamsMember:
+    endpoint = member.user_endpoint
+    return StreamsMember(
+        client_id=member.client_id,
+        process_id=member.process_id,
+        instance_id=member.instance_id,
+        rack=member.rack_id,
+        host=None if endpoint is None else f"{endpoint.host}:{endpoint.port}",
+        tags={tag.key: tag.value for tag in member.client_tags},
+        offsets={(each.subtopology_id, each.partition): each.offset for each in member.task_offsets},
+        current=_list_roles(member.assignment),
+        target=_list_roles(member.target_assignment),
+    )
+
+
+def _list_roles(assignment: Any) -> Mapping[str, tuple[tuple[str, int], ...]]:
+    roles = {"active": assignment.active_tasks, "standby": assignment.standby_tasks, "warmup": assignment.warmup_tasks}
+    return {role: tuple((each.subtopology_id, p) for each in tasks for p in each.partitions) for role, tasks in roles.items()}
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,1 @@
+"""Messages of Kafka that kafka-python does not know, as JSON."""

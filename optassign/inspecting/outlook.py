@@ -1,0 +1,262 @@
+"""What the next events cost a group, by the simulator: an instance joins, one is lost, all restart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optassign.assignor import create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState, KafkaStreamsState
+from optassign.formats.tasks import TaskInfo
+from optassign.inspecting.inspected import Protocol
+from optassign.simulation.rebalances import limit_rebalances, play_to_rest
+from optassign.simulation.successors import make_restored_snapshot
+from optassign.simulation.timed.beginning import Beginning
+from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.simulator import Played, simulate
+
+__all__ = ["EVENTS", "OPTASSIGN", "Assumptions", "Cost", "Outlook", "WarmupChoice", "make_outlook"]
+
+OPTASSIGN = "cp-sat"
+EVENTS = {
+    "adopt": "optassign takes over",
+    "scale-out": "an instance joins",
+    "loss": "an instance is lost",
+    "restart": "all instances restart, one by one",
+}
+"""Event -> what happens."""
+_BEGIN_S = 60.0
+"""When an event begins, in simulated seconds: the group is stable before."""
+_DURATION_S = 48 * 3600.0
+"""How long a group is given to become stable."""
+_DOWN_S, _EVERY_S = 30.0, 180.0
+"""A rolling restart: how long an instance is away, and the time from one to the next; what a deployment takes that waits for
+each instance to run. A session time-out of 45 s (Kafka's default) does not miss it."""
+_SLOTS = (1, 2, 4, 8, 16, 32, 64)
+"""Numbers of max.warmup.replicas that are compared."""
+_WORTH = 1.1
+"""The least number pays that takes at most so many times as long as the best one."""
+_NEW = "new-instance"
+_GROUPS: dict[tuple[Protocol, bool], dict[str, Any]] = {
+    ("classic", False): {},
+    ("classic", True): {},
+    ("streams", False): {"protocol": "streams"},
+    ("streams", True): {"protocol": "streams", "emulated_warmups": True, "watch_s": 10.0},
+}
+"""Protocol and whether optassign assigns -> the simulator's group; on brokers warm-ups are emulated (docs/how-to/broker.md)."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What the simulator is told besides the snapshot."""
+
+    protocol: Protocol
+    restore_per_s: float
+    """Offsets per second that an instance restores."""
+    session_timeout_s: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one event costs under one assignor."""
+
+    event: str
+    assignor: str
+    seconds: float | None
+    """From the event until nothing moves or restores any more; None: longer than two days."""
+    moves: int
+    """Active tasks that went from one living instance to another."""
+    down_task_s: float
+    """Task-seconds in which a task was not processed."""
+    longest_down_s: float
+    """Of one task."""
+    restored: int
+    """Offsets."""
+    rebalances: int
+
+
+@dataclass(frozen=True)
+class WarmupChoice:
+    """How long a scale-out takes with each number of warm-ups."""
+
+    assignor: str
+    now: int
+    """max.warmup.replicas as the snapshot has it."""
+    seconds: Mapping[int, float | None]
+    """max.warmup.replicas -> seconds until the group is stable; None: longer than two days."""
+
+    @property
+    def best(self) -> int:
+        """The least number with which it takes hardly longer than with the best one."""
+        known = {slots: seconds for slots, seconds in self.seconds.items() if seconds is not None}
+        if not known:
+            return self.now
+        return min(slots for slots, seconds in known.items() if seconds <= _WORTH * min(known.values()))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """All costs, and which number of warm-ups pays."""
+
+    assignor: str
+    """Whose costs are compared with optassign's."""
+    assumptions: Assumptions
+    costs: tuple[Cost, ...]
+    warmups: tuple[WarmupChoice, ...]
+    runs: tuple[Played, ...]
+    """The scale-out under both, for pictures."""
+
+    def find(self, event: str, assignor: str) -> Cost | None:
+        """The cost of an event; None: it was not played under this assignor."""
+        return next((cost for cost in self.costs if (cost.event, cost.assignor) == (event, assignor)), None)
+
+
+def make_outlook(
+    state: ApplicationState,
+    applied: TaskAssignment,
+    assignor: str,
+    growth: Mapping[str, float],
+    assumptions: Assumptions,
+    on_run: Callable[[str], None] = lambda _: None,
+) -> Outlook:
+    """Play each event on a stable group of these tasks and instances.
+
+    `assignor`: the group's own. The group begins where that one brings it to rest from `applied`; optassign begins there too
+    when it takes over, and for all other events where it is at rest itself. `growth`: task -> offsets per second.
+    `on_run`: told what is played.
+    """
+    on_run(f"finding where the group rests under {assignor}")
+    now = make_restored_snapshot(state, applied, memory=False)
+    theirs = _find_rest(now, assignor)
+    on_run("finding where the group rests under optassign")
+    ours = _find_rest(theirs.model_copy(update={"remembered": None}), OPTASSIGN)
+    costs, runs = [], []
+    for event in EVENTS:
+        for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
+            if event == "adopt":
+                if name == assignor:
+                    continue
+                rest = theirs.model_copy(update={"remembered": None})
+            on_run(f"{EVENTS[event]}, under {name}")
+            played = _play(rest, name, event, growth, assumptions)
+            costs.append(_measure(event, name, played))
+            runs += [played] if event == "scale-out" else []
+    warmups = []
+    for name, rest in ((assignor, theirs), (OPTASSIGN, ours)):
+        on_run(f"trying numbers of warm-ups under {name}")
+        warmups.append(WarmupChoice(name, state.configs.max_warmup_replicas, dict(_try_slots(rest, name, growth, assumptions))))
+    return Outlook(assignor, assumptions, tuple(costs), tuple(warmups), tuple(runs))
+
+
+def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
+    """The snapshot of the group once it is stable under this assignor, with its last answer remembered."""
+    last = state
+    for step in play_to_rest(create(assignor), state, limit=limit_rebalances(state)):
+        if step.following is not None:
+            last = step.following
+    return last
+
+
+def _try_slots(
+    rest: ApplicationState, assignor: str, growth: Mapping[str, float], assumptions: Assumptions
+) -> Iterator[tuple[int, float | None]]:
+    """Number of warm-ups -> seconds of a scale-out; no more than change anything."""
+    before: float | None = None
+    for slots in sorted({*_SLOTS, rest.configs.max_warmup_replicas}):
+        configs = rest.configs.model_copy(update={"max_warmup_replicas": slots})
+        cost = _measure(
+            "scale-out",
+            assignor,
+            _play(rest.model_copy(update={"configs": configs}), assignor, "scale-out", growth, assumptions),
+        )
+        yield slots, cost.seconds
+        if slots > rest.configs.max_warmup_replicas and cost.seconds is not None and cost.seconds == before:
+            return
+        before = cost.seconds
+
+
+def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[str, float], assumptions: Assumptions) -> Played:
+    groups = list(_group(state))
+    tasks = tuple(task for group in groups for task in group)
+    threads = sum(client.threads for client in state.clients)
+    # Twice what comes in, at least: how fast threads process is not known, and no backlog is to come of that.
+    process = max(10_000.0, 2 * sum(growth.values()) / threads)
+    kinds = [_describe(client, assumptions, process) for client in state.clients]
+    if event == "scale-out":
+        kinds.append({**_describe(_choose_like(state.clients), assumptions, process), "ids": [_NEW], "joins": True})
+    scenario = Scenario.model_validate(
+        {
+            "name": EVENTS[event],
+            "duration_s": _DURATION_S,
+            "configs": state.configs,
+            "group": {
+                "session_timeout_s": assumptions.session_timeout_s,
+                **_GROUPS[assumptions.protocol, assignor == OPTASSIGN],
+            },
+            "subtopologies": [{"partitions": len(group), "kind": group[0].kind} for group in groups],
+            "clients": kinds,
+            "events": list(_make_events(state, event)),
+        }
+    )
+    return simulate(scenario, assignor, beginning=Beginning(tasks, growth, state))
+
+
+def _group(state: ApplicationState) -> Iterator[Sequence[TaskInfo]]:
+    yield from state.subtopologies.values()
+
+
+def _describe(client: KafkaStreamsState, assumptions: Assumptions, process_per_s: float) -> dict[str, Any]:
+    return {
+        "ids": [client.process_id],
+        "threads": client.threads,
+        "tags": dict(client.tags),
+        "capacity": client.capacity,
+        "restore_per_s": assumptions.restore_per_s,
+        "process_per_s": process_per_s,
+    }
+
+
+def _choose_like(clients: Sequence[KafkaStreamsState]) -> KafkaStreamsState:
+    """The instance that a new one is like: of the tags that fewest instances have, the one in the middle by threads."""
+    number = Counter(tuple(sorted(client.tags.items())) for client in clients)
+    rarest = min(number, key=lambda tags: (number[tags], tags))
+    alike = [client for client in clients if tuple(sorted(client.tags.items())) == rarest]
+    return sorted(alike, key=lambda client: client.threads)[len(alike) // 2]
+
+
+def _make_events(state: ApplicationState, event: str) -> Iterable[dict[str, Any]]:
+    if event == "scale-out":
+        yield {"at": _BEGIN_S, "do": "join", "clients": [_NEW]}
+    elif event == "loss":
+        yield {"at": _BEGIN_S, "do": "crash", "clients": [find_greatest(state)]}
+    elif event == "restart":
+        names = [client.process_id for client in state.clients]
+        yield {"at": _BEGIN_S, "do": "rolling-restart", "clients": names, "every_s": _EVERY_S, "down_s": _DOWN_S}
+
+
+def find_greatest(state: ApplicationState) -> str:
+    """The instance whose active tasks have most state."""
+    return max(
+        state.clients, key=lambda c: (sum(state.full_lags.get(t, 0) for t in c.previous_active), c.process_id)
+    ).process_id
+
+
+def _measure(event: str, assignor: str, played: Played) -> Cost:
+    felt = played.felt
+    begin = 0.0 if event == "adopt" else _BEGIN_S
+    rebalances = [each for each in played.events if each["event"] == "rebalance" and each["at"] >= begin]
+    stable = not rebalances or rebalances[-1]["followup_s"] is None
+    restoring = bool(felt.curve) and felt.curve[-1].restoring > 0
+    return Cost(
+        event=event,
+        assignor=assignor,
+        seconds=max(0.0, felt.last_change_at - begin) if stable and not restoring else None,
+        moves=felt.moves,
+        down_task_s=felt.down_task_s,
+        longest_down_s=felt.longest_down_s,
+        restored=round(felt.restored),
+        rebalances=len(rebalances),
+    )

@@ -1,0 +1,180 @@
+"""The report of `optassign inspect`: what a group looks like, what its last rebalance did, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
+from optassign.inspecting.inspected import UNKNOWN_ASSIGNOR, Inspected
+from optassign.inspecting.outlook import Outlook
+from optassign.measuring.balance import excess
+from optassign.measuring.client_names import ClientNames
+from optassign.recordings.recording import Recording
+
+__all__ = ["GroupReport", "Instance", "Subtopology", "Zone", "make_report"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance after the rebalance."""
+
+    process_id: str
+    name: str
+    """Its client id, host or process id, whichever tells it from the others best."""
+    threads: int
+    active: int
+    standby: int
+    warmup: int
+    state: int
+    """Offsets in the changelogs of its copies."""
+    place: str
+    """Its tags and rack, as text."""
+
+
+@dataclass(frozen=True)
+class Subtopology:
+    """One subtopology."""
+
+    name: str
+    tasks: int
+    kind: str
+    """`logged` or `stateless`: from outside a store without a changelog looks like none."""
+    state: int | None
+    """Offsets in its changelogs; None: not known."""
+    changelogs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A client tag, and how many tasks would be lost with one of its values."""
+
+    tag: str
+    values: tuple[str, ...]
+    tasks_in_one: int
+    """Logged tasks with several copies, all of them on instances with the same value."""
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """Everything that the command shows."""
+
+    inspected: Inspected
+    recording: Recording
+    instances: tuple[Instance, ...]
+    subtopologies: tuple[Subtopology, ...]
+    zones: tuple[Zone, ...]
+    imbalance: int
+    """Active tasks and copies that instances have beyond their shares, over all families of shares."""
+    outlook: Outlook | None
+    """None: it was not asked for."""
+
+    @property
+    def played_assignor(self) -> str:
+        """The assignor that the outlook plays for the group's own."""
+        return find_played_assignor(self.inspected)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report in the form that `optassign inspect --format json` prints."""
+        rebalance, beside = self.recording.summary, self.recording.beside
+        found: dict[str, Any] = {
+            "application": self.inspected.snapshot.application,
+            "protocol": self.inspected.protocol,
+            "taken_at": self.inspected.snapshot.taken_at,
+            "assignor": self.inspected.applied.assignor,
+            "instances": [asdict(each) for each in self.instances],
+            "subtopologies": [asdict(each) for each in self.subtopologies],
+            "zones": [asdict(each) for each in self.zones],
+            "static_members": self.inspected.static_members,
+            "standbys": self.inspected.snapshot.configs.num_standby_replicas,
+            "imbalance": self.imbalance,
+            "rebalance": rebalance.model_dump(),
+            "handed_over": list(self.inspected.handed_over),
+            "optassign": None if beside is None else beside.summary.model_dump(),
+            "remarks": list(self.inspected.remarks),
+            "outlook": None,
+        }
+        if self.outlook is not None:
+            found["outlook"] = {
+                "assignor": self.outlook.assignor,
+                "assumptions": asdict(self.outlook.assumptions),
+                "costs": [asdict(cost) for cost in self.outlook.costs],
+                "max_warmup_replicas": [
+                    {
+                        "assignor": choice.assignor,
+                        "now": choice.now,
+                        "best": choice.best,
+                        "seconds": {str(slots): seconds for slots, seconds in choice.seconds.items()},
+                    }
+                    for choice in self.outlook.warmups
+                ],
+            }
+        return found
+
+
+def find_played_assignor(inspected: Inspected) -> str:
+    """The group's assignor, or Kafka's default where it is not known; of the brokers' own the one that is most like it."""
+    if inspected.protocol == "streams":
+        return "sticky"
+    known = inspected.applied.assignor
+    return known if known != UNKNOWN_ASSIGNOR else "high-availability"
+
+
+def make_report(inspected: Inspected, recording: Recording, outlook: Outlook | None) -> GroupReport:
+    """Put the report together. `recording`: of the same rebalance."""
+    state, applied = inspected.snapshot, inspected.applied
+    return GroupReport(
+        inspected=inspected,
+        recording=recording,
+        instances=tuple(_list_instances(state, applied)),
+        subtopologies=tuple(_list_subtopologies(state)),
+        zones=tuple(_list_zones(state, applied)),
+        imbalance=sum(excess(state, applied).values()),
+        outlook=outlook,
+    )
+
+
+def _list_instances(state: ApplicationState, applied: TaskAssignment) -> Iterator[Instance]:
+    names, given = ClientNames(state), applied.by_process_id
+    for client in state.clients:
+        copies = given[client.process_id]
+        place = [f"{key}={value}" for key, value in sorted(client.tags.items())]
+        yield Instance(
+            process_id=client.process_id,
+            name=names.short(client.process_id) or client.process_id,
+            threads=client.threads,
+            active=len(copies.active),
+            standby=len(copies.standby),
+            warmup=len(copies.warmup),
+            state=sum(state.full_lags.get(t, 0) for t in (*copies.active, *copies.standby, *copies.warmup)),
+            place=", ".join([*place, *([f"rack {client.rack}"] if client.rack else [])]),
+        )
+
+
+def _list_subtopologies(state: ApplicationState) -> Iterator[Subtopology]:
+    for (name, number), tasks in state.subtopologies.items():
+        ends = [task.changelog_end_offset for task in tasks]
+        known = [end for end in ends if end is not None]
+        topics = {p.topic for task in tasks for p in task.partitions if p.changelog and p.topic is not None}
+        yield Subtopology(
+            name=f"{name}__{number}" if name else str(number),
+            tasks=len(tasks),
+            kind="logged" if tasks[0].logged else "stateless",
+            state=sum(known) if tasks[0].logged and len(known) == len(ends) else None,
+            changelogs=tuple(sorted(topics)),
+        )
+
+
+def _list_zones(state: ApplicationState, applied: TaskAssignment) -> Iterator[Zone]:
+    holders: dict[str, list[str]] = {}
+    for client in applied.clients:
+        for task in (*client.active, *client.standby):
+            holders.setdefault(task, []).append(client.process_id)
+    clients = state.kafka_streams_states
+    for tag in sorted({key for client in state.clients for key in client.tags}):
+        values = {client.tags[tag] for client in state.clients if tag in client.tags}
+        of_task = [[clients[name].tags.get(tag) for name in holders.get(task.id, [])] for task in state.tasks if task.logged]
+        in_one = sum(len(found) > 1 and len({*found}) == 1 for found in of_task)
+        yield Zone(tag, tuple(sorted(values)), in_one)

@@ -1,0 +1,64 @@
+"""One jar for every Kafka Streams with KIP-924: each class and member of Kafka's that the plug-in uses is there.
+
+What is found stands in tests/data/compatibility.json, which the documentation shows.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from class_files import ClassFile, find_missing, read_jar
+
+from optassign.assignors.baselines import maven
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "tests" / "data" / "compatibility.json"
+VERSIONS = ("3.8.0", "3.9.1", "4.0.0", "4.1.1", "4.2.0", "4.3.1")
+"""The last known release of each line, and the first of all."""
+KAFKAS = "org/apache/kafka/"
+OF_SHADOW_MODE = "io/github/optassign/kafka/"
+"""Classes that call Kafka's own assignor, which is internal there; `check` says before the start whether it can be called."""
+
+
+@cache
+def read_plugin() -> dict[str, ClassFile]:
+    maven.build(ROOT / "java" / "plugin")
+    return read_jar(ROOT / "java" / "plugin" / "target" / "optassign-streams-0.1.0.jar")
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("libraries")
+
+
+def read_kafka(version: str, folder: Path) -> dict[str, ClassFile]:
+    for artifact in ("kafka-streams", "kafka-clients"):
+        plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+        maven.run("mvn", plugin, f"-Dartifact=org.apache.kafka:{artifact}:{version}", f"-DoutputDirectory={folder / version}")
+    return {name: found for jar in sorted((folder / version).glob("*.jar")) for name, found in read_jar(jar).items()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_plug_in_links(version: str, libraries: Path) -> None:
+    missing = find_missing(read_plugin().values(), read_kafka(version, libraries), KAFKAS)
+    of_shadow = {name for name in missing if name.startswith(OF_SHADOW_MODE)}
+    assert {name: sorted(map(str, uses)) for name, uses in missing.items() if name not in of_shadow} == {}
+    recorded = json.loads(RESULTS.read_text(encoding="utf-8"))["kafka_streams"][version]
+    assert recorded["links"] is True
+    assert recorded["shadow_mode_links"] is (not of_shadow), sorted(str(use) for name in of_shadow for use in missing[name])
+
+
+def test_what_is_not_there_is_found() -> None:
+    """The plug-in without its libraries lacks all that it uses of Kafka's, and with itself alone nothing of its own."""
+    plugin = read_plugin()
+    missing = find_missing(plugin.values(), plugin, KAFKAS)
+    assert any(
+        use.owner == "org/apache/kafka/streams/processor/assignment/TaskAssignor" for uses in missing.values() for use in uses
+    )
+    assert find_missing(plugin.values(), plugin, "io/github/optassign/") == {}
+    without = {name: found for name, found in plugin.items() if not name.endswith("/Rebalance")}
+    assert "io/github/optassign/OptassignTaskAssignor" in find_missing(plugin.values(), without, "io/github/optassign/")

@@ -1,0 +1,168 @@
+"""A group inspected from outside: what the command reports of a rebalance is what the plug-in in shadow mode records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_group import await_recordings
+
+from optassign.cli import main
+from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import Recording, read_recording
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import LAG, PRELOAD, Group
+from optassign_benchmarks.kafka.service import Service
+from optassign_benchmarks.kafka.waiting import await_condition
+
+_STATED = ["--max-warmup-replicas", "12", "--acceptable-recovery-lag", str(LAG), "--probing-rebalance-interval-ms", "600000"]
+"""What no broker tells of these groups."""
+_TOPOLOGY = """Topologies:
+   Sub-topology: 0
+    Processor: logged (stores: [logged-counts])
+   Sub-topology: 1
+    Processor: unlogged (stores: [unlogged-counts])
+   Sub-topology: 2
+    Processor: stateless (stores: [])
+"""
+_FIGURES = ("tasks", "clients", "moved_active", "restored", "warmups", "stalled", "balanced")
+
+
+def describe_lags(state: ApplicationState) -> dict[tuple[str, str], int]:
+    """Lag of each logged task on each client, as KIP-924 tells it."""
+    return {(c.process_id, task): lag for c in state.clients for task, lag in c.stateful_tasks_to_lag_sums.items()}
+
+
+def assert_same_rebalance(seen: Recording, recorded: Recording) -> None:
+    for name in ("tasks", "clients"):
+        assert [getattr(each, "id", None) or each.process_id for each in getattr(seen.snapshot, name)] == [
+            getattr(each, "id", None) or each.process_id for each in getattr(recorded.snapshot, name)
+        ]
+    fields = ("process_id", "threads", "previous_active", "previous_standby", "tags", "rack", "host", "client_id")
+    for mine, theirs in zip(seen.snapshot.clients, recorded.snapshot.clients, strict=True):
+        assert {name: getattr(mine, name) for name in fields} == {name: getattr(theirs, name) for name in fields}
+    assert [task.logged for task in seen.snapshot.tasks] == [task.logged for task in recorded.snapshot.tasks]
+    assert seen.snapshot.configs == recorded.snapshot.configs
+    assert describe_lags(seen.snapshot) == describe_lags(recorded.snapshot)
+    for given, applied in zip(seen.assignment.clients, recorded.assignment.clients, strict=True):
+        assert (given.process_id, given.active, given.standby, given.warmup) == (
+            applied.process_id,
+            applied.active,
+            applied.standby,
+            applied.warmup,
+        )
+    assert {name: getattr(seen.summary, name) for name in _FIGURES} == {
+        name: getattr(recorded.summary, name) for name in _FIGURES
+    }
+    assert (seen.summary.followup_ms is None) is (recorded.summary.followup_ms is None)
+    assert seen.assignor == "high-availability"
+
+
+def inspect(broker: Broker, group: Group, folder: Path, *more: str) -> Recording:
+    file = folder / f"{group.application}.json.gz"
+    asked = ["inspect", "--bootstrap-server", broker.address, "--group", group.application, "--recording", str(file)]
+    assert main([*asked, *more]) == 0
+    return read_recording(file)
+
+
+def come_to_rest(group: Group) -> None:
+    """Everything written is processed, and every copy restored: changelogs grow no more."""
+    group.await_complete()
+    group.load.await_accounted()
+    group.await_caught_up()
+
+
+@pytest.mark.parametrize(
+    ("instances", "standbys"),
+    [
+        pytest.param(3, 1, id="3 instances, standbys"),
+        pytest.param(3, 0, id="3 instances", marks=pytest.mark.long),
+        pytest.param(12, 1, id="12 instances, standbys", marks=pytest.mark.long),
+        pytest.param(12, 0, id="12 instances", marks=pytest.mark.long),
+    ],
+)
+def test_the_report_says_what_shadow_mode_records(
+    new_group: Callable[..., Group], service: Service, broker: Broker, tmp_path: Path, instances: int, standbys: int
+) -> None:
+    group = new_group(
+        f"inspected-{instances}-{standbys}", optassign_mode="shadow", test_log_all=True, num_standby_replicas=standbys
+    )
+    group.load.run(0)
+    group.load.write(PRELOAD, kinds=("logged",))  # so that offsets tell the two changelogs apart
+    names = [f"i{number:02d}" for number in range(instances)]
+    group.start(*names[:-1])
+    come_to_rest(group)
+    group.probe()
+    before = group.generation
+    group.start(names[-1])
+    group.await_complete(after=before)
+    file = tmp_path / "topology.txt"
+    file.write_text(_TOPOLOGY, encoding="utf-8")
+    told = [*_STATED, *(() if standbys else ("--topology", str(file)))]
+
+    def is_the_last() -> bool:
+        """The second pass has come, and nothing after it: both have seen the same rebalance."""
+        return len(inspect(broker, group, tmp_path, *told).snapshot.clients) == instances
+
+    await_condition("all instances in one rebalance", is_the_last, logs=group.logs)
+    recorded = await_recordings(service, group)[-1]
+    assert_same_rebalance(inspect(broker, group, tmp_path, *told), recorded)
+    assert len(recorded.snapshot.clients) == instances
+    assert any(lag > LAG for lag in describe_lags(recorded.snapshot).values())  # or the comparison would be of zeros
+
+
+@pytest.mark.long
+def test_a_report_takes_no_part_in_the_group(
+    new_group: Callable[..., Group], broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group = new_group("looked-at", task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
+    group.start("a", "b")
+    group.await_complete()
+    before, placement = group.generation, group.await_complete()
+    asked = ["inspect", "--bootstrap-server", broker.address, "--group", "looked-at", "--sample", "1", "--format", "json"]
+    assert main(asked) == 0
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [each["active"] for each in report["instances"]] == [18, 18]
+    assert {cost["event"] for cost in report["outlook"]["costs"]} == {"adopt", "scale-out", "loss", "restart"}
+    assert (group.generation, group.await_complete()) == (before, placement)
+    assert group.load.written  # and records went on
+
+
+@pytest.mark.long
+def test_a_streams_group_is_read_too(new_group: Callable[..., Group], broker: Broker, tmp_path: Path) -> None:
+    left_out = dict.fromkeys(
+        (
+            "task_assignor_class",
+            "optassign_url",
+            "optassign_timeout_ms",
+            "max_warmup_replicas",
+            "num_standby_replicas",
+            "acceptable_recovery_lag",
+            "main_consumer_session_timeout_ms",
+            "main_consumer_heartbeat_interval_ms",
+        )
+    )
+    group = new_group("by-the-broker", group_protocol="streams", **left_out)
+    group.start("a", "b")
+    placement = await_all_active(group)
+    recording = inspect(broker, group, tmp_path)
+    given = {client.process_id: frozenset(client.active) for client in recording.assignment.clients}
+    assert given == {group.instances[name].process_id: active for name, active in placement.items()}
+    logged = [task for task in recording.snapshot.tasks if task.logged]
+    assert [task.id for task in logged] == [f"0_{partition}" for partition in range(12)]
+    assert all(task.changelog_end_offset is not None for task in logged)
+
+
+def await_all_active(group: Group) -> dict[str, frozenset[str]]:
+    """Instance -> its active tasks, once all tasks are: this protocol has no generations that instances report."""
+    found: dict[str, frozenset[str]] = {}
+
+    def complete() -> bool:
+        found.update({name: frozenset(each.status().active) for name, each in group.instances.items()})
+        return all(found.values()) and sum(map(len, found.values())) == len(group.tasks)
+
+    await_condition("every task active", complete, found=lambda: found, logs=group.logs)
+    return found

@@ -1,0 +1,105 @@
+"""`optassign inspect` on a broker that lets clients in over TLS with a password, and gives them the right DESCRIBE alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trustme
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, though it does not say so
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from optassign.cli import main
+from optassign.recordings.recording import read_recording
+from optassign_benchmarks.kafka.broker import Broker
+from optassign_benchmarks.kafka.group import PRELOAD, Group
+from optassign_benchmarks.kafka.jars import ToolMissingError, classpath
+from optassign_benchmarks.kafka.processes import find_free_ports
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+def write_key_store(authority: trustme.CA, file: Path) -> Path:
+    """A key of 127.0.0.1 and its certificate as Kafka takes them, in one file."""
+    issued = authority.issue_cert("127.0.0.1")
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    certificates = b"".join(each.bytes() for each in issued.cert_chain_pems)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificates)
+    return file
+
+
+def write_client(file: Path, authority: Path, password: str) -> Path:
+    told = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{_PLAIN} username="looker" password="{password}";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": authority,
+    }
+    file.write_text("".join(f"{name}={value}\n" for name, value in told.items()), encoding="utf-8")
+    return file
+
+
+def allow(broker: Broker, kind: ResourceType) -> None:
+    """Let the user describe all groups, or all topics."""
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    binding = AclBinding(
+        kind, "*", ResourcePatternType.LITERAL, "User:looker", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW
+    )
+    for future in admin.create_acls([binding]).values():
+        future.result(timeout=300)
+
+
+@pytest.mark.long
+def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        classpath()
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    authority, (port,) = trustme.CA(), find_free_ports(1)
+    trusted = tmp_path / "authority.pem"
+    authority.cert_pem.write_to_path(str(trusted))
+    settings = {
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config": f'{_PLAIN} user_looker="secret";',
+        "listener.name.secured.ssl.keystore.type": "PEM",
+        "listener.name.secured.ssl.keystore.location": write_key_store(authority, tmp_path / "broker.pem"),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    listeners = {"SECURED": ("SASL_SSL", port)}
+    client = write_client(tmp_path / "client.properties", trusted, "secret")
+    file = tmp_path / "seen.json.gz"
+
+    def ask(config: Path) -> tuple[int, str]:
+        command = ["inspect", "--bootstrap-server", f"127.0.0.1:{port}", "--group", "secured", "--recording", str(file)]
+        code = main([*command, "--command-config", str(config)])
+        return code, capsys.readouterr().err
+
+    with (
+        Broker(tmp_path / "broker", properties=settings, listeners=listeners) as broker,
+        Group(broker, "secured", tmp_path, task_assignor_class=None) as group,
+    ):
+        group.load.write(PRELOAD)
+        group.start("a", "b")
+        group.await_complete()
+        refused = write_client(tmp_path / "wrong.properties", trusted, "wrong")
+        code, said = ask(refused)
+        assert (code, "--command-config" in said or "--bootstrap-server" in said) == (2, True), said
+        code, said = ask(client)
+        assert (code, "right DESCRIBE on the group" in said) == (2, True), said
+        allow(broker, ResourceType.GROUP)
+        assert ask(client)[0] == 0
+        assert all(task.changelog_end_offset is None for task in read_recording(file).snapshot.tasks)
+        allow(broker, ResourceType.TOPIC)
+        assert ask(client)[0] == 0
+        seen = read_recording(file)
+        assert [len(each.active) for each in seen.assignment.clients] == [18, 18]
+        assert all(task.changelog_end_offset for task in seen.snapshot.tasks if task.logged)
