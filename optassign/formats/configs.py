@@ -14,6 +14,7 @@ from optassign.formats.base import (
     Weight,
     cross_check_error,
     is_empty,
+    is_none,
     quote,
 )
 from optassign.formats.goal_names import GoalName
@@ -148,6 +149,12 @@ class Options(Frozen):
     followup: Literal["estimate", "interval"] = Field(
         default="estimate",
         description="when a follow-up is due: by the time that restoring is likely to take; or after the probing interval",
+    )
+    idle_followup_ms: Annotated[int, Field(ge=1_000, le=INT64_MAX)] | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description="when a follow-up is due that waits for nothing but an operator's wishes, ms; at most the probing interval;"
+        " null: never",
     )
     limits: Annotated[tuple[Limit, ...], Field(strict=False, fail_fast=True)] = Field(
         default=(), description="what an operator allows; where not all can hold, the last named gives way first"

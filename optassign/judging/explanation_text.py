@@ -21,7 +21,7 @@ from optassign.judging.explanation import (
 )
 from optassign.judging.reasons_text import REASONS, name_window, reason_to_text, show_range
 from optassign.judging.rule_names import name_rule
-from optassign.measuring.outlook import Outlook, RestoreRates
+from optassign.measuring.outlook import ASSUMED_RATE, Outlook, RestoreRates
 
 __all__ = [
     "answer_to_lines",
@@ -245,8 +245,8 @@ def answer_to_lines(e: Explanation, label: Label = str, moves: bool = True) -> I
 
 def outlook_to_text(outlook: Outlook) -> str:
     """How far the target is away: `about 20 follow-ups, 200 minutes (3.3 hours)`."""
-    most = "at most " if outlook.is_at_most else ""
-    return f"about {pluralize(outlook.followups, 'follow-up')}, {most}{format_minutes(outlook.ms)}"
+    assumed = f" if every client restores {ASSUMED_RATE:,} offsets per second" if outlook.is_assumed else ""
+    return f"about {pluralize(outlook.followups, 'follow-up')}, {format_minutes(outlook.ms)}{assumed}"
 
 
 def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
@@ -258,8 +258,8 @@ def outlook_to_lines(outlook: Outlook | None) -> Iterator[str]:
             every = f"every {format_minutes(outlook.interval_ms)} (probing.rebalance.interval.ms)"
             if outlook.is_by_rates:
                 every = "at the rates at which clients have restored"
-            elif outlook.is_at_most:
-                every = f"{every} until rates are known"
+            elif outlook.is_assumed:
+                every = "by an assumed rate, as none was measured yet"
             yield f"  {copies}, {outlook.slots:,} at a time (max.warmup.replicas), {every}"
             yield from _advice_to_lines(outlook)
         if outlook.rates is not None:

@@ -186,7 +186,8 @@ def _r7_rest(case: _Case) -> Iterator[Violation]:
         for process_id in sorted(set(clients)):
             found = f"found a warm-up of task {task} on {process_id}; allowed: none, {why}"
             yield Violation("R7", task, process_id, found)
-    for process_id in () if find_wait_for_rates_ms(case.state) is not None else _askers(case):
+    may_ask = case.state.options.idle_followup_ms is not None or find_wait_for_rates_ms(case.state) is not None
+    for process_id in () if may_ask else _askers(case):
         found = f"found a follow-up asked for by {process_id}; allowed: none, {why}"
         yield Violation("R7", None, process_id, found)
 

@@ -10,8 +10,10 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates"]
+__all__ = ["ASSUMED_RATE", "Outlook", "RestoreRates", "WithSlots", "estimate_outlook", "find_restore_rates", "list_rates"]
 
+ASSUMED_RATE = 10_000
+"""Offsets per second of a client where no rate is known, the default of simulated clients: to look soon is no bound."""
 _PASS_MS = 1_500
 """About what a follow-up takes beside what it waits for."""
 _WORTH_SAYING = 0.9
@@ -41,8 +43,7 @@ class WithSlots:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """An estimate: it holds where nobody comes or goes, and, while rates are not known, every copy that gets a slot is
-    restored by the next follow-up."""
+    """An estimate: it holds while no client joins or leaves."""
 
     followups: int
     """Until the plan is reached, the next one included."""
@@ -56,8 +57,8 @@ class Outlook:
     """Between two of them, at most: probing_rebalance_interval_ms."""
     is_by_rates: bool = False
     """`ms` is what the clients' disks take, by the rates that are known; else so many intervals."""
-    is_at_most: bool = False
-    """Follow-ups come sooner, once rates are known."""
+    is_assumed: bool = False
+    """`ms` is what the clients' disks take if each restores `ASSUMED_RATE`: no rate is known yet."""
     rates: RestoreRates | None = None
     more_slots: tuple[WithSlots, ...] = ()
     """What 2, 4, 8 … warm-ups would make of it, as far as more of them still save time; empty where that is not known."""
@@ -67,6 +68,17 @@ def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
     """The rates that an answer knows; None where it knows none."""
     rates = [] if pace is None else [row.offsets * 1000 // row.ms for row in pace.clients if row.offsets and row.ms]
     return RestoreRates(min(rates), int(median(rates)), max(rates), len(rates)) if rates else None
+
+
+def list_rates(pace: Pace | None) -> dict[str, float]:
+    """Client -> offsets per second, of those of which something is known.
+
+    A client that was done whenever a rebalance looked counts with the assumed rate at least: how long before it was done is not
+    known, and with long intervals between looks its rate would seem to be next to nothing.
+    """
+    rows = () if pace is None else pace.clients
+    rates = {row.process_id: (1000 * row.offsets / row.ms, row.is_least) for row in rows if row.offsets and row.ms}
+    return {name: max(rate, float(ASSUMED_RATE)) if is_least else rate for name, (rate, is_least) in rates.items()}
 
 
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
@@ -95,13 +107,14 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
             WithSlots(w, _count_followups(copies, w), _count_followups(copies, w) * interval) for w in _double(slots, copies)
         ]
         return Outlook(followups, longest, copies, slots, interval, rates=rates, more_slots=_drop_useless(more, longest))
-    if rates is None:
-        return Outlook(followups, longest, copies, slots, interval, is_at_most=True)
-    disks = _Disks(answer, in_line, rates.median / 1000)
+    disks = _Disks(answer, in_line, (ASSUMED_RATE if rates is None else rates.median) / 1000)
     # Not cut off at so many intervals: where a follow-up finds a copy still restoring, another one comes.
     ms = disks.estimate_ms(slots)
     more = [WithSlots(w, _count_followups(copies, w), disks.estimate_ms(w)) for w in _double(slots, copies)]
-    return Outlook(followups, ms, copies, slots, interval, is_by_rates=True, rates=rates, more_slots=_drop_useless(more, ms))
+    useful = _drop_useless(more, ms)
+    if rates is None:
+        return Outlook(followups, ms, copies, slots, interval, is_assumed=True, more_slots=useful)
+    return Outlook(followups, ms, copies, slots, interval, is_by_rates=True, rates=rates, more_slots=useful)
 
 
 class _Disks:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from optassign.formats.assignment import TaskAssignment
-from optassign.formats.base import Count, Frozen
+from optassign.formats.base import Count, Frozen, to_ms
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import staying_clients
 from optassign.measuring.client_names import ClientNames
@@ -15,13 +15,25 @@ from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement, standbys_per_task
 from optassign.measuring.ranks import Ranks
 
-__all__ = ["LoadUnit", "Overview", "find_load_unit", "make_overview"]
+__all__ = ["TRIGGERS", "LoadUnit", "Overview", "Trigger", "find_load_unit", "make_overview"]
 
 _MOST_NAMES = 3
 """Clients that are named; the head of a recording must stay short, whatever they are called."""
 _LONGEST_NAME = 200
 """Characters that are kept of a name."""
 LoadUnit = Literal["weight per thread", "even spreads"]
+Trigger = Literal["joined", "left", "joined and left", "second pass", "follow-up", "other"]
+TRIGGERS: dict[Trigger, str] = {
+    "joined": "instances joined",
+    "left": "instances left",
+    "joined and left": "instances joined and left",
+    "second pass": "second pass",
+    "follow-up": "follow-up",
+    "other": "restart or new topics",
+}
+"""Why a group rebalanced -> the same in words. Kafka does not tell it: it follows from what has changed."""
+_EARLY_MS = 100
+"""By which a follow-up may be early."""
 _Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
@@ -32,6 +44,7 @@ class Overview(Frozen):
     joined_clients: _Names = Field(default=(), description="the first of them")
     left: Count | None = Field(default=None, description="clients of the remembered answer that are gone; null: no memory")
     left_clients: _Names = Field(default=(), description="the first of them")
+    trigger: Trigger | None = Field(default=None, description="why the group rebalanced; null: no memory, or an older service")
     draining: Count = Field(default=0, description="clients that are about to leave and have active tasks")
     load_least: float = Field(description="least load of a client that stays")
     load_most: float = Field(description="greatest load of a client that stays")
@@ -63,6 +76,7 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
         joined_clients=_cut(joined or ()),
         left=None if left is None else len(left),
         left_clients=_cut(left or ()),
+        trigger=_find_trigger(state, bool(joined), bool(left)),
         draining=sum(client.draining and client.process_id in has_active for client in state.clients),
         load_least=min(loads),
         load_most=max(loads),
@@ -71,6 +85,26 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
         standbys_caught_up=sum(ranks.of(task, client) == 0 for task in logged for client in placement.standby[task]),
         waits_on=_cut([f"{label(name)}: {number:,}" for name, number in waits.most_common()]),
     )
+
+
+def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> Trigger | None:
+    """None: nothing is remembered."""
+    before = state.remembered
+    if before is None:
+        return None
+    if has_joined or has_left:
+        return "joined and left" if has_joined and has_left else "joined" if has_joined else "left"
+    owned = {task for client in state.clients for task in client.previous_active}
+    given = {task for client in before.clients for task in client.active}
+    if any(task.id in given and task.id not in owned for task in state.tasks):
+        return "second pass"
+    asked = min((c.followup_rebalance_ms for c in before.clients if c.followup_rebalance_ms is not None), default=None)
+    pace = before.report.pace
+    if asked is None:
+        return "other"
+    if state.taken_at is None or pace is None:
+        return None
+    return "follow-up" if to_ms(state.taken_at) - to_ms(pace.taken_at) + _EARLY_MS >= asked else "other"
 
 
 def find_load_unit(state: ApplicationState) -> LoadUnit:

@@ -18,15 +18,18 @@ from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.parsing.reading import Source, read_json, to_model
 from optassign.formats.state import ApplicationState
 from optassign.goals.plan.active_moves import count_active_moves
-from optassign.measuring.balance import is_answer_balanced
+from optassign.measuring.awaited import Awaited, find_awaited
+from optassign.measuring.balance import excess, is_answer_balanced
 from optassign.measuring.facts import find_cold, list_pairs
 from optassign.measuring.input_rates import find_counting_time
+from optassign.measuring.load import balances_load
 from optassign.measuring.outlook import estimate_outlook, find_restore_rates
 from optassign.measuring.placement import Placement
 from optassign.measuring.ranks import Ranks
 from optassign.recordings.overview import Overview
 
 __all__ = [
+    "BROKER_AGENT",
     "Beside",
     "MemorySource",
     "Recording",
@@ -41,6 +44,8 @@ __all__ = [
     "summarise",
 ]
 
+BROKER_AGENT = "optassign-broker/"
+"""How the User-Agent of the brokers' assignor begins."""
 MemorySource = Literal["none", "plug-in", "service"]
 """Whose remembered answer the snapshot carried."""
 
@@ -60,6 +65,7 @@ class Summary(Frozen):
     )
     warmups: Count
     followup_ms: int | None = Field(default=None, description="delay of the follow-up, ms; null: none")
+    awaited: Awaited | None = Field(default=None, description="what the follow-up is for; null: none, or an older service")
     waiting: Count = Field(description="copies the follow-up waits for")
     followups: Count | None = Field(
         default=None, description="about how many follow-ups until the plan is reached; null: none, or not known"
@@ -72,6 +78,10 @@ class Summary(Frozen):
     restore_rate_most: Count | None = Field(default=None, description="the same, of the fastest")
     stalled: bool
     balanced: bool
+    imbalance: Count | None = Field(
+        default=None, description="of the answer, summed over all windows; null: load is balanced, or an older service"
+    )
+    hold: Literal["none", "paused", "quiet_hours"] = Field(default="none", description="the answer held still, or did not")
     rates_count_from: Time | None = Field(
         default=None, exclude_if=is_none, description="when measured rates begin to count as weights; left out where they do"
     )
@@ -123,6 +133,11 @@ class RecordingHead(Frozen):
     overview: Overview | None = Field(default=None, description="of `assignment`; null: an older service")
 
     @property
+    def runs_followups(self) -> bool:
+        """Whether the group rebalances when a follow-up is due; a broker's assignor (KIP-1071) has nobody to ask for it."""
+        return not (self.plugin or "").startswith(BROKER_AGENT)
+
+    @property
     def applied(self) -> bool:
         """Whether `assignment` was applied, as far as the service knows: reported, or sent in time without a report since."""
         return self.reported or (self.mode == "active" and self.in_time)
@@ -160,6 +175,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         restored=sum(restored.values()),
         warmups=sum(len(client.warmup) for client in answer.clients),
         followup_ms=min(delays, default=None),
+        awaited=find_awaited(state, answer),
         waiting=len(report.waiting),
         followups=None if outlook is None else outlook.followups,
         plan_ms=None if outlook is None else outlook.ms,
@@ -168,6 +184,8 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
         restore_rate_most=None if rates is None else rates.most,
         stalled=report.stalled,
         balanced=is_answer_balanced(state, answer),  # not in the report of a plug-in
+        imbalance=None if balances_load(state) else sum(excess(state, placement).values()),
+        hold=state.options.hold if report.termination.detail or report.termination.reason == "held" else "none",
         rates_count_from=find_counting_time(state),
     )
 

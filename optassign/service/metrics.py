@@ -1,5 +1,6 @@
 """What Prometheus can scrape. Names from outside are labels for applications only, and those are limited in number."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -20,7 +21,8 @@ class Metrics:
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, version: str, most_applications: int) -> None:
+    def __init__(self, version: str, most_applications: int, read_seconds: Callable[[], float] = time.time) -> None:
+        """read_seconds: seconds since 1970."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("optassign", "The service", registry=registry).info({"version": version})
@@ -43,7 +45,7 @@ class Metrics:
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
         self.recording = Gauge("optassign_recording", "1: recordings are written; 0: off, or not possible", registry=registry)
         self.recordings_bytes = Gauge("optassign_recordings_bytes", "Bytes of all recordings", registry=registry)
-        self._of_applied = ApplicationGauges(registry)
+        self._of_applied = ApplicationGauges(registry, read_seconds)
         self._applied: OrderedDict[str, None] = OrderedDict()
         self._applications: OrderedDict[str, None] = OrderedDict()
         self._most_applications = most_applications
@@ -125,4 +127,5 @@ class Metrics:
 
     def render(self) -> bytes:
         """All metrics in the text format of Prometheus, of type `content_type`."""
+        self._of_applied.refresh()
         return generate_latest(self._registry)

@@ -28,6 +28,7 @@ from optassign.service.answering.shared import Shared
 from optassign.service.answering.turns import Turns
 from optassign.service.demo.recording_day import record_day
 from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import keep_names
 from optassign.service.holding.holds import Holds
 from optassign.service.http.app import PAGES, make_app
@@ -71,12 +72,14 @@ def serve(settings: Settings) -> int:
     with open_listener(settings, bool(tokens)) as listener, ExitStack() as until_end:
         _raise_descriptors()
         set_up_logging(settings.log_format)
+        read_seconds, now = time.time, datetime.now(UTC)
         if settings.demo:
+            read_seconds = now.timestamp  # it stands still: all that was simulated would be silent after some minutes
             folder = Path(until_end.enter_context(TemporaryDirectory(prefix="optassign-demo-")))
-            log_event("demo", recordings=record_day(folder, datetime.now(UTC)), folder=str(folder))
+            log_event("demo", recordings=record_day(folder, now), folder=str(folder))
             settings = replace(settings, recordings=folder)
         try:
-            return asyncio.run(Service(settings, tokens, applications).run(listener))
+            return asyncio.run(Service(settings, tokens, applications, read_seconds=read_seconds).run(listener))
         finally:
             logging.shutdown()  # what is logged is written, as far as somebody takes it
 
@@ -136,7 +139,7 @@ class Service:
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE)
         self._bodies = HeldBodies(limits.held_bytes)
-        self._metrics = Metrics(__version__, limits.applications)
+        self._metrics = Metrics(__version__, limits.applications, read_seconds)
         self._recorder: Recorder | None = None
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
@@ -151,7 +154,7 @@ class Service:
         self._reserve = WorkerPool("reserve", 2, greedy, make_worker)
         self._comparisons = Comparisons(solver, make_worker)
         finder = AnswerFinder(self._solvers, self._reserve, self._metrics)
-        self._holds = Holds(settings.recordings, applications, read_seconds)
+        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
         shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds)
         self._rebalances = Rebalances(settings, shared)
         reports = Reports(settings, self._rebalances, shared)
@@ -245,10 +248,10 @@ class Service:
             return
         for recording in reversed(recordings):
             answer = recording.assignment.model_dump_json().encode()
-            remembered = Remembered(recording.answered_at, answer, -1, recording.rebalance)
-            self._memory.put(recording.application or "", remembered)
+            self._memory.put(recording.application or "", Remembered(recording.answered_at, answer, -1, recording.rebalance))
             self._metrics.show_applied(recording)
             self._holds.clients.note(recording.application or "", keep_names(recording.snapshot.clients))
+            self._holds.note_contact(recording.application or "", make_contact(recording))
         log_event("memory_restored", applications=len(self._memory))
 
     def _find_why_not_ready(self) -> str | None:

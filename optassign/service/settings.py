@@ -51,6 +51,9 @@ class Settings:
     """(name, "module:class") of assignors that are not optassign's own."""
     default_deadline: float = 5.0
     """Of a request that states none."""
+    idle_followup: float = 300.0
+    """After so long a group at rest rebalances, at its probing interval at the latest, so that what operators ask for takes
+    effect; 0: it does not."""
     recordings: Path | None = None
     keep_days: float = 90.0
     keep_bytes: int = 10 << 30
@@ -67,6 +70,11 @@ class Settings:
     demo: bool = False
     """Recordings of a simulated day, in a folder that is deleted at the end."""
     limits: Limits = Limits()
+
+    @property
+    def idle_followup_ms(self) -> int | None:
+        """`idle_followup` as snapshots have it."""
+        return round(self.idle_followup * 1000) or None
 
 
 def count_default_workers() -> int:

@@ -13,7 +13,12 @@ from optassign.goals.plan.active_moves import find_moved_actives
 from optassign.judging.metrics import Measures, measure
 from optassign.measuring.placement import Placement
 from optassign.simulation.growth import Growth
-from optassign.simulation.successors import find_revoked, make_restored_snapshot, make_second_pass_snapshot
+from optassign.simulation.successors import (
+    drop_idle_followup,
+    find_revoked,
+    make_restored_snapshot,
+    make_second_pass_snapshot,
+)
 from optassign.utilities import validate_task_assignment
 
 __all__ = ["PlayedRebalance", "Rebalancing", "Step", "is_unaltered", "limit_rebalances", "play_rebalance", "play_to_rest"]
@@ -90,6 +95,7 @@ def play_to_rest(
 ) -> Iterator[Step]:
     """Rebalances until one asks for no follow-up, breaks R1, R2 or the form, or is number `limit`; with their successors."""
     moved: set[str] = set()
+    state = drop_idle_followup(state)
     for _ in range(limit):
         before: TaskAssignment | None = None
         shown = state

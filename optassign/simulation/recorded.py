@@ -13,7 +13,9 @@ from optassign.formats.parsing.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo
+from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
+from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.beginning import Beginning
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 
@@ -72,7 +74,7 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
             "about": f"{len(recordings)} recordings, the first of {recordings[0].recorded_at}",
             "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + _AFTERWARDS_S,
             "configs": states[0].configs,
-            "options": states[0].options,
+            "options": drop_idle_followup(states[0]).options,
             "subtopologies": [
                 {"partitions": len(group), "kind": _kind(group[0]), "joins": group[0].id not in at_first} for group in groups
             ],
@@ -134,9 +136,7 @@ def _find_rates(recordings: Sequence[Recording]) -> dict[str, float]:
     """Process id → offsets per second that it was last seen to restore."""
     rates: dict[str, float] = {}
     for recording in recordings:
-        pace = recording.assignment.report.pace
-        if pace is not None:
-            rates |= {each.process_id: 1000 * each.offsets / each.ms for each in pace.clients if each.offsets and each.ms}
+        rates |= list_rates(recording.assignment.report.pace)
     return rates
 
 

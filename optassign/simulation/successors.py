@@ -10,7 +10,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.simulation.growth import Growth
 
-__all__ = ["find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
+__all__ = ["drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 
 _AGEING = 50
 """Between two rebalances one part in so many of a changelog is written, which state that is only kept falls behind."""
@@ -49,6 +49,13 @@ def make_restored_snapshot(
     if growth is not None:
         state = _grow_changelogs(state, {task: full[task] + written[task] for task in full})
     return _make_snapshot(state, clients, assignment if memory else None)
+
+
+def drop_idle_followup(state: ApplicationState) -> ApplicationState:
+    """The snapshot whose group, once at rest, asks for nothing: what is played has no operator, and has to come to an end."""
+    if state.options.idle_followup_ms is None:
+        return state
+    return state.model_copy(update={"options": state.options.model_copy(update={"idle_followup_ms": None})})
 
 
 def make_second_pass_snapshot(

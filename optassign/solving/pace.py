@@ -143,8 +143,9 @@ def read_pace(state: ApplicationState, problem: Problem, progress: Progress, ass
             c = index[row.process_id]
             offsets[c], ms[c] = _shorten(row.offsets, row.ms)
             is_least[c] = row.is_least
-    # A group at rest is not looked at: what comes after it begins anew, with a first look that is soon.
-    told = [] if state.remembered is None else [client.followup_rebalance_ms for client in state.remembered.clients]
+    # A group at rest is not looked at, whatever it waits for: what comes after it begins anew, with a first look that is soon.
+    on_its_way = () if state.remembered is None or state.remembered.plan is None else state.remembered.clients
+    told = [client.followup_rebalance_ms for client in on_its_way]
     asked = min((delay for delay in told if delay is not None), default=None)
     followed = asked is not None
     looks = before.looks if followed else 0

@@ -29,6 +29,12 @@ from optassign.solving.pace import LEAST_AFTER_PASS_MS, LEAST_MS, choose_delay
 from optassign.solving.solution import Limit, ProvedBy, Reason, Solution
 
 _INT64_MAX = (1 << 63) - 1
+_HELD = {
+    "none": "",
+    "paused": "the application is paused: nothing moves but what the rules force",
+    "quiet_hours": "quiet hours: nothing moves but what the rules force",
+}
+"""What plug-ins log of an answer that holds still."""
 _HOLD_NOT_SERVED = "hold not served: baselines follow rules of their own"
 
 
@@ -60,10 +66,21 @@ def _followup(state: ApplicationState, arrays: Arrays, solution: Solution) -> tu
             delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - arrays.pace.elapsed_ms))
     if delay is None and solution.reason is not Reason.HEURISTIC:
         delay = _wait_for_rates(state)
+    if delay is None and solution.reason is not Reason.HEURISTIC:
+        delay = _wait_for_operators(state)
     if delay is None:
         return None
     staying = [number for number, client in enumerate(state.clients) if not client.says_draining]
     return staying[0] if staying else 0, delay
+
+
+def _wait_for_operators(state: ApplicationState) -> int | None:
+    """A group that waits for nothing would not hear of what its operator asks for next; in quiet hours it is left alone."""
+    if state.options.idle_followup_ms is None:
+        return None
+    idle = min(state.options.idle_followup_ms, state.configs.probing_rebalance_interval_ms)
+    ends = state.options.hold_ends_ms
+    return idle if ends is None else max(idle, LEAST_MS + ends)
 
 
 def _wait_for_rates(state: ApplicationState) -> int | None:
@@ -91,7 +108,11 @@ def _report(state: ApplicationState, arrays: Arrays, solution: Solution, answer:
         goals=goals,
         found_by=str(solution.found_by),
         proved_by=proved_by,
-        termination=Termination(reason=str(reason), limit=str(Limit.TIME if solution.limited else Limit.NONE)),
+        termination=Termination(
+            reason=str(reason),
+            limit=str(Limit.TIME if solution.limited else Limit.NONE),
+            detail="" if solution.reason is Reason.HEURISTIC else _HELD[state.options.hold],
+        ),
         seconds={stage: round(seconds, 6) for stage, seconds in solution.seconds.items()},
         waiting=remembered.waiting if remembered is not None else _waiting(arrays, solution),
         warmup_progress=remembered.warmup_progress if remembered is not None else _progress(arrays, solution),

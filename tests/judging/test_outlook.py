@@ -80,7 +80,7 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
     taken = "2026-01-01T00:00:00Z"
     for clients, said in (
         ((ClientPace(process_id="b", offsets=200, ms=2_000),), "about 4 follow-ups, 0.17 minutes"),
-        ((), "about 4 follow-ups, at most 31 minutes"),
+        ((), "about 4 follow-ups, 0.1 minutes if every client restores 10,000 offsets per second"),
     ):
         report = Report(waiting=waiting, pace=Pace(taken_at=taken, clients=clients))
         given = answer({"a": " ".join(tasks), "b": " || 0_0!"}).model_copy(update={"report": report})

@@ -9,6 +9,8 @@ from pages import OPERATOR, READER, record_hostile, record_more_than_a_page
 from serving import Running, Service, run_service
 from serving_here import run_service_here
 
+from optassign.formats.base import parse_time
+
 
 @pytest.fixture(scope="session")
 def demonstration() -> Iterator[Service]:
@@ -26,9 +28,15 @@ def day(demonstration: Service, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="session")
-def service(day: Path) -> Iterator[Running]:
-    """A service that has recorded the day; it has no token."""
-    with run_service_here("--workers", "1", "--recordings", str(day)) as started:
+def end_of_day(demonstration: Service) -> float:
+    """When the day was over, seconds since 1970."""
+    return parse_time(demonstration.wait_for("demo")["time"]).timestamp()
+
+
+@pytest.fixture(scope="session")
+def service(day: Path, end_of_day: float) -> Iterator[Running]:
+    """A service that has recorded the day, which has just ended; it has no token."""
+    with run_service_here("--workers", "1", "--recordings", str(day), day=end_of_day) as started:
         yield started
 
 

@@ -37,7 +37,8 @@ def test_applications_by_status(service: Running) -> None:
     assert (orders["standbys_caught_up"], orders["standbys_wanted"]) == (108, 108)
     assert "no connection" in rows[0]["status"]["about"]
     page = service.client.get("/", headers=HTML).text
-    assert all(word in page for word in ("orders", "warming up", "waits for", "108 of 108", "no connection"))
+    assert all(word in page for word in ("orders", "warming up", "108 of 108", "no connection"))
+    assert [row["decided_by"] for row in rows] == ["fallback", "Kafka", "optassign"]
 
 
 def test_status_since(service: Running) -> None:
@@ -72,10 +73,11 @@ def test_warm_ups_of_an_assignor_that_says_nothing(service: Running) -> None:
     assert (row["status"]["word"], row["waiting"], row["last"]["warmups"]) == ("warming up", 0, 2)
     assert [(copy["role"], copy["restoring"], copy["lag"] > 0) for copy in view["copies"]] == [("warm-up", True, True)] * 2
     page = service.client.get("/applications/clicks", headers=HTML).text
+    assert "decided by Kafka" in page
     assert "waits for 2 warm-ups" in page
     assert "tells no plan" in page
-    assert "every copy is where it shall be" not in page
-    assert "every copy is where it shall be" in service.client.get("/applications/payments", headers=HTML).text
+    assert "every copy is where it should be" not in page
+    assert "every copy is where it should be" in service.client.get("/applications/payments", headers=HTML).text
 
 
 def test_what_should_be_done_by_now(day: Path) -> None:

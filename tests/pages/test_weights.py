@@ -72,7 +72,7 @@ def test_who_warms_up_is_not_done_though_nobody_says_what_is_waited_for(tmp_path
         assert not row["balanced"]
         page = service.client.get("/applications/weighed", headers=HTML).text
         assert "tells no plan" in page
-        assert "Every copy is where it shall be" not in page
+        assert "Every copy is where it should be" not in page
         assert "by numbers of tasks" not in page
         for text in (page, service.client.get("/", headers=HTML).text):
             assert "waits for 2 warm-ups" in text

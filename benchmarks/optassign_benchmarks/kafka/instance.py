@@ -18,11 +18,13 @@ from optassign_benchmarks.kafka.waiting import await_condition
 _MAIN = "io.github.optassign.testapp.TestApplication"
 _LOGGED = re.compile(
     r"(?:optassign: application=\S+ fallback: (?P<why>.*); answered by rules)"
-    r"|(?:optassign: .*answered_by=(?P<assignor>[\w.-]+))"
+    r"|(?:optassign: .*answered_by=(?P<assignor>[\w.-]+)(?:.* followup_ms=(?P<followup>\d+))?)"
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
 """What the leader of a rebalance logs, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
+_AT_REST_MS = "300000"
+"""The follow-up that the plug-in's fallback asks for at rest, so that the service takes over: no further one is needed."""
 _ORDER = itertools.count()
 
 
@@ -122,17 +124,17 @@ class Instance:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
         found: list[LedRebalance] = []
-        assignor, stable, why = "", False, ""
+        assignor, stable, why, is_at_rest = "", False, "", False
         for line in _LOGGED.finditer(text):
             if line["why"]:
                 why = line["why"]
             elif line["assignor"]:
-                assignor = line["assignor"]
+                assignor, is_at_rest = line["assignor"], line["followup"] == _AT_REST_MS
             elif line["generation"]:
                 found.append(LedRebalance(int(line["generation"]), stable, assignor, why))
                 assignor, why = "", ""  # the next one may be without the plug-in
             else:
-                stable = not line["unstable"]
+                stable = is_at_rest or not line["unstable"]
         return found
 
     def status(self) -> Status:

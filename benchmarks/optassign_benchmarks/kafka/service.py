@@ -78,6 +78,8 @@ class Service:
             "1",
             "--log-format",
             self._log_format,
+            "--idle-followup",
+            "0",  # else no group here would ever be at rest; tests of follow-ups at rest say so in their options
             *self._options,
         ]
         command = [sys.executable, "-m", "optassign.cli", *serve]

@@ -12,7 +12,7 @@ from optassign.printable import escape_unprintable
 
 __all__ = ["render_requests", "render_status"]
 
-_NEED_A_LOOK = frozenset({"stalled", "fallback"})
+_NEED_A_LOOK = frozenset({"unknown", "stalled", "fallback"})
 """Status words that are marked."""
 _WIDEST_NAME = 40
 """Characters of an application's name."""

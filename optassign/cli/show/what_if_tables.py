@@ -20,7 +20,7 @@ _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("warm-ups now", lambda o: f"{o.warmups:,}"),
     ("follow-ups until the target is reached", lambda o: "–" if o.followups is None else f"{o.followups:,}"),
     ("time until the target is reached", lambda o: _format_time(o)),
-    ("slowest client restores for", lambda o: "–" if o.restoring_s is None else format_minutes(round(1000 * o.restoring_s))),
+    ("slowest client restores for", lambda o: format_minutes(round(1000 * o.restoring_s))),
     ("balanced in the end", lambda o: "yes" if o.balanced_in_the_end else "no!"),
     ("load per client, least to most", lambda o: f"{o.load_least:.3g}–{o.load_most:.3g}"),
     ("standbys wanted", lambda o: f"{o.standbys_wanted:,}"),
@@ -51,4 +51,5 @@ def render_what_if(view: WhatIfView, width: int) -> Iterator[RenderableType]:
 def _format_time(outcome: Outcome) -> str:
     if outcome.ms is None:
         return "–"
-    return ("at most " if outcome.at_most else "about ") + format_minutes(outcome.ms)
+    assumed = "" if outcome.assumed_rate is None else f", assuming {outcome.assumed_rate:,} offsets per second"
+    return f"about {format_minutes(outcome.ms)}{assumed}"

@@ -11,6 +11,7 @@ from optassign.recordings.recording import RecordingHead
 from optassign.service.answering.memory import Remembered
 from optassign.service.answering.shared import Shared
 from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.holding.contacts import make_contact
 from optassign.service.http.request_body import find_application
 from optassign.service.http.request_headers import RequestHead
 from optassign.service.logs import log_event
@@ -85,7 +86,7 @@ class Rebalances:
                 remembered=None if last is None else last.answer,
                 remembered_newer=last is not None and head.remembered_at is not None and last.at > head.remembered_at,
                 keep_snapshot=self._recorder is not None,
-                held=self._holds.get_held(find_application(body)),
+                held=self._holds.get_held(find_application(body), is_applied=head.runs_followups),
             )
             found = await self._finder.find(job, times)
             now = read_milliseconds()
@@ -147,6 +148,8 @@ class Rebalances:
         )
         if head.applied:
             self._metrics.show_applied(head)
+            if head.application is not None:
+                self._holds.note_contact(head.application, make_contact(head))
         if self._recorder is not None and details.snapshot is None:
             self._metrics.unrecorded.inc()
         elif self._recorder is not None and details.snapshot is not None:

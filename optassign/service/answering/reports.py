@@ -10,10 +10,11 @@ from typing import Any
 
 from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
-from optassign.service.answering.memory import Remembered
+from optassign.service.answering.memory import Memory, Remembered
 from optassign.service.answering.rebalances import Rebalances
 from optassign.service.answering.shared import Shared
 from optassign.service.clock import format_utc, read_milliseconds
+from optassign.service.holding.contacts import make_contact
 from optassign.service.holding.held import HoldingOutcome
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request_body import find_application
@@ -37,6 +38,8 @@ class Reports:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
+        self._observed = Memory(settings.limits.applications)
+        """What was applied last in shadow mode: by it restore rates are learnt, and nothing is decided."""
         self._one_at_a_time = asyncio.Semaphore(1)
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
@@ -64,6 +67,7 @@ class Reports:
         async with self._turns.take(remembering, times.fallback):  # the answer that came too late may be under way still
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)
+            observed = self._observed.get(application) if remembering is None else None
             since = head.request.remembered_at
             job = AssignJob(
                 body=body,
@@ -75,7 +79,8 @@ class Reports:
                 remembered_newer=last is not None and since is not None and last.at > since,
                 keep_snapshot=self._recorder is not None,
                 report=True,
-                held=self._holds.get_held(application),
+                observed=None if remembering is not None else b"" if observed is None else observed.answer,
+                held=self._holds.get_held(application, is_applied=head.request.runs_followups),
                 # In active mode nobody looks at what would have been where it is not recorded.
                 solve=not answered and (self._recorder is not None or head.request.mode == "shadow"),
             )
@@ -87,9 +92,13 @@ class Reports:
             if remembering is not None and (last is None or last.rebalance == head.rebalance or last.at < head.applied_at):
                 remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)
+        if remembering is None and application is not None:
+            self._observed.put(application, Remembered(head.applied_at, details.applied.content, order, head.rebalance))
         beside = _make_beside(found, details, in_time)
         recorded = _make_head(application, head, applied_at, found, details.applied, beside)
         self._metrics.show_applied(recorded)
+        if remembering is not None:
+            self._holds.note_contact(remembering, make_contact(recorded))
         if self._recorder is not None and details.snapshot is not None:
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
         self._count(head, found, beside, details.holding)

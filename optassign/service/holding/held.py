@@ -23,6 +23,7 @@ class Held:
     drain: tuple[str, ...] = ()
     forget_plan: bool = False
     limits: tuple[Mapping[str, Any], ...] = ()
+    idle_followup_ms: int | None = None
 
     def put_into(self, data: Any) -> None:
         """Add it to the options of a snapshot that is still plain JSON; what is no snapshot is refused later."""
@@ -36,6 +37,8 @@ class Held:
             options |= {"hold": self.hold, "hold_ends_ms": self.hold_ends_ms}
         if self.forget_plan:
             options["forget_plan"] = True
+        if self.idle_followup_ms is not None:
+            options.setdefault("idle_followup_ms", self.idle_followup_ms)
         for name, more in (("drain", self.drain), ("limits", self.limits)):
             own = options.get(name) or []
             if more and isinstance(own, list):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pydantic import Field, ValidationError
 from optassign.formats.base import Format, Frozen
 from optassign.service.clock import format_utc
 from optassign.service.holding.applications_file import ApplicationsFile
+from optassign.service.holding.contacts import NO_CONTACT, Contact
 from optassign.service.holding.held import DrainState, Held
 from optassign.service.holding.known_clients import KnownClients
 from optassign.service.http.refusals import make_refusal
@@ -53,11 +55,18 @@ class _Contents(Frozen):
 class Holds:
     """What holds for each application now."""
 
-    def __init__(self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float]) -> None:
-        """`folder` None: nothing is kept. now: seconds since 1970."""
+    def __init__(
+        self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float], idle_followup_ms: int | None = None
+    ) -> None:
+        """`folder` None: nothing is kept. now: seconds since 1970.
+
+        idle_followup_ms: when a group at rest rebalances so that what operators ask for counts; None: never.
+        """
         self._path = None if folder is None else folder / FILE_NAME
         self._settings, self._now = settings, now
+        self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
+        self._contacts: OrderedDict[str, Contact] = OrderedDict()
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
 
@@ -75,8 +84,11 @@ class Holds:
             return
         log_event("holds_restored", applications=len(self._applications))
 
-    def get_held(self, application: str | None) -> Held | None:
-        """What is to be put into the application's next snapshot; None where nothing holds."""
+    def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
+        """What is to be put into the application's next snapshot; None where nothing holds.
+
+        is_applied: whether its follow-ups are run: not in shadow mode, where another assignor asks for them, nor in brokers.
+        """
         if application is None:
             return None
         asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
@@ -88,7 +100,14 @@ class Holds:
             hold = "paused"
         elif quiet_until is not None:
             hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
-        held = Held(hold, ends_ms, tuple(sorted(asked.drains)), asked.forget_plan is not None, settings.limits)
+        held = Held(
+            hold,
+            ends_ms,
+            tuple(sorted(asked.drains)),
+            asked.forget_plan is not None,
+            settings.limits,
+            self._idle_followup_ms if is_applied else None,
+        )
         return None if held == Held() else held
 
     def list_names(self) -> list[str]:
@@ -107,6 +126,7 @@ class Holds:
                 "now": end is not None,
                 "ends_at": None if end is None else format_utc(end.timestamp()),
             }
+        contact = self._contacts.get(application)
         return {
             "application": application,
             "paused": _dump(asked.paused),
@@ -115,7 +135,15 @@ class Holds:
             "drains": [{"client": name, **drain.model_dump()} for name, drain in sorted(asked.drains.items())],
             "limits": [dict(limit) for limit in settings.limits],
             "kept": self._path is not None,
+            **(NO_CONTACT if contact is None else contact.describe()),
         }
+
+    def note_contact(self, application: str, contact: Contact) -> None:
+        """Take note of a rebalance."""
+        self._contacts[application] = contact
+        self._contacts.move_to_end(application)
+        while len(self._contacts) > _MOST:
+            self._contacts.popitem(last=False)
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
         """Pause, or forget the plan at the next rebalance. Asked for again: nothing changes."""

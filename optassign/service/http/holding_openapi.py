@@ -24,11 +24,12 @@ _ASKED = {
     "properties": {"by": {**_TEXT, "description": "who asked"}, "at": {**_TEXT, "description": "when, ISO 8601 in UTC"}},
 }
 _DRAIN_STATES = ["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
+_NEXT = ("last_rebalance", "next_rebalance", "waits_for")
 SCHEMAS: dict[str, Any] = {
     "ApplicationHolds": {
         "title": "ApplicationHolds",
         "type": "object",
-        "required": ["application", "paused", "quiet", "forget_plan", "drains", "limits", "kept"],
+        "required": ["application", "paused", "quiet", "forget_plan", "drains", "limits", "kept", *_NEXT],
         "properties": {
             "application": _TEXT,
             "paused": _ASKED,
@@ -58,6 +59,9 @@ SCHEMAS: dict[str, Any] = {
             },
             "limits": {"type": "array", "items": {"$ref": _REF + "Limit"}},
             "kept": {"type": "boolean", "description": "across a restart of the service: there is a folder of recordings"},
+            "last_rebalance": {"type": ["string", "null"], "description": "null: none is known"},
+            "next_rebalance": {"type": ["string", "null"], "description": "when the follow-up is due; null: none is asked for"},
+            "waits_for": {"type": "string", "description": "what the follow-up is for; empty: there is none"},
         },
     },
     "AllHolds": {

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from optassign.formats.base import INT64_MAX
 from optassign.formats.parsing.input_errors import shorten
+from optassign.recordings.recording import BROKER_AGENT
 from optassign.service.http.refusals import make_refusal
 
 __all__ = [
@@ -49,8 +50,14 @@ class RequestHead:
     remembered_at: int | None = None
     """Milliseconds since 1970; None: not said. What is too far ahead is refused where the last answer is known."""
     plugin: str | None = None
+    """Its version; of the brokers' assignor with its name before it."""
     rebalance: str | None = None
     """The plug-in's id of the rebalance; None: an older plug-in, which reports nothing."""
+
+    @property
+    def runs_followups(self) -> bool:
+        """Whether the answer is applied to a group that rebalances when its follow-up is due."""
+        return self.mode == "active" and not (self.plugin or "").startswith(BROKER_AGENT)
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,9 @@ def read_request_head(headers: HeaderValues, default_deadline: float) -> Request
     mode = _read_value(headers, "Optassign-Mode") or "active"
     if mode not in ("active", "shadow"):
         raise make_refusal(400, "unknown mode", "Optassign-Mode", _show(mode), "active or shadow")
-    plugin = _read_value(headers, "Optassign-Plugin")
+    plugin, agent = _read_value(headers, "Optassign-Plugin"), _read_value(headers, "User-Agent") or ""
+    if agent.startswith(BROKER_AGENT):
+        plugin = agent
     rebalance = _read_value(headers, "Optassign-Rebalance")
     if rebalance is not None and not _REBALANCE.fullmatch(rebalance):
         allowed = "1 to 64 letters, digits and ._-"

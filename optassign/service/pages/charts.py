@@ -6,8 +6,9 @@ from markupsafe import Markup, escape
 
 from optassign.service.pages.names import shorten_name
 from optassign.service.views.client_types import HeatMap
+from optassign.service.views.types import ClientRow
 
-__all__ = ["draw_heat_map", "draw_steps"]
+__all__ = ["draw_heat_map", "draw_share", "draw_steps"]
 
 _WIDTH, _HEIGHT, _LEFT = 640, 92, 58
 _CLASSES = 6
@@ -43,6 +44,30 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
         f'<path class="line" d="{path}"/></svg>',
     ]
     return Markup("".join(parts))
+
+
+def draw_share(row: ClientRow, most: float) -> Markup:
+    """A client's active tasks per thread as a bar over its share, with the tasks to come and those to go.
+
+    `most`: per thread, at the end of the scale. It stretches to the width that it is given.
+    """
+    threads, scale = max(1, row.threads), 1000 / (most or 1.0)
+
+    def draw(kind: str, first: float, last: float, y: int, height: int) -> str:
+        x, width = first / threads * scale, (last - first) / threads * scale
+        return f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"/>' if last > first else ""
+
+    stays = row.active - row.to_go
+    parts = [
+        "" if row.low is None or row.high is None else draw("share", max(0.0, row.low - 0.25), row.high + 0.25, 0, 16),
+        draw("stay", 0, stays, 4, 8),
+        draw("go", stays, row.active, 4, 8),
+        draw("come", row.active, row.active + row.to_come, 4, 8),
+    ]
+    share = "" if row.low is None else f", its share {row.low} to {row.high}"
+    about = f"{row.active} active tasks on {threads} threads{share}, {row.to_come} to come, {row.to_go} to go"
+    head = f'<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" role="img" aria-label="{about}">'
+    return Markup(head + "".join(parts) + "</svg>")
 
 
 def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from optassign import __version__
 from optassign.formats.base import parse_time
-from optassign.service.pages.charts import draw_heat_map, draw_steps
+from optassign.service.pages.charts import draw_heat_map, draw_share, draw_steps
 from optassign.service.pages.names import shorten_name, show_hidden
 
 __all__ = ["render"]
@@ -35,8 +35,10 @@ def _make_environment() -> Environment:
     )
     environment.filters |= {
         "ago": _say_ago,
+        "coarse": _say_coarsely,
         "count": _count,
         "data": _to_data,
+        "lasting": lambda text, now: _say_span((parse_time(now) - parse_time(text)).total_seconds()),
         "name": _show_name,
         "number": _show_number,
         "segment": lambda text: quote(text, safe=""),
@@ -46,7 +48,12 @@ def _make_environment() -> Environment:
         "text": show_hidden,
         "when": _show_time,
     }
-    environment.globals |= {"draw_heat_map": draw_heat_map, "draw_steps": draw_steps, "version": __version__}
+    environment.globals |= {
+        "draw_heat_map": draw_heat_map,
+        "draw_share": draw_share,
+        "draw_steps": draw_steps,
+        "version": __version__,
+    }
     return environment
 
 
@@ -89,6 +96,11 @@ def _say_ago(text: str | None, now: str) -> str:
         return ""
     seconds = (parse_time(now) - parse_time(text)).total_seconds()
     return f"{_say_span(abs(seconds))} ago" if seconds >= 0 else f"in {_say_span(-seconds)}"
+
+
+def _say_coarsely(text: str, now: str) -> str:
+    """The time between `now` and another in its greatest unit, for tables that are read at a glance."""
+    return " ".join(_say_span(max(1, round(abs((parse_time(now) - parse_time(text)).total_seconds())))).split()[:2])
 
 
 def _say_span(seconds: float | None) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 from optassign.formats.base import parse_time
 from optassign.formats.parsing.input_errors import InputError
+from optassign.measuring.balance import windows
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.load import measure_shown_loads
+from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import Placement
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
@@ -84,9 +85,10 @@ def view_application(
     return ApplicationView(
         now=format_utc(now),
         row=row,
-        copies=inside.copies,
+        copies=tuple(_extrapolate(copy, row.last_contact, now) for copy in inside.copies),
         more_copies=inside.more_copies,
         holders=inside.holders,
+        most_per_thread=max((_find_most_per_thread(holder) for holder in inside.holders), default=0.0),
         more_holders=inside.more_holders,
         rates=inside.rates,
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:_ON_A_PAGE]),
@@ -97,6 +99,20 @@ def view_application(
         client_names=inside.client_names,
         unknown_drains=_find_unknown_drains((holds or {}).get(row.application or "", {}), inside.called),
     )
+
+
+def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
+    """The copy as it is likely to be at `now`, seconds since 1970: clients tell how far they are at rebalances only."""
+    if copy.progress is None or copy.lag is None or not copy.whole:
+        return copy
+    elapsed = max(0.0, now - parse_time(seen_at).timestamp())
+    left = max(0.0, copy.lag - (copy.rate or 0.0) * elapsed)
+    share = round(min(1.0, max(0.0, 1 - left / copy.whole)), 3)
+    return copy.model_copy(update={"progress_now": max(copy.progress, share)})
+
+
+def _find_most_per_thread(holder: ClientRow) -> float:
+    return max(holder.active + holder.to_come, holder.high or 0) / max(1, holder.threads)
 
 
 def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
@@ -182,6 +198,8 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
     state, given = recording.snapshot, recording.assignment.by_process_id
     loads = measure_shown_loads(state, Placement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
+    planned = {client.process_id: client.active for client in recording.assignment.plan or recording.assignment.clients}
+    shares = None if balances_load(state) else windows(state).active
     rows = []
     for client in state.clients:
         answer = given.get(client.process_id)
@@ -193,6 +211,10 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
                 threads=client.threads,
                 draining=client.draining,
                 active=len(active),
+                low=None if shares is None else shares[client.process_id].low,
+                high=None if shares is None else shares[client.process_id].high,
+                to_come=len(set(planned.get(client.process_id, ())) - set(active)),
+                to_go=len(set(active) - set(planned.get(client.process_id, ()))),
                 load=loads[client.process_id],
                 standbys=len(standby),
                 warmups=len(warmup),

@@ -1,14 +1,16 @@
 """What Prometheus can scrape of applications beside the numbers of their last answer: status, times, loads, standbys."""
 
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import get_args
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import RecordingHead
-from optassign.service.views.lists import find_status
+from optassign.service.views.lists import find_silence, find_status
 from optassign.service.views.types import Status
 
 __all__ = ["ApplicationGauges"]
@@ -32,7 +34,10 @@ _ABOUT = {
 class ApplicationGauges:
     """One value of each for every application, of what was applied last."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, read_seconds: Callable[[], float] = time.time) -> None:
+        """read_seconds: seconds since 1970."""
+        self._read_seconds = read_seconds
+        self._heads: dict[str, RecordingHead] = {}
         self._gauges = {
             name: Gauge(f"optassign_application_{name}", about, ["application"], registry=registry)
             for name, about in _ABOUT.items()
@@ -44,14 +49,25 @@ class ApplicationGauges:
 
     def show(self, application: str, head: RecordingHead) -> None:
         """Show a rebalance, which is newer than those before it."""
-        word = find_status(head)
-        for other in _STATUS:
-            self._status.labels(application, other).set(other == word)
+        self._heads[application] = head
+        self._show_status(application, head)
         for name, value in self._find_values(application, head).items():
             self._gauges[name].labels(application).set(math.nan if value is None else value)
 
+    def refresh(self) -> None:
+        """Show which applications should have been heard of by now: their status is not known any more."""
+        for application, head in self._heads.items():
+            self._show_status(application, head)
+
+    def _show_status(self, application: str, head: RecordingHead) -> None:
+        silent_since = find_silence(head, datetime.fromtimestamp(self._read_seconds(), UTC))
+        word: Status = find_status(head) if silent_since is None else "unknown"
+        for other in _STATUS:
+            self._status.labels(application, other).set(other == word)
+
     def remove(self, application: str) -> None:
         """Forget an application."""
+        self._heads.pop(application, None)
         self._settling.pop(application, None)
         for gauge in self._gauges.values():
             gauge.remove(application)
@@ -61,7 +77,7 @@ class ApplicationGauges:
     def _find_values(self, application: str, head: RecordingHead) -> Mapping[str, float | None]:
         summary, overview, at = head.summary, head.overview, parse_time(head.recorded_at).timestamp()
         plan = None if summary.plan_ms is None else summary.plan_ms / 1000
-        if summary.followup_ms is None:
+        if summary.followup_ms is None or summary.awaited in ("operators", "quiet hours"):
             self._settling.pop(application, None)
         elif application not in self._settling or (overview is not None and (overview.joined or overview.left)):
             self._settling[application] = (at, math.nan if plan is None else plan)
@@ -70,7 +86,9 @@ class ApplicationGauges:
         gap = None if work is None or bound is None else max(0, work - bound)
         return {
             "last_rebalance_timestamp_seconds": at,
-            "followup_timestamp_seconds": None if summary.followup_ms is None else at + summary.followup_ms / 1000,
+            "followup_timestamp_seconds": None
+            if summary.followup_ms is None or not head.runs_followups
+            else at + summary.followup_ms / 1000,
             "expected_end_timestamp_seconds": None if plan is None else at + plan,
             "settling_since_timestamp_seconds": since,
             "settling_estimate_seconds": estimate,

@@ -2,30 +2,48 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from optassign.formats.base import parse_time
+from optassign.measuring.awaited import AWAITED, Awaited
+from optassign.recordings.overview import TRIGGERS
 from optassign.recordings.recording import RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
-from optassign.service.views.types import ApplicationRow, RebalanceRow, Status, StatusView
+from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView
 
-__all__ = ["find_status", "make_application_row", "make_rebalance_row"]
+__all__ = [
+    "find_decider",
+    "find_silence",
+    "find_status",
+    "make_application_row",
+    "make_rebalance_row",
+    "sort_applications",
+]
 
+_PLANNERS = ("fallback", "planner")
+"""What the plug-in calls itself where it decides."""
 _LOOKED_BACK = 200
 """Recordings, in search of when a status began."""
 _OVERDUE = timedelta(minutes=2)
 """After which a follow-up that has not come is told."""
+_SILENCE = timedelta(days=1)
+"""After which nothing is known of an application from which no follow-up was due."""
 _ABOUT: dict[Status, str] = {
-    "at rest": "everything is where it shall be",
+    "at rest": "every copy is where it should be",
+    "not balanced": "nothing moves, and tasks are not balanced",
     "warming up": "copies are being restored; tasks move once they have caught up",
     "waiting": "a follow-up is asked for, and no copy has a warm-up slot",
-    "stalled": "not at the plan, and no warm-up makes progress",
+    "stalled": "not at the target, and no warm-up makes progress",
     "draining": "clients that are about to leave still run tasks",
-    "paused": "the operator has paused it",
+    "paused": "nothing moves but what the rules force",
     "fallback": "the last answer was not the assignor's",
+    "unknown": "its instances have gone, run under another assignor, or do not reach this service",
 }
-_MEASURING = "everything is where it shall be by numbers of tasks; the follow-up weighs them by what they read"
+_MEASURING = "every copy is where it should be by numbers of tasks; the follow-up weighs them by what they read"
+_RESUMED = "it is resumed, and tasks move again from its next rebalance on"
+_AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
+"""What a follow-up is for that a group at rest asks for."""
 
 
 def find_status(head: RecordingHead) -> Status:
@@ -33,13 +51,35 @@ def find_status(head: RecordingHead) -> Status:
     summary, overview = head.summary, head.overview
     if head.mode == "active" and _why_fallback(head):
         return "fallback"
+    if summary.hold != "none":
+        return "paused"
     if summary.stalled:
         return "stalled"
     if overview is not None and overview.draining:
         return "draining"
     if summary.warmups:
         return "warming up"
-    return "waiting" if summary.followup_ms is not None else "at rest"
+    if summary.followup_ms is not None and summary.awaited not in _AT_REST[1:]:
+        return "waiting"
+    return "at rest" if summary.balanced else "not balanced"
+
+
+def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
+    """Since when an application should have been heard of; None: it is not late.
+
+    A group asks for follow-ups, at rest too unless the service is told otherwise, so that silence means something.
+    """
+    at, delay = parse_time(head.recorded_at), head.summary.followup_ms if head.runs_followups else None
+    due = at + _SILENCE if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
+    late = now > due if delay is None else now > due + _OVERDUE
+    return due if late else None
+
+
+def find_decider(head: RecordingHead) -> Decider:
+    """Who decided the rebalance."""
+    if not head.reported:
+        return "optassign"
+    return "fallback" if head.mode == "active" or head.assignor in _PLANNERS else "Kafka"
 
 
 def make_application_row(
@@ -62,15 +102,18 @@ def make_application_row(
         since = since if known is None else known.recorded_at
     at = parse_time(head.recorded_at)
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
-    overdue = due is not None and datetime.fromtimestamp(now, UTC) > due + _OVERDUE
-    about = _why_fallback(head) if word == "fallback" else _ABOUT[word]
-    if word == "waiting" and summary.balanced and not summary.waiting and summary.rates_count_from is not None:
-        about = _MEASURING
-    status = StatusView(word=word, about=about, since=since, since_at_least=at_least)
+    silent_since = find_silence(head, datetime.fromtimestamp(now, UTC))
+    status = StatusView(word=word, about=_describe_status(word, head), since=since, since_at_least=at_least)
     paused = holds.get(head.application or "", {}).get("paused")
-    if paused is not None and word != "fallback":
-        about = f"by {paused['by']}: nothing moves that need not"
+    if silent_since is not None:
+        status = StatusView(
+            word="unknown", about=_ABOUT["unknown"], since=format_utc(silent_since.timestamp()), since_at_least=False
+        )
+    elif paused is not None and word != "fallback":
+        about = f"by {paused['by']}: {_ABOUT['paused']}"
         status = StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
+    elif summary.hold == "paused" and head.application in holds:
+        status = StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
     return ApplicationRow(
         folder=folder,
         application=head.application,
@@ -78,7 +121,10 @@ def make_application_row(
         tasks=summary.tasks,
         clients=summary.clients,
         next_followup=None if due is None else format_utc(due.timestamp()),
-        overdue=overdue,
+        last_contact=head.recorded_at,
+        decided_by=find_decider(head),
+        overdue=silent_since is not None and due is not None,
+        awaited="" if summary.awaited is None else AWAITED[summary.awaited],
         waiting=summary.waiting,
         waits_on=() if overview is None else overview.waits_on,
         expected_end=_find_expected_end(at, summary.plan_ms),
@@ -88,6 +134,7 @@ def make_application_row(
         standbys_wanted=None if overview is None else overview.standbys_wanted,
         standbys_caught_up=None if overview is None else overview.standbys_caught_up,
         balanced=summary.balanced,
+        imbalance=summary.imbalance,
         rates_count_from=summary.rates_count_from,
         last=make_rebalance_row(entry, head),
     )
@@ -105,6 +152,8 @@ def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
         mode=head.mode,
         answered_by=head.assignor,
         fallback=_why_fallback(head),
+        rebalance=head.rebalance or "",
+        trigger="" if overview is None or overview.trigger is None else TRIGGERS[overview.trigger],
         seconds=head.seconds,
         joined=None if overview is None else overview.joined,
         joined_clients=() if overview is None else overview.joined_clients,
@@ -128,8 +177,21 @@ def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
 
 def sort_applications(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
     """What needs somebody's look first, then by name."""
-    order: list[Status] = ["fallback", "stalled", "paused", "draining", "waiting", "warming up", "at rest"]
+    order: tuple[Status, ...] = get_args(Status)
     return sorted(rows, key=lambda row: (order.index(row.status.word), row.folder))
+
+
+def _describe_status(word: Status, head: RecordingHead) -> str:
+    summary = head.summary
+    if word == "fallback":
+        return _why_fallback(head)
+    if word == "waiting" and summary.balanced and not summary.waiting and summary.rates_count_from is not None:
+        return _MEASURING
+    if word == "waiting" and summary.awaited == "moves":
+        return f"waits for {AWAITED['moves']}"
+    if word == "paused" and summary.hold == "quiet_hours":
+        return f"quiet hours: {_ABOUT[word]}"
+    return _ABOUT[word]
 
 
 def _why_fallback(head: RecordingHead) -> str:

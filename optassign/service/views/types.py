@@ -15,6 +15,7 @@ __all__ = [
     "ApplicationsView",
     "ClientRow",
     "CopyRow",
+    "Decider",
     "GoalRow",
     "MoveRow",
     "RateRow",
@@ -27,7 +28,10 @@ __all__ = [
     "Timeline",
 ]
 
-Status = Literal["at rest", "warming up", "waiting", "stalled", "draining", "paused", "fallback"]
+Status = Literal["unknown", "fallback", "stalled", "paused", "draining", "not balanced", "waiting", "warming up", "at rest"]
+"""The worst first."""
+Decider = Literal["optassign", "fallback", "Kafka"]
+"""Who decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow mode."""
 
 
 class StatusView(Frozen):
@@ -50,6 +54,10 @@ class RebalanceRow(Frozen):
     answered_by: str
     fallback: str
     """Why it was not the service's own answer; empty: it was."""
+    rebalance: str
+    """The plug-in's id of it, which stands in the plug-in's log; empty: there is none."""
+    trigger: str
+    """Why the group rebalanced, in words; empty: not known."""
     seconds: float | None
     joined: int | None
     joined_clients: tuple[str, ...]
@@ -80,9 +88,14 @@ class ApplicationRow(Frozen):
     status: StatusView
     tasks: int
     clients: int
+    last_contact: str
+    """When its last rebalance was: an application tells of itself at no other time."""
+    decided_by: Decider
     next_followup: str | None
     overdue: bool
     """The follow-up should have been there for some time."""
+    awaited: str
+    """What the follow-up is for, in words; empty: there is none, or an older service recorded it."""
     waiting: int
     waits_on: tuple[str, ...]
     expected_end: str | None
@@ -94,6 +107,8 @@ class ApplicationRow(Frozen):
     standbys_wanted: int | None
     standbys_caught_up: int | None
     balanced: bool
+    imbalance: int | None
+    """Of the shares of all clients; None: load is what is balanced, or an older service recorded it."""
     rates_count_from: str | None
     """When measured rates of the input begin to count as weights; None: they do, or are not asked for."""
     last: RebalanceRow
@@ -120,7 +135,9 @@ class CopyRow(Frozen):
     whole: int
     """Offsets of the whole changelog."""
     progress: float | None
-    """Share of the changelog that is there, from 0 to 1."""
+    """Share of the changelog that was there at the last rebalance, from 0 to 1."""
+    progress_now: float | None = None
+    """The same extrapolated to now by the rate, where that is known."""
     restoring: bool
     """False: it waits for its turn."""
     rate: float | None
@@ -150,6 +167,13 @@ class ClientRow(Frozen):
     threads: int
     draining: bool
     active: int
+    low: int | None
+    high: int | None
+    """Its share: how many active tasks count as balanced; None where load is what is balanced."""
+    to_come: int
+    """Active tasks that it will have, and does not have yet."""
+    to_go: int
+    """Active tasks that it will not have any more."""
     load: float
     """Weight of its active tasks per thread × capacity."""
     standbys: int
@@ -200,6 +224,8 @@ class ApplicationView(Frozen):
     more_copies: int
     holders: tuple[ClientRow, ...]
     """Who holds what; the greatest load first."""
+    most_per_thread: float
+    """The end of the scale of bars: the most active tasks per thread that any of them has, will have or may have."""
     more_holders: int
     rates: tuple[RateRow, ...]
     rebalances: tuple[RebalanceRow, ...]

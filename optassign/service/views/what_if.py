@@ -13,6 +13,7 @@ from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
 from optassign.judging.reasons_text import reason_to_text
 from optassign.measuring.client_names import ClientNames
+from optassign.measuring.outlook import ASSUMED_RATE, list_rates
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.overview import LoadUnit, make_overview
 from optassign.recordings.recording import Recording
@@ -20,7 +21,7 @@ from optassign.service.views.changes import Changes, apply_changes, find_lost, r
 from optassign.service.views.client_types import CountRow, HeatMap
 from optassign.service.views.heat_map import make_heat_map, order_clients
 from optassign.service.views.types import MoveRow
-from optassign.simulation.successors import make_restored_snapshot
+from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
 from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
 
@@ -29,8 +30,6 @@ __all__ = ["Outcome", "SimulatedWay", "WhatIfView", "compare_with_change", "simu
 _MOST_MOVES = 100
 _AT_S = 60.0
 """When, in the simulation, the change comes."""
-_USUAL_RATE = 10_000.0
-"""Offsets per second, of a client of which nothing is known."""
 _LEAST_S, _MOST_S = 1_800.0, 86_400.0
 _MOST_POINTS = 400
 
@@ -48,10 +47,10 @@ class Outcome(Frozen):
     followups: int | None
     ms: int | None
     """About how long until the plan is reached; null: at once, or not known."""
-    restoring_s: float | None
-    """About how long the slowest client restores what this answer gives it; null: no rates are known."""
-    at_most: bool
-    """`ms` is an upper bound: the rates of the clients are not known."""
+    restoring_s: float
+    """About how long the slowest client restores what this answer gives it."""
+    assumed_rate: int | None
+    """Offsets per second that every client is assumed to restore in these times; null: rates were measured."""
     balanced_in_the_end: bool
     load_least: float
     load_most: float
@@ -155,7 +154,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
 
 
 def _make_base(recording: Recording) -> ApplicationState:
-    return make_restored_snapshot(recording.snapshot, recording.assignment)
+    return drop_idle_followup(make_restored_snapshot(recording.snapshot, recording.assignment))
 
 
 def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[str, float]) -> tuple[Outcome, ExplainedAnswer]:
@@ -172,7 +171,7 @@ def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[
         followups=None if outlook is None else outlook.followups,
         ms=None if outlook is None else outlook.ms,
         restoring_s=_estimate_restoring(explanation, rates),
-        at_most=outlook is not None and outlook.is_at_most,
+        assumed_rate=None if rates else ASSUMED_RATE,
         balanced_in_the_end=not explanation.excess_planned,
         load_least=overview.load_least,
         load_most=overview.load_most,
@@ -182,10 +181,8 @@ def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[
     return outcome, context
 
 
-def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) -> float | None:
-    if not rates:
-        return None
-    usual = median(rates.values())
+def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) -> float:
+    usual = median(rates.values()) if rates else ASSUMED_RATE
     seconds: dict[str, float] = {}
     for copy in explanation.restores:
         seconds[copy.process_id] = seconds.get(copy.process_id, 0.0) + copy.offsets / rates.get(copy.process_id, usual)
@@ -194,9 +191,7 @@ def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) ->
 
 def _read_rates(recording: Recording) -> dict[str, float]:
     """Client -> offsets per second, of those that are known."""
-    pace = recording.assignment.report.pace
-    rows = () if pace is None else pace.clients
-    return {row.process_id: 1000 * row.offsets / row.ms for row in rows if row.offsets and row.ms}
+    return list_rates(recording.assignment.report.pace)
 
 
 def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str, float]) -> tuple[Scenario, list[str]]:
@@ -205,7 +200,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     after, lost = state.kafka_streams_states, find_lost(changes, base)
     everybody = {**base.kafka_streams_states, **after}  # with the threads and tags that they have after the change
     ids = {name: f"c{number:05d}-1" for number, name in enumerate(sorted(everybody))}
-    usual = median(rates.values()) if rates else _USUAL_RATE
+    usual = median(rates.values()) if rates else float(ASSUMED_RATE)
     assumptions = [
         f"{pluralize(len(rates), 'client')} restored at known rates, the others at {usual:,.0f} offsets per second"
         if rates

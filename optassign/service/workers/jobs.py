@@ -48,10 +48,12 @@ def run_assign(job: AssignJob, send: Callable[[Outcome], None], note_read: Calla
         if job.remembering is not None:
             _check_application(report or data, job.remembering[0])
         memory = _insert_memory(data, job)
+        if job.observed:
+            _add_pace(data, job.observed)
         if job.held is not None:
             job.held.put_into(data)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
-        applied = None if report is None else _read_applied(report, state, job.keep_snapshot)
+        applied = None if report is None else _read_applied(report, state, job)
     except (InputError, RequestRefusedError) as error:
         send(_get_refusal(error))
         return None
@@ -106,7 +108,7 @@ def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
     return data, data["snapshot"]
 
 
-def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: bool) -> Applied:
+def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJob) -> Applied:
     """What the report says was applied. InputError if it is no answer for the clients of the snapshot."""
     if not isinstance(report.get("applied"), dict):
         raise InputError("request", "applied", "no object", "the answer that was applied")
@@ -117,14 +119,19 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, recorded: boo
     if set(answer.by_process_id) != {client.process_id for client in state.clients}:
         found = "other clients than in the snapshot"
         raise InputError("request", "applied.clients", found, "one entry for each of its clients")
+    from optassign.solving.observing import observe_pace
+
+    before = None if not job.observed else TaskAssignment.model_validate_json(job.observed)
     answer = _complete_applied(answer, state)
+    if job.observed is not None:
+        answer = observe_pace(state, answer, before)
     why = report.get("why")
     return Applied(
         answer.model_dump_json().encode(),
         answer.assignor,
         why if isinstance(why, str) else "",
         summarise(state, answer),
-        make_overview(state, answer) if recorded else None,
+        make_overview(state, answer) if job.keep_snapshot else None,
     )
 
 
@@ -218,6 +225,16 @@ def _add_rates(own: Any, ours: bytes) -> None:
     rates = read_value(ours)["report"].get("rates")
     if rates is not None:
         report["rates"] = rates
+
+
+def _add_pace(data: Any, observed: bytes) -> None:
+    """Give the plug-in's memory of an answer that another assignor gave what was observed of restore rates since."""
+    own = data.get("remembered") if isinstance(data, dict) else None
+    report = own.setdefault("report", {}) if isinstance(own, dict) else None
+    if not isinstance(report, dict) or report.get("pace") is not None:
+        return
+    known = read_value(observed)["report"]
+    report |= {"pace": known["pace"], "warmup_progress": known["warmup_progress"]}
 
 
 def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:

@@ -34,6 +34,9 @@ class AssignJob:
     """Why greedy is asked in place of the assignor; None where it is not."""
     report: bool = False
     """Whether the body is a report: the snapshot and what was applied to it."""
+    observed: bytes | None = None
+    """Of a report where another assignor runs the group, JSON of the answer that was applied before, empty where that is not
+    known; None: the service runs it."""
     held: Held | None = None
     """What operators have asked for, to be put into the snapshot."""
     solve: bool = True

@@ -13,8 +13,11 @@ from command_line import run_here
 from serving import Running, dump_without_times, list_files, make_state, read_answer, wait_until
 from serving_here import run_service_here
 
+from optassign.cli.commands.service.serve import make_settings
+from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording, replay_recording
+from optassign.service.settings import Settings
 
 OPERATOR, PLUGIN, OTHER = "operator-token-0123456789", "plugin-token-0123456789", "other-token-0123456789"
 ASK = {"Optassign-Protocol": "1"}
@@ -27,8 +30,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def held(folder: Path) -> Iterator[Running]:
-    with run_service_here("--workers", "1", "--recordings", str(folder)) as service:
+    with run_service_here("--workers", "1", "--recordings", str(folder), "--idle-followup", "300") as service:
         yield service
+
+
+def make_resting_state(application: str) -> ApplicationState:
+    """Two tasks on two clients, with a standby each, as they should be."""
+    ids = ("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002")
+    clients = [
+        {
+            "process_id": ids[number],
+            "threads": 1,
+            "previous_active": [f"0_{number}"],
+            "previous_standby": [f"0_{1 - number}"],
+            "lags": {f"0_{number}": -2, f"0_{1 - number}": 0},
+        }
+        for number in (0, 1)
+    ]
+    data = {
+        "format": 1,
+        "application": application,
+        "configs": {"num_standby_replicas": 1},
+        "tasks": [{"id": f"0_{number}", "stateful": True, "logged": True} for number in (0, 1)],
+        "clients": clients,
+    }
+    return ApplicationState.model_validate_json(json.dumps(data))
 
 
 def name_first(state: ApplicationState) -> str:
@@ -43,7 +69,9 @@ def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Runni
     answer = read_answer(held.assign(state))
     assert answer.report.termination.reason == "held"
     assert answer.plan is None
-    assert not any(client.warmup or client.followup_rebalance_ms for client in answer.clients)
+    assert not any(client.warmup for client in answer.clients)
+    asked = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
+    assert asked == [300_000], "at rest, too, so that a resume takes effect"
     before = {task: c.process_id for c in state.clients for task in c.previous_active}
     assert {task: c.process_id for c in answer.clients for task in c.active} == before
     held.wait_for("rebalance", application="paused-one", hold="paused")
@@ -99,6 +127,30 @@ def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.C
     assert f"drain of {client}: waiting" in out
     code, out, _ = run_here(capsys, "drain", "misspelt", client, "--cancel", *url)
     assert (code, out) == (0, "Nothing is paused, drained or limited: misspelt.\n")
+
+
+def test_what_comes_next_is_told(held: Running) -> None:
+    state = make_state("next-one")
+    shown = held.client.get("/v1/applications/next-one").json()
+    assert (shown["last_rebalance"], shown["next_rebalance"], shown["waits_for"]) == (None, None, "")
+    held.assign(state)
+    held.wait_for("rebalance", application="next-one")
+    shown = held.client.get("/v1/applications/next-one").json()
+    assert shown["next_rebalance"] > shown["last_rebalance"]
+    assert shown["waits_for"] == "copies that are being restored, or wait for a warm-up slot"
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [("20", [20_000]), ("100000", [600_000]), ("0", [])])
+def test_a_group_at_rest_is_asked_what_operators_want(seconds: str, asked: list[int]) -> None:
+    """At most after its probing interval. The default, 300 s, stands in one place."""
+    assert make_settings(make_parser().parse_args(["serve"])).idle_followup == Settings().idle_followup == 300
+    state = make_resting_state("resting")
+    with run_service_here("--workers", "1", "--idle-followup", seconds) as service:
+        answer = read_answer(service.assign(state))
+        assert answer.report.termination.reason == "rest"
+        assert [c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None] == asked
+        event = service.wait_for("rebalance", application="resting")
+        assert event["awaited"] == ("operators" if asked else None)
 
 
 def test_a_plan_is_forgotten_once(held: Running) -> None:

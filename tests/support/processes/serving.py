@@ -24,6 +24,8 @@ from optassign.service.settings import count_default_workers
 
 SUPPORT = Path(__file__).parent
 """For PYTHONPATH, where a service is to register an assignor of `failing_assignors`."""
+AT_REST = ("--idle-followup", "0")
+"""Options before all others: answers are those of the library, which has no operator who may want something at rest."""
 MOST_SECONDS = 300.0
 """After which what is waited for will not come: generous, since the machine may be busy."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
@@ -111,7 +113,7 @@ class Service(Running):
 
         super().__init__(options, verify)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *options],
+            [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *AT_REST, *options],
             stderr=subprocess.PIPE,
             text=True,
             preexec_fn=limit_file_size,

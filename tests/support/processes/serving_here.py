@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, cast
 
 import httpx
-from serving import MOST_SECONDS, Running, wait_until
+from serving import AT_REST, MOST_SECONDS, Running, wait_until
 
 from optassign.assignor import register
 from optassign.cli.commands.service.serve import make_settings
@@ -152,14 +152,19 @@ class _Log(logging.Handler):
 class ServiceHere(Running):
     """A service in this process; its options are those of `optassign serve`.
 
-    `held`: where its workers are held while it starts.
+    `held`: where its workers are held while it starts. `day`: seconds since 1970, where the clock of the day stands still.
     """
 
     def __init__(
-        self, *options: str, verify: Any = True, held: tuple[tuple[str, Place], ...] = (), log: logging.Handler | None = None
+        self,
+        *options: str,
+        verify: Any = True,
+        held: tuple[tuple[str, Place], ...] = (),
+        log: logging.Handler | None = None,
+        day: float | None = None,
     ) -> None:
         super().__init__(options, verify)
-        settings = make_settings(make_parser().parse_args(["serve", "--port", "0", *options]))
+        settings = make_settings(make_parser().parse_args(["serve", "--port", "0", *AT_REST, *options]))
         check_tls(settings)
         tokens, applications = Tokens(settings.token_file), ApplicationsFile(settings.applications_file)
         self._listener = open_listener(settings, bool(tokens))
@@ -171,7 +176,11 @@ class ServiceHere(Running):
         for handler in self._handlers:
             _LOGGER.addHandler(handler)
         _LOGGER.setLevel(logging.INFO)
-        self._service = Service(settings, tokens, applications, self._make_worker, lambda: time.time() + self._loop.ahead)
+
+        def read_seconds() -> float:
+            return (time.time() if day is None else day) + self._loop.ahead
+
+        self._service = Service(settings, tokens, applications, self._make_worker, read_seconds)
         self.code: int | None = None
         self._context = contextvars.Context()
         self._stopping = False

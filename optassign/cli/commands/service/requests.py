@@ -1,13 +1,16 @@
 """`optassign pause`, `resume`, `drain` and `replan`: requests to a running service about one application."""
 
+import sys
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optassign.cli.arguments import add_output
+from optassign.cli.commands.service.draining import add_wait, await_drain
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
-from optassign.cli.errors import DONE
+from optassign.cli.errors import DONE, FAILED
 
 __all__ = ["REQUESTS"]
 
@@ -33,6 +36,8 @@ class _Request:
         parser.add_argument("application", metavar="APPLICATION", help=about)
         if self.takes_client:
             parser.add_argument("client", metavar="CLIENT", help="the client: its process id, client id or host")
+        if self.takes_client:
+            add_wait(parser)
         if self.cancel is not None:
             parser.add_argument("--cancel", action="store_true", help=self.cancel)
         parser.add_argument("--by", metavar="NAME", help="state who asks, for log and status (default: the user's name)")
@@ -50,13 +55,22 @@ class _Request:
         method = "DELETE" if self.cancel is not None and arguments.cancel else self.method
         found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
 
+        may_stop = True
+        if method == "POST" and getattr(arguments, "wait", None) is not None:
+            found, may_stop = await_drain(
+                arguments,
+                lambda: ask_service(arguments, "GET", f"/v1/applications/{quote(arguments.application, safe='')}"),
+                lambda line: print(line, file=sys.stderr, flush=True),
+                time.sleep,
+            )
+
         def make_tables(width: int) -> list[object]:
             from optassign.cli.show.status_tables import render_requests
 
             return [*render_requests([found])]
 
         write_result(arguments, lambda: format_json(found), make_tables)  # type: ignore[arg-type]
-        return DONE
+        return DONE if may_stop else FAILED
 
 
 REQUESTS: Mapping[str, _Request] = {
@@ -70,7 +84,7 @@ REQUESTS: Mapping[str, _Request] = {
     "resume": _Request("Resume a paused application", "resume orders", "DELETE", "pause"),
     "drain": _Request(
         "Drain a client, so that it can be stopped",
-        "drain orders orders-7\ndrain orders orders-7 --cancel",
+        "drain orders orders-7 --wait\ndrain orders orders-7 --cancel",
         "POST",
         "drains",
         " It gives its tasks away as other clients catch up; `optassign status` shows when it may stop.",

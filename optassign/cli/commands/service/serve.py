@@ -54,6 +54,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help="deadline of requests without one (default: 5)",
     )
+    add(
+        "--idle-followup",
+        type=_parse_idle,
+        default=300.0,
+        metavar="SECONDS",
+        help="have a group at rest rebalance so often that a drain or a resume takes effect, at most after its"
+        " probing.rebalance.interval.ms (default: 300; 0: never)",
+    )
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")
     add = parser.add_argument_group("recordings").add_argument
     add("--recordings", metavar="DIR", help="record every rebalance in this folder, and remember assignments across restarts")
@@ -132,6 +140,7 @@ def make_settings(arguments: Namespace) -> "Settings":
         assignor=arguments.assignor,
         registered=registered,
         default_deadline=arguments.default_deadline,
+        idle_followup=arguments.idle_followup,
         recordings=as_path(arguments.recordings),
         keep_days=arguments.keep_days,
         keep_bytes=arguments.keep_bytes,
@@ -171,6 +180,13 @@ def _parse_deadline(text: str) -> float:
     return value
 
 
+def _parse_idle(text: str) -> float:
+    value = float(text)
+    if value != 0 and not 1 <= value <= 1e6:
+        raise argparse.ArgumentTypeError(f"found {text}; allowed: 0, or from 1 to 1000000")
+    return value
+
+
 def _parse_bytes(text: str) -> int:
     """Bytes, from a number with or without K, M, G or T behind it, which are powers of 1,024."""
     units = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -181,4 +197,6 @@ def _parse_bytes(text: str) -> int:
     return int(digits) << shift
 
 
-_parse_positive.__name__ = _parse_deadline.__name__ = "number"  # argparse puts it into its message: invalid number value
+_parse_positive.__name__ = _parse_deadline.__name__ = _parse_idle.__name__ = (
+    "number"  # argparse puts it into its message: invalid number value
+)

@@ -101,6 +101,11 @@ public final class OptassignTaskAssignor implements TaskAssignor {
         if (config.mode() == Mode.SHADOW) {
             ShadowAssignor.checkReachable(config);
         }
+        LOG.info(
+                "optassign: application={} check passed: {}; the instance that leads the group logs one line per rebalance, "
+                        + "and none is due while no instance joins or leaves",
+                PluginConfig.findApplication(named),
+                config.describe());
     }
 
     /** Takes the application's configuration. A bad one is logged once, and the fallback answers. Never throws. */
@@ -121,6 +126,12 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             shadow = config.mode() == Mode.SHADOW ? ShadowAssignor.create(config, configs) : null;
             admin = new ApplicationAdmin(configs);
             problem = null;
+            if (config.hasService() && RebalanceLog.isNew(application + " configured " + config.describe())) {
+                LOG.info(
+                        "optassign: application={} configured: {}; whoever leads the group logs one line per rebalance",
+                        application,
+                        config.describe());
+            }
             if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
                 LOG.info(
                         "optassign: application={} no optassign.url: the planner in this JVM answers every rebalance, by rules "

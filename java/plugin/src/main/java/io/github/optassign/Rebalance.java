@@ -2,6 +2,7 @@ package io.github.optassign;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
+import io.github.optassign.measuring.Measures;
 import io.github.optassign.memory.AppliedAnswer;
 import io.github.optassign.memory.Breaker;
 import io.github.optassign.memory.Memory;
@@ -10,6 +11,7 @@ import io.github.optassign.metrics.RebalanceFigures;
 import io.github.optassign.metrics.RebalanceFigures.Source;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
+import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
@@ -54,6 +56,8 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * </ol>
  */
 final class Rebalance {
+    /** After a fallback that leaves the group at rest, the service is asked again so soon, at the interval at most. */
+    private static final long COME_BACK_MS = 300_000;
     /** Of the time-out, the part that the broker gets to tell end offsets: most of it is the service's. */
     private static final int SHARE_OF_ENDS = 4;
 
@@ -147,7 +151,7 @@ final class Rebalance {
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
         CheckedAnswer answer = applied.own() == null ? putOffFollowups(applied) : applied.answer();
-        log.say(snapshot, answer, applied.toRemember().answer(), failure);
+        log.say(snapshot, answer, applied.toRemember().answer(), failure, describeTrigger());
         figures = RebalanceFigures.of(snapshot, answer, findSource(asked != null), failure != null, targetMs);
         decided = applied.toRemember();
         if (hasService() && (isShadow() || asked == null)) {
@@ -181,6 +185,12 @@ final class Rebalance {
             return Source.FALLBACK;
         }
         return isShadow() ? Source.SHADOW : hasAnswer ? Source.SERVICE : Source.PLANNER;
+    }
+
+    /** Why the group rebalances, and the id by which log lines, recordings and pages can be joined. */
+    private String describeTrigger() {
+        String trigger = "trigger=" + Trigger.describe(snapshot, last, System.nanoTime());
+        return hasService() ? trigger + " rebalance=" + id : trigger;
     }
 
     private boolean isShadow() {
@@ -351,7 +361,7 @@ final class Rebalance {
 
     private Decision fallBack() throws IOException {
         RebalancePlanner.Result result =
-                RebalancePlanner.answer(snapshot, sent.before(), sent.traffic(), sent.timing());
+                comeBack(RebalancePlanner.answer(snapshot, sent.before(), sent.traffic(), sent.timing()));
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, failure == null && !isShadow() ? Answer.PLANNER : Answer.FALLBACK);
         CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
@@ -366,10 +376,28 @@ final class Rebalance {
         return new Decision(checked, plan, toRemember(answer, result.stalled(), result.toBalanceMs()), null);
     }
 
+    /**
+     * Asks for a follow-up where the service should have answered and the group would be left at rest: without one the
+     * service, once it is back, would answer for the group only when an instance joins or leaves.
+     */
+    private RebalancePlanner.Result comeBack(RebalancePlanner.Result result) {
+        if (failure == null || !hasService() || isShadow() || result.followupMs() >= 0) {
+            return result;
+        }
+        long delay = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        return result.withFollowup(Math.min(delay, COME_BACK_MS));
+    }
+
     /** Puts off the follow-up where those before it brought the group no nearer to its plan. */
     private CheckedAnswer putOffFollowups(Decision decision) {
-        if (decision.plan() == null || decision.answer().firstFollowupMs() < 0) {
+        long delay = decision.answer().firstFollowupMs();
+        if (decision.plan() == null || delay < 0) {
             return decision.answer();
+        }
+        boolean isAtRest = decision.toRemember().answer().plan() == null
+                && Measures.of(snapshot, decision.answer().placement()).activeMoved() == 0;
+        if (isAtRest && delay >= FollowupLimits.LEAST_AT_REST_MS) {
+            return decision.answer(); // there is nothing to come nearer to: the follow-up is the operator's turn
         }
         long now = System.nanoTime();
         counted = Patience.after(memory.patience(), snapshot, decision.plan(), now);

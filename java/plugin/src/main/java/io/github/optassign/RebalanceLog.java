@@ -71,9 +71,10 @@ final class RebalanceLog {
      * Says what was decided.
      *
      * @param told the answer as whoever decided told it
+     * @param trigger why the group rebalances, and by which id the service knows it
      * @param failure why nobody else did who should have; null: nobody should have
      */
-    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure) {
+    void say(Snapshot snapshot, CheckedAnswer answer, Answer told, String failure, String trigger) {
         boolean isShadow = config != null && config.mode() == Mode.SHADOW;
         Measures measures = Measures.of(snapshot, answer.placement());
         if (failure != null) {
@@ -92,7 +93,7 @@ final class RebalanceLog {
         }
         LOG.info(
                 "optassign: application={} {}tasks={} clients={} answered_by={} active_moved={} warmups={} followup_ms={} "
-                        + "total_ms={} round_trip_ms={}{}",
+                        + "total_ms={} round_trip_ms={} {}{}",
                 application,
                 isShadow ? "shadow: " : "",
                 snapshot.taskCount(),
@@ -103,6 +104,7 @@ final class RebalanceLog {
                 orNone(answer.firstFollowupMs()),
                 elapsedMs(),
                 orNone(roundTripMs),
+                trigger,
                 told.detail().isEmpty() ? "" : " why=" + ServiceFailure.toOneLine(told.detail()));
     }
 

@@ -16,8 +16,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.streams.errors.TaskAssignmentException;
 import org.apache.kafka.streams.processor.TaskId;
@@ -70,6 +73,38 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(1_500, FollowupLimits.clampOfService(1_500));
         long latest = FollowupLimits.clamp(Long.MAX_VALUE);
         assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
+    }
+
+    /** By trigger and id a line can be found on the service's pages, and the other way round. */
+    @Test
+    void linesSayWhyTheGroupRebalancesAndByWhichId() {
+        StreamsTestGroup group = group();
+        rebalance(group, Map.of(), AssignmentError.NONE);
+        rebalance(group, Map.of(), AssignmentError.NONE);
+        group.clients.add(new StreamsTestGroup.Client(9));
+        rebalance(group, Map.of(), AssignmentError.NONE);
+        List<String> lines = log.rebalances();
+        List<String> triggers = List.of("first_led", "other", "joined:1");
+        for (int i = 0; i < 3; i++) {
+            String id = service.headers.get(i).getFirst("Optassign-Rebalance");
+            String wanted = "trigger=" + triggers.get(i) + " rebalance=" + id;
+            assertTrue(lines.get(i).contains(wanted), wanted + " in " + lines.get(i));
+        }
+        assertEquals(1, log.count("configured: version=0.1.0 mode=active asks the service at http"), "once");
+    }
+
+    /** Keys of the main consumer alone reach the plug-in, and no other client warns of them. */
+    @Test
+    void checkTakesKeysOfTheMainConsumerAndSaysSoInTheLog() {
+        Map<String, Object> configs = Map.of(
+                "application.id", "orders",
+                "task.assignor.class", OptassignTaskAssignor.class.getName(),
+                "main.consumer.optassign.url", "http://127.0.0.1:8924");
+        OptassignTaskAssignor.check(configs);
+        assertEquals(1, log.count("check passed: version=0.1.0 mode=active asks the service at http://127.0.0.1:8924"));
+        Map<String, Object> bad = new HashMap<>(configs);
+        bad.put("consumer.optassign.timeout.ms", 77);
+        assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(bad));
     }
 
     @Test

@@ -179,14 +179,14 @@ class ShadowTest extends AgainstAService {
         try (LogLines later = new LogLines(Reporter.class, "would have been (cp-sat, not in time)")) {
             TaskAssignor.TaskAssignment found = rebalance(group, Map.of());
             assertEquals(Map.of("0_0", 1, "0_1", 1), Assignments.owners(found));
-            assertEquals(1, log.all().size());
+            assertEquals(1, log.rebalances().size());
             assertTrue(
-                    log.infos()
+                    log.rebalances()
                             .get(0)
                             .contains(
                                     "application=orders shadow: tasks=2 clients=2 answered_by=kafka-high-availability "
                                             + "active_moved=0 warmups=1 followup_ms=600000 total_ms="),
-                    log.infos().get(0));
+                    log.rebalances().get(0));
             JsonNode report = report(0);
             assertEquals("orders", report.get("application").asText());
             assertEquals("shadow mode", report.get("why").asText());
@@ -238,8 +238,8 @@ class ShadowTest extends AgainstAService {
                 Assignments.owners(sticky.assign(group.state())),
                 Assignments.owners(rebalance(group, Map.of("optassign.shadow.assignor", choice))));
         assertTrue(
-                log.infos().get(0).contains("answered_by=" + choice + " "),
-                log.infos().get(0));
+                log.rebalances().get(0).contains("answered_by=" + choice + " "),
+                log.rebalances().get(0));
         assertEquals(choice, report(0).get("applied").get("assignor").asText());
     }
 
@@ -249,7 +249,7 @@ class ShadowTest extends AgainstAService {
                 Map.of("0_0", 1, "0_1", 2, "1_0", 2),
                 Assignments.owners(rebalance(group(), Map.of("optassign.shadow.assignor", "fallback"))));
         assertEquals(List.of(), log.warnings());
-        assertTrue(log.infos().get(0).contains("shadow: tasks=3 clients=2 answered_by=fallback"));
+        assertTrue(log.rebalances().get(0).contains("shadow: tasks=3 clients=2 answered_by=fallback"));
         assertEquals("shadow mode", report(0).get("why").asText());
     }
 
@@ -332,8 +332,8 @@ class ShadowTest extends AgainstAService {
         rebalance(group(), Map.of());
         assertEquals(List.of(), log.warnings());
         assertTrue(
-                log.infos().get(0).contains("answered_by=kafka-high-availability"),
-                log.infos().get(0));
-        assertFalse(log.infos().get(0).contains("fallback"));
+                log.rebalances().get(0).contains("answered_by=kafka-high-availability"),
+                log.rebalances().get(0));
+        assertFalse(log.rebalances().get(0).contains("fallback"));
     }
 }

@@ -35,7 +35,7 @@ public final class Previous {
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
-    /** After how long the last answer asked for a follow-up; null: it did not. */
+    /** After how long the last answer asked for a follow-up on the way to its plan; null: it did not. */
     private final Long askedMs;
 
     private final boolean planIsBinding;
@@ -55,7 +55,7 @@ public final class Previous {
         remembered = applied == null ? null : toPlacement(applied.answer().clients());
         plan = applied == null ? null : findPlan(applied.answer());
         pace = applied == null ? null : applied.answer().pace();
-        askedMs = applied == null ? null : findFirstFollowup(applied.answer());
+        askedMs = applied == null || applied.answer().plan() == null ? null : findFirstFollowup(applied.answer());
         boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = noneIsNew && !applied.answer().isPlanners();

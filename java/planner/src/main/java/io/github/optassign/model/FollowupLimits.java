@@ -8,6 +8,12 @@ public final class FollowupLimits {
     /** A service may ask so soon after a second pass, which has taken its own time. */
     public static final long LEAST_OF_SERVICE_MS = 100;
 
+    /**
+     * A group at rest may be asked so often whether its operator wants anything, and is not put off: the least that
+     * Kafka allows for {@code probing.rebalance.interval.ms}.
+     */
+    public static final long LEAST_AT_REST_MS = 60_000;
+
     /** Ten years: a later follow-up is as good as none, and Kafka's arithmetic with instants could overflow. */
     static final long GREATEST_MS = 10L * 365 * 24 * 60 * 60 * 1000;
 

@@ -6,6 +6,7 @@ import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
 import java.net.URI;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -84,7 +85,7 @@ public final class PluginConfig implements Endpoint {
      * @throws ConfigException with the key, what was found and what is allowed
      */
     public static PluginConfig of(Map<String, ?> configs) {
-        PluginConfig config = new PluginConfig(configs);
+        PluginConfig config = new PluginConfig(liftPrefixes(configs));
         if (!config.unknown.isEmpty()) {
             throw new ConfigException(config.describeUnknown());
         }
@@ -96,6 +97,22 @@ public final class PluginConfig implements Endpoint {
         }
         config.token.check();
         return config;
+    }
+
+    /**
+     * Adds what Kafka Streams makes of keys with a prefix for consumers. Keys without one go to all clients of an
+     * application, of which each but the main consumers warns that they "were supplied but are not used yet".
+     */
+    private static Map<String, Object> liftPrefixes(Map<String, ?> configs) {
+        Map<String, Object> lifted = new HashMap<>(configs);
+        for (String prefix : List.of(StreamsConfig.CONSUMER_PREFIX, StreamsConfig.MAIN_CONSUMER_PREFIX)) {
+            configs.forEach((name, value) -> {
+                if (name.startsWith(prefix + "optassign.")) {
+                    lifted.put(name.substring(prefix.length()), value);
+                }
+            });
+        }
+        return lifted;
     }
 
     /**
@@ -184,6 +201,13 @@ public final class PluginConfig implements Endpoint {
     @Override
     public Mode mode() {
         return mode;
+    }
+
+    /** What is in force, in words, for the log. */
+    public String describe() {
+        String service = hasService() ? "the service at " + assignUri : "the planner in this JVM";
+        return "version=" + PluginVersion.VERSION + " mode=" + mode.name().toLowerCase(Locale.ROOT) + " asks "
+                + service;
     }
 
     /** Who runs the group in shadow mode, one of those of {@link ShadowChoice} or the name of a class. */

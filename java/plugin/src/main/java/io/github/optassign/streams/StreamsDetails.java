@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
 
@@ -22,6 +24,10 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
  * ({@link Racks}).
  */
 public final class StreamsDetails implements SnapshotDetails {
+    /** A static member: group.instance.id, the number of the thread, and the UUID that the broker adds. */
+    private static final Pattern STATIC_MEMBER =
+            Pattern.compile("(.+)-\\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", Pattern.CASE_INSENSITIVE);
+
     private final StreamsGroup group;
     private final ServiceOptions options;
     private final Snapshot snapshot;
@@ -187,13 +193,19 @@ public final class StreamsDetails implements SnapshotDetails {
     }
 
     /**
-     * The process's client.id: Kafka Streams puts it before the number of the thread in the ids of its consumers.
+     * The name that people know the process by: its client.id, which Kafka Streams puts before the number of the thread
+     * in the ids of its consumers. Ids of static members do not have it: they begin with group.instance.id, the number
+     * of the thread and a UUID of the broker follow.
      *
-     * @return null where the application sets none, so that Kafka makes one of application.id and process id
+     * @return null where the application sets neither, so that Kafka makes one of application.id and process id
      */
     static String findClientId(SortedSet<String> consumers, String processId) {
         String first = consumers.isEmpty() ? "" : consumers.first();
         int end = first.lastIndexOf("-StreamThread-");
-        return end <= 0 || first.substring(0, end).endsWith("-" + processId) ? null : first.substring(0, end);
+        if (end >= 0) {
+            return end == 0 || first.substring(0, end).endsWith("-" + processId) ? null : first.substring(0, end);
+        }
+        Matcher member = STATIC_MEMBER.matcher(first);
+        return member.matches() ? member.group(1) : null;
     }
 }

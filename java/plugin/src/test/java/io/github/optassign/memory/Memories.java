@@ -19,10 +19,13 @@ public final class Memories {
         memory.remember(redated, memory.patience());
     }
 
-    /** Lets so many milliseconds without progress pass. */
+    /** Lets so many milliseconds without progress pass; at rest none is counted. */
     public static void letPass(String application, long ms) {
         Memory memory = Memory.of(application);
         Patience patience = memory.patience();
+        if (patience == null) {
+            return;
+        }
         long since = patience.sinceNanos() - TimeUnit.MILLISECONDS.toNanos(ms);
         Patience older = new Patience(patience.group(), patience.tasks(), patience.left(), since);
         memory.remember(memory.lastApplied(), older);

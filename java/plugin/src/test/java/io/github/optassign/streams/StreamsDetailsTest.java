@@ -160,6 +160,11 @@ class StreamsDetailsTest {
         assertNull(clientId("made-by-another-kafka", id));
         assertNull(clientId("-StreamThread-1-consumer-0b5f", id));
         assertNull(StreamsDetails.findClientId(new TreeSet<>(), id));
+        String uuid = "5e2ee0d5-7a4b-4a55-9d3c-3f2f4e0f5a11";
+        assertEquals(
+                "SA", clientId("SA-1-" + uuid, id), "a static member: group.instance.id, thread, the broker's UUID");
+        assertEquals("box-7", clientId("box-7-12-" + uuid, id));
+        assertNull(clientId(uuid, id));
     }
 
     private static String clientId(String consumer, String processId) {

@@ -44,6 +44,11 @@ public final class LogLines implements AutoCloseable {
         return of(Level.INFO);
     }
 
+    /** The lines of rebalances, one each. */
+    public List<String> rebalances() {
+        return infos().stream().filter(line -> line.contains("answered_by=")).toList();
+    }
+
     public List<String> all() {
         return lines.list.stream()
                 .map(ILoggingEvent::getFormattedMessage)

@@ -1,0 +1,52 @@
+package io.github.optassign;
+
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.Answer;
+import io.github.optassign.model.Snapshot;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+
+/** Finds out why a group rebalances. Kafka does not say it: it is told by what has changed since the last rebalance. */
+final class Trigger {
+    /** By which Kafka may be early: it rounds the instant of a follow-up. */
+    private static final long EARLY_MS = 100;
+
+    private Trigger() {}
+
+    /**
+     * Describes it in one word.
+     *
+     * @param last the last answer that this JVM knows to be applied; null: none
+     * @param now as of System.nanoTime
+     * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are on their way (KIP-429);
+     *     {@code followup}; {@code other}, such as an instance that restarted, or new partitions; {@code first_led}
+     *     where this JVM has not led the rebalance before
+     */
+    static String describe(Snapshot snapshot, AppliedAnswer last, long now) {
+        if (last == null || last.isOvertaken(snapshot)) {
+            return "first_led";
+        }
+        int joined = 0;
+        for (String name : snapshot.clientNames()) {
+            joined += last.sizes().containsKey(name) ? 0 : 1;
+        }
+        int left = last.sizes().size() + joined - snapshot.clientCount();
+        if (joined > 0 || left > 0) {
+            return (joined > 0 ? "joined:" + joined : "")
+                    + (joined > 0 && left > 0 ? "," : "")
+                    + (left > 0 ? "left:" + left : "");
+        }
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (snapshot.owners(t).length == 0) {
+                return "second_pass";
+            }
+        }
+        long elapsedMs = TimeUnit.NANOSECONDS.toMillis(now - last.decidedNanos());
+        return last.answer().clients().stream()
+                        .map(Answer.Client::followupMs)
+                        .filter(Objects::nonNull)
+                        .anyMatch(asked -> elapsedMs + EARLY_MS >= asked)
+                ? "followup"
+                : "other";
+    }
+}

@@ -1,0 +1,60 @@
+"""Waiting until a client that drains may stop, and saying what is awaited meanwhile."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["add_wait", "await_drain"]
+
+_SECONDS = 3_600.0
+_EVERY = 2.0
+"""Seconds between two looks."""
+
+
+def add_wait(parser: ArgumentParser) -> None:
+    """Add --wait; `await_drain` uses it."""
+    parser.add_argument(
+        "--wait",
+        nargs="?",
+        type=float,
+        const=_SECONDS,
+        metavar="SECONDS",
+        help=f"wait until the client may stop, for so long at most (without a number: {_SECONDS:g}); exit code 1 if it may not",
+    )
+
+
+def await_drain(
+    arguments: Namespace, ask: Callable[[], Any], tell: Callable[[str], None], sleep: Callable[[float], None]
+) -> tuple[Any, bool]:
+    """What the service tells in the end, and whether the client may stop.
+
+    Args:
+        arguments: with `client` and `wait`.
+        ask: returns what GET /v1/applications/APPLICATION tells.
+        tell: takes a line whenever something else is awaited.
+        sleep: waits so many seconds.
+    """
+    waited, said = 0.0, ""
+    while True:
+        found = ask()
+        state = next((row["state"] for row in found["drains"] if row["client"] == arguments.client), "over")
+        if state in ("may_stop", "over", "stays"):
+            return found, state != "stays"
+        line = _describe(state, found)
+        if line != said:
+            tell(line)
+            said = line
+        if waited >= arguments.wait:
+            tell(f"{arguments.client} may not stop yet: {waited:g} s are over")
+            return found, False
+        sleep(_EVERY)
+        waited += _EVERY
+
+
+def _describe(state: str, found: Any) -> str:
+    """What has to happen next."""
+    what = "the drain counts from the next rebalance on" if state == "waiting" else "its tasks move as other clients catch up"
+    due, why = found["next_rebalance"], found["waits_for"]
+    if due is None:
+        return f"{what}; none is due: start, stop or restart an instance to have one"
+    return f"{what}; the follow-up is due at {due} ({why}); an instance that joins, leaves or restarts has one sooner"

@@ -1,0 +1,43 @@
+"""`drain --wait`: it says what is awaited, and ends when the client may stop."""
+
+from argparse import Namespace
+from typing import Any
+
+import pytest
+
+from optassign.cli.commands.service.draining import await_drain
+
+_DUE = "2026-01-01T00:05:00.000Z"
+
+
+def show(state: str | None, due: str | None = _DUE) -> dict[str, Any]:
+    drains = [] if state is None else [{"client": "box-7", "state": state}]
+    return {"drains": drains, "next_rebalance": due, "waits_for": "nothing: it gives operators their turn"}
+
+
+def wait(shown: list[dict[str, Any]], seconds: float = 3_600) -> tuple[bool, list[str], list[float]]:
+    told: list[str] = []
+    slept: list[float] = []
+    answers = iter([*shown, *[shown[-1]] * 10_000])
+    _, may_stop = await_drain(Namespace(client="box-7", wait=seconds), lambda: next(answers), told.append, slept.append)
+    return may_stop, told, slept
+
+
+@pytest.mark.parametrize(("last", "may_stop"), [("may_stop", True), (None, True), ("stays", False)])
+def test_it_waits_until_the_client_may_stop(last: str | None, may_stop: bool) -> None:
+    found, told, slept = wait([show("waiting"), show("waiting"), show("draining"), show(last)])
+    assert found == may_stop
+    assert len(slept) == 3
+    assert [line.split(";")[0] for line in told] == [
+        "the drain counts from the next rebalance on",
+        "its tasks move as other clients catch up",
+    ]
+    assert f"the follow-up is due at {_DUE} (nothing: it gives operators their turn)" in told[0]
+
+
+def test_it_says_where_nothing_is_due_and_does_not_wait_for_ever() -> None:
+    found, told, slept = wait([show("waiting", due=None)], seconds=60)
+    assert not found
+    assert "none is due: start, stop or restart an instance" in told[0]
+    assert told[-1] == "box-7 may not stop yet: 60 s are over"
+    assert sum(slept) == 60

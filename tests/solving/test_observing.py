@@ -1,0 +1,47 @@
+"""Restore rates of a group that another assignor runs."""
+
+from judging import answer, snapshot
+
+from optassign.formats.state import ApplicationState
+from optassign.measuring.outlook import ASSUMED_RATE, list_rates
+from optassign.solving.observing import observe_pace
+
+_OWNED = {"0_0": -2, "0_1": -2}
+
+
+def look(at: str, lag: int, **more: object) -> ApplicationState:
+    """Two tasks on a, of which b restores one and is so far behind."""
+    clients = {
+        "a": {"active": "0_0 0_1", "lags": _OWNED},
+        "b": {"standby": "0_0", "lags": {"0_0": lag}},
+    }
+    state = snapshot({"0_0": 100_000, "0_1": 100_000}, clients, num_standby_replicas=0)
+    return state.model_copy(update={"taken_at": at, **more})
+
+
+def test_rates_are_learnt_from_what_was_applied() -> None:
+    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
+    assert first.report.pace is not None
+    assert first.report.pace.clients == ()
+    assert [(row.task, row.process_id, row.lag) for row in first.report.warmup_progress] == [("0_0", "b", 90_000)]
+    second = observe_pace(look("2026-01-01T00:00:10Z", 50_200), applied, first)
+    assert second.report.pace is not None
+    rates = list_rates(second.report.pace)
+    assert list(rates) == ["b"]
+    assert 3_900 < rates["b"] < 4_200, "39,800 offsets in ten seconds, of which it took a moment to begin"
+
+
+def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
+    """A copy that was there after ten minutes may have been there after two seconds."""
+    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
+    second = observe_pace(look("2026-01-01T00:10:00Z", 0), applied, first)
+    assert second.report.pace is not None
+    assert [row.is_least for row in second.report.pace.clients] == [True]
+    assert list_rates(second.report.pace) == {"b": ASSUMED_RATE}
+
+
+def test_without_times_nothing_is_learnt() -> None:
+    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    assert observe_pace(look("2026-01-01T00:00:00Z", 5, taken_at=None), applied, None) is applied
