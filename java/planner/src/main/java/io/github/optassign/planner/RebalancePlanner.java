@@ -115,9 +115,10 @@ public final class RebalancePlanner {
         long followupMs = -1;
         long toBalanceMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
-            toBalanceMs = relieve();
+            boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
+            toBalanceMs = areOwnersHeldBack ? -1 : relieve();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
-                    .choose(timing, queue.isAnyWaiting(), queue.countLeft());
+                    .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
@@ -126,11 +127,8 @@ public final class RebalancePlanner {
                 answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
     }
 
-    /** Relieves where owners are not held back; returns the time to balance, as {@link Result} has it. */
+    /** Relieves; returns the time to balance, as {@link Result} has it. */
     private long relieve() {
-        if (ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous)) {
-            return -1;
-        }
         long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
         if (toBalanceMs >= 0) {
             Relief.relieve(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());

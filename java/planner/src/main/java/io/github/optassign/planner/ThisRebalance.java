@@ -132,10 +132,10 @@ final class ThisRebalance {
     /**
      * Whether this may be the second pass of a move whose first pass nobody here knows: nothing is remembered, some
      * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
-     * swing to and fro, so owners keep what they may keep.
+     * swing to and fro, so owners keep what they may keep until the follow-up, a moment later.
      */
     static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
-        if (previous.remembered() != null) {
+        if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
             return false;
         }
         boolean anyWithoutOwner = false;
