@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscrip
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.GroupProtocol;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.errors.TaskAssignmentException;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 import org.slf4j.Logger;
@@ -140,6 +141,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
 
     /**
      * Answers one rebalance: by the service, if there is one, else by the planner. Every task is active on one client.
+     *
+     * @throws TaskAssignmentException where Kafka cannot compute lags: KIP-924 has an assignor throw it on, and Kafka
+     *     says what follows
      */
     @Override
     public TaskAssignment assign(ApplicationState state) {
@@ -152,6 +156,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             counted = rebalance.counted();
             report = rebalance.report();
             return assignment;
+        } catch (TaskAssignmentException e) {
+            throw e;
         } catch (Throwable e) {
             rethrowFatal(e);
             LOG.warn(
