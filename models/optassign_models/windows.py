@@ -1,13 +1,14 @@
 """Windows: how many copies each client should hold for an assignment to count as balanced (docs/rules.md, "Windows").
 
-A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. There are
-five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and
+A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity; of all active
+tasks only the counts nearest to the shares are inside. There are five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and
 the copies of each subtopology. KIP-441 wants the same families even, without capacities.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +148,7 @@ def compute_windows(problem: Problem) -> Windows:
         return Window(np.maximum(window.low - spare // 2, 0), window.high + (spare + 1) // 2)
 
     return Windows(
-        active=widen(of_active.round_for(int(sizes.sum()))),
+        active=widen(of_active.round_to_nearest(int(sizes.sum()))),
         stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
         copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
         group_active=of_active.round_for_each(sizes),
@@ -188,6 +189,26 @@ class _TaskShares:
         share = self.numerator * tasks
         low = share // self.denominator
         return Window(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
+
+    def round_to_nearest(self, tasks: int) -> Window:
+        """(C,) the counts nearest to the shares of that many tasks, of those between floor and ceiling.
+
+        The greatest fractions go up and the least go down until all tasks are shared out; equal ones, of which some but not
+        all go up, may do either. Needs shares that sum up to `tasks`, of one denominator.
+        """
+        window = self.round_for(tasks)
+        low, high = window.low.copy(), window.high.copy()
+        fractions = (self.numerator * tasks % self.denominator).tolist()
+        left = tasks - int(low.sum())
+        order = sorted(np.flatnonzero(low < high).tolist(), key=fractions.__getitem__, reverse=True)
+        for _, alike in groupby(order, key=fractions.__getitem__):
+            clients = list(alike)
+            if len(clients) <= left:
+                low[clients] = high[clients]
+            elif not left:
+                high[clients] = low[clients]
+            left = max(0, left - len(clients))
+        return Window(low, high)
 
     def round_for_each(self, tasks: IntArray) -> Window:
         """(G, C) the same for each number of tasks (G,)."""

@@ -145,7 +145,7 @@ public final class FollowupTime {
         for (int c : answer.active()) {
             count[c]++;
         }
-        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] high = Windows.ofActives(snapshot).high();
         return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 
