@@ -108,26 +108,6 @@ def windows(state: ApplicationState) -> Windows:
     )
 
 
-def _nearest_windows(
-    classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
-) -> Mapping[str, Window]:
-    """The windows of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
-    per_class = _shares_per_class(classes, tasks, 1)
-    rounded_up = tasks - sum(floor(share) * classes[one] for one, share in per_class.items())
-    above = {share % 1: 0 for share in per_class.values()}
-    for fraction in above:
-        above[fraction] = sum(classes[one] for one, share in per_class.items() if share % 1 > fraction)
-    made: dict[_Class, Window] = {}
-    for one, share in per_class.items():
-        alike = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
-        goes_up = above[share % 1] + alike <= rounded_up
-        goes_down = above[share % 1] >= rounded_up
-        low = ceil(share) if goes_up else floor(share)
-        high = floor(share) if goes_down else ceil(share)
-        made[one] = Window(max(low - extra // 2, 0), high + (extra + 1) // 2)
-    return {process_id: made[one] for process_id, one in clients}
-
-
 Where = TaskAssignment | Placement | Counts
 """An answer, a placement (for instance that of a plan), or the counts of either, if they are at hand already."""
 
@@ -230,6 +210,26 @@ def _class_of(state: ApplicationState, client: KafkaStreamsState) -> _Class:
 def _count_classes(state: ApplicationState) -> dict[_Class, int]:
     """Class -> how many clients it has."""
     return Counter(_class_of(state, client) for client in state.clients)
+
+
+def _nearest_windows(
+    classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
+) -> Mapping[str, Window]:
+    """The windows of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
+    per_class = _shares_per_class(classes, tasks, 1)
+    rounded_up = tasks - sum(floor(share) * classes[one] for one, share in per_class.items())
+    above = {share % 1: 0 for share in per_class.values()}
+    for fraction in above:
+        above[fraction] = sum(classes[one] for one, share in per_class.items() if share % 1 > fraction)
+    made: dict[_Class, Window] = {}
+    for one, share in per_class.items():
+        alike = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
+        goes_up = above[share % 1] + alike <= rounded_up
+        goes_down = above[share % 1] >= rounded_up
+        low = ceil(share) if goes_up else floor(share)
+        high = floor(share) if goes_down else ceil(share)
+        made[one] = Window(max(low - extra // 2, 0), high + (extra + 1) // 2)
+    return {process_id: made[one] for process_id, one in clients}
 
 
 def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task: int) -> dict[_Class, Fraction]:

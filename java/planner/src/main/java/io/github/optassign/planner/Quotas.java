@@ -7,8 +7,9 @@ import io.github.optassign.model.Snapshot;
  * How many actives of each subtopology each client should have: numbers near to those that are there which are balanced
  * per client and subtopology, in stateful actives per client and in all actives per client.
  *
- * <p>Without the rule of the nearest counts ({@link Windows#ofActives}) such numbers always exist. The exact shares, which may be fractions, are in all windows at once; the windows are
- * bounds of a flow from subtopologies through clients, and a flow within whole bounds can be made of whole numbers.
+ * <p>Without the rule of the nearest counts ({@link Windows#ofActives}) such numbers always exist. The exact shares,
+ * which may be fractions, are in all windows at once; the windows are bounds of a flow from subtopologies through
+ * clients, and a flow within whole bounds can be made of whole numbers.
  *
  * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
  * so in large groups it begins with numbers that are nearly right: every number goes into its window, and every
