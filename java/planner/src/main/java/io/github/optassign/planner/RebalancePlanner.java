@@ -104,7 +104,7 @@ public final class RebalancePlanner {
     }
 
     private WarmupQueue assignWarmups() {
-        boolean isTimed = FollowupTime.isTimed(snapshot, timing, rates);
+        boolean isTimed = snapshot.weights() == null && FollowupTime.isTimed(snapshot, timing, rates);
         WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates, isTimed);
         queue.assignWarmups();
         return queue;
@@ -116,7 +116,8 @@ public final class RebalancePlanner {
         long toBalanceMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
-            toBalanceMs = areOwnersHeldBack ? -1 : relieve();
+            // Where tasks weigh differently their numbers say nothing of who has too much.
+            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : relieve();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
