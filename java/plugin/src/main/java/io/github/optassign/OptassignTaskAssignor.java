@@ -120,7 +120,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
                 LOG.info(
                         "optassign: application={} no optassign.url: the planner in this JVM answers every rebalance, by rules "
-                                + "R1 to R6; the service would add plans proven optimal, load, memory across leaders, "
+                                + "R1 to R6; the service would add plans proven optimal, memory across leaders, "
                                 + "recordings and the operator's page",
                         application);
             }

@@ -72,6 +72,11 @@ public final class RebalancePlanner {
                 Pace pace) {
             this(placement, plan, followupMs, progress, stalled, pace, -1);
         }
+
+        /** The same with another delay of the follow-up, ms. */
+        public Result withFollowup(long delayMs) {
+            return new Result(placement, plan, delayMs, progress, stalled, pace, toBalanceMs);
+        }
     }
 
     private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
