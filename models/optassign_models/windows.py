@@ -8,13 +8,12 @@ the copies of each subtopology. KIP-441 wants the same families even, without ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
 from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
-from optassign_models.shares import split_copies
+from optassign_models.shares import narrow_to_nearest, split_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,24 +190,10 @@ class _TaskShares:
         return Window(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
 
     def round_to_nearest(self, tasks: int) -> Window:
-        """(C,) the counts nearest to the shares of that many tasks, of those between floor and ceiling.
-
-        The greatest fractions go up and the least go down until all tasks are shared out; equal ones, of which some but not
-        all go up, may do either. Needs shares that sum up to `tasks`, of one denominator.
-        """
+        """(C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
         window = self.round_for(tasks)
-        low, high = window.low.copy(), window.high.copy()
         fractions = (self.numerator * tasks % self.denominator).tolist()
-        left = tasks - int(low.sum())
-        order = sorted(np.flatnonzero(low < high).tolist(), key=fractions.__getitem__, reverse=True)
-        for _, alike in groupby(order, key=fractions.__getitem__):
-            clients = list(alike)
-            if len(clients) <= left:
-                low[clients] = high[clients]
-            elif not left:
-                high[clients] = low[clients]
-            left = max(0, left - len(clients))
-        return Window(low, high)
+        return Window(*narrow_to_nearest(window.low, window.high, fractions, tasks))
 
     def round_for_each(self, tasks: IntArray) -> Window:
         """(G, C) the same for each number of tasks (G,)."""

@@ -250,7 +250,7 @@ def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> 
 def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assignor: str, followup: str, delay: int) -> None:
     """A leader without memory follows a leader that died: copies that restore elsewhere are no reason to wait for them."""
     owned = ["0_0", "0_1", "0_2", "0_3", "0_4"]
-    clients = {
+    clients: dict[str, Any] = {
         "a": {"active": owned, "standby": ["0_5"], "lags": dict.fromkeys(owned, -2) | {"0_5": 0}},
         "b": {"standby": [*owned, "0_5"], "lags": dict.fromkeys([*owned, "0_5"], 0)},
         "c": {},
@@ -261,6 +261,11 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
     held = assign(first, assignor)
     assert Note.HELD in held.report.notes
     assert delay_of(held) == delay
+    leader = next(client.process_id for client in held.clients if "0_5" in client.active)
+    told = clients[leader]
+    led = {"active": [*told.get("active", []), "0_5"], "standby": [t for t in told.get("standby", []) if t != "0_5"]}
+    clients[leader] = led | {"lags": told.get("lags", {}) | {"0_5": -2}}
+    made = snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
     later = (BEGIN + timedelta(milliseconds=delay)).isoformat()
-    second = assign(first.model_copy(update={"taken_at": later, "remembered": held}), assignor)
+    second = assign(made.model_copy(update={"taken_at": later, "options": options, "remembered": held}), assignor)
     assert len(second.by_process_id["a"].active) < len(owned)
