@@ -1,8 +1,9 @@
 """Windows: how many copies each client should hold for an assignment to count as balanced (docs/rules.md, "Windows").
 
-A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity; of all active
-tasks only the counts nearest to the shares are inside. There are five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and
-the copies of each subtopology. KIP-441 wants the same families even, without capacities.
+A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. Of all
+active tasks only the counts nearest to the shares are inside. There are five families of windows: of all active tasks, of the
+stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the same
+families even, without capacities.
 """
 
 from __future__ import annotations

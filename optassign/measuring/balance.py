@@ -3,7 +3,8 @@
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
 balanced inside the *window* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
 are inside. Five windows, in order of importance: per client all active tasks, the stateful active tasks, the copies (active
-and standby) of logged tasks; per client and subtopology the active tasks, the copies. Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
+and standby) of logged tasks; per client and subtopology the active tasks, the copies.
+Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
 """
 
 from collections import Counter
