@@ -124,8 +124,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
     void failureToComputeLagsIsThrownOnToKafka() {
         OptassignTaskAssignor assignor = new OptassignTaskAssignor();
         ApplicationState state = withoutLags(group(), new TaskAssignmentException("no lags"));
-        TaskAssignmentException thrown =
-                assertThrows(TaskAssignmentException.class, () -> assignor.assign(state));
+        TaskAssignmentException thrown = assertThrows(TaskAssignmentException.class, () -> assignor.assign(state));
         assertEquals("no lags", thrown.getMessage());
         assertEquals(0, log.warnings().size());
     }

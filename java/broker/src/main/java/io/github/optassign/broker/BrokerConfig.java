@@ -12,7 +12,8 @@ import java.util.Map;
  * @param isWarmingUp whether a task stays where it is until its state is where it goes
  * @param maxWarmups how many copies may be warmed up at a time, in each group
  * @param acceptableLag offsets; who lags by no more is caught up
- * @param isWeighedByChangelog whether load is balanced, a task weighing what its changelog does, and not numbers of tasks
+ * @param isWeighedByChangelog whether load is balanced, a task weighing what its changelog does, and not numbers of
+ *     tasks
  * @param service the service behind the planner; null: there is none
  * @param remarks what was found that is not allowed, each in words
  */

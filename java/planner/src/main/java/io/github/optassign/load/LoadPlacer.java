@@ -41,6 +41,9 @@ public final class LoadPlacer {
 
     private record Place(double price, int client) {}
 
+    /** A task that may leave its client, and what it costs more elsewhere. */
+    private record Item(int task, double price) {}
+
     private LoadPlacer(Snapshot snapshot, Ranks ranks, Previous previous, Loads loads, double level) {
         this.snapshot = snapshot;
         this.ranks = ranks;
@@ -178,7 +181,6 @@ public final class LoadPlacer {
     }
 
     private boolean shed(int c) {
-        record Item(int task, double price) {}
         List<Item> items = new ArrayList<>();
         for (int t = 0; t < active.length; t++) {
             if (active[t] == c && !loads.oversized[t]) {

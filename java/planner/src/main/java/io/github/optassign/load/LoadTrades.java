@@ -8,8 +8,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * The most loaded client trades at most two tasks for as many of another, until nothing is won. Among the sums of so many
- * tasks of each side the pair that comes nearest to equal loads is found by sorting.
+ * The most loaded client trades at most two tasks for as many of another, until nothing is won. Among the sums of so
+ * many tasks of each side the pair that comes nearest to equal loads is found by sorting.
  */
 final class LoadTrades {
     /** The least loaded clients, and as many at random, that the most loaded one looks at. */
