@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import groupby
+
+import numpy as np
+
+from optassign_models.problem import IntArray
 
 
 def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
@@ -37,3 +42,27 @@ def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int
         left -= len(full)
         below_one = [c for c in below_one if c not in full]
     return shares, left
+
+
+def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
+    """Narrow floors and ceilings of shares to the counts nearest to the shares, of those that sum up to `total`.
+
+    The greatest fractions go up and the least go down until all is shared out; equal ones, of which some but not all go up, may
+    do either.
+
+    Args:
+        low, high: (C,) floor and ceiling of each client's share.
+        fractions: (C,) numerators of what is above the floor, of one denominator.
+        total: what the shares sum up to.
+    """
+    low, high = low.copy(), high.copy()
+    left = total - int(low.sum())
+    order = sorted(np.flatnonzero(low < high).tolist(), key=fractions.__getitem__, reverse=True)
+    for _, alike in groupby(order, key=fractions.__getitem__):
+        clients = list(alike)
+        if len(clients) <= left:
+            low[clients] = high[clients]
+        elif not left:
+            high[clients] = low[clients]
+        left = max(0, left - len(clients))
+    return low, high

@@ -1,9 +1,10 @@
 """Windows: how many copies each client should hold for an assignment to count as balanced
 (docs/reference/rules.md, "Bounds of a share").
 
-A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. There are
-five families of windows: of all active tasks, of the stateful ones, of all copies of logged tasks, and of the actives and
-the copies of each subtopology. KIP-441 wants the same families even, without capacities.
+A window is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. Of all
+active tasks only the counts nearest to the shares are inside. There are five families of windows: of all active tasks, of the
+stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the same
+families even, without capacities.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
-from optassign_models.shares import split_copies
+from optassign_models.shares import narrow_to_nearest, split_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ def compute_windows(problem: Problem) -> Windows:
         return Window(np.maximum(window.low - spare // 2, 0), window.high + (spare + 1) // 2)
 
     return Windows(
-        active=widen(of_active.round_for(int(sizes.sum()))),
+        active=widen(of_active.round_to_nearest(int(sizes.sum()))),
         stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
         copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
         group_active=of_active.round_for_each(sizes),
@@ -189,6 +190,12 @@ class _TaskShares:
         share = self.numerator * tasks
         low = share // self.denominator
         return Window(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
+
+    def round_to_nearest(self, tasks: int) -> Window:
+        """(C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
+        window = self.round_for(tasks)
+        fractions = (self.numerator * tasks % self.denominator).tolist()
+        return Window(*narrow_to_nearest(window.low, window.high, fractions, tasks))
 
     def round_for_each(self, tasks: IntArray) -> Window:
         """(G, C) the same for each number of tasks (G,)."""

@@ -22,7 +22,7 @@ import numpy as np
 from optassign.generate.mending import mend_sums
 from optassign.generate.places import deal_tasks
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.shares import split_copies
+from optassign_models.shares import narrow_to_nearest, split_copies
 
 __all__ = ["Dealt", "NotBalancedError", "deal_assignment"]
 
@@ -71,12 +71,12 @@ def deal_assignment(
         # Actives first, or copies first: where one way finds nothing, the other mostly does.
         actives = copies = None
         if turn % 2 == 0:
-            actives = _deal_counts(sizes[order], of_active, level, rng)
+            actives = _deal_counts(sizes[order], of_active, level, rng, nearest=True)
         if standbys:
             at_least = None if actives is None else actives[:n]
             copies = _deal_counts(sizes[order][:n], of_copies, one_level, rng, at_least=at_least)
         if turn % 2 and copies is not None:
-            actives = _deal_counts(sizes[order], of_active, level, rng, at_most=copies)
+            actives = _deal_counts(sizes[order], of_active, level, rng, at_most=copies, nearest=True)
         if actives is not None and (copies is not None or not standbys):
             active, standby = np.zeros((2, G, C), dtype=np.int64)
             active[order] = actives
@@ -107,6 +107,10 @@ class _Shares:
         """(n, C) ceiling of the share of each number of tasks (n,)."""
         return -(-tasks[:, None] * self.numerator // self.denominator)
 
+    def narrow(self, low: IntArray, high: IntArray, tasks: int) -> tuple[IntArray, IntArray]:
+        """(C,) floor and ceiling of the share of so many tasks, narrowed to the counts nearest to it."""
+        return narrow_to_nearest(low, high, (tasks * self.numerator % self.denominator).tolist(), tasks)
+
 
 def _deal_counts(
     sizes: IntArray,
@@ -115,6 +119,7 @@ def _deal_counts(
     rng: np.random.Generator,
     at_least: IntArray | None = None,
     at_most: IntArray | None = None,
+    nearest: bool = False,
 ) -> IntArray | None:
     """(n, C) counts: floor or ceiling of each client's share of each subtopology; None where that cannot be.
 
@@ -124,6 +129,7 @@ def _deal_counts(
         level: (n,) ascending; at the end of each level, each client's sum so far is floor or ceiling of its share, too.
         rng: what decides ties.
         at_least, at_most: further bounds of the first subtopologies.
+        nearest: in the end the sums are the counts nearest to the shares.
     """
     n, sums = len(sizes), np.cumsum(sizes)
     floor, sum_low, sum_high = shares.floor(sizes), shares.floor(sums), shares.ceiling(sums)
@@ -144,6 +150,8 @@ def _deal_counts(
         counts[i, clients[np.lexsort((rng.random(len(clients)), key[clients]))[: number[i]]]] += 1
         before += counts[i]
     last = np.flatnonzero(np.diff(level, append=level[-1] + 1)) if n else np.zeros(0, dtype=np.int64)
+    if n and nearest:
+        sum_low[-1], sum_high[-1] = shares.narrow(sum_low[-1], sum_high[-1], int(sums[-1]))
     number_of_level = {int(level[i]): k for k, i in enumerate(last.tolist())}
     levels = np.array([number_of_level[v] for v in level.tolist()], dtype=np.int64)
     return counts if mend_sums(counts, low, high, levels, sum_low[last], sum_high[last]) else None

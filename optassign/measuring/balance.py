@@ -1,9 +1,10 @@
 """Shares, windows and excess: whether an answer is balanced, and how far it is from that.
 
 KIP-441, "Defining balance", for clients of unequal size: shares are proportional to threads × capacity, and a count is
-balanced inside the *window* from the floor to the ceiling of its share. Five windows, in order of importance: per
-client all active tasks, the stateful active tasks, the copies (active and standby) of logged tasks; per client and
-subtopology the active tasks, the copies. Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
+balanced inside the *window* from the floor to the ceiling of its share. Of all active tasks the counts nearest to the shares
+are inside. Five windows, in order of importance: per client all active tasks, the stateful active tasks, the copies (active
+and standby) of logged tasks; per client and subtopology the active tasks, the copies.
+Warm-ups count nowhere. Shares are exact fractions. No solver, no arrays.
 """
 
 from collections import Counter
@@ -100,7 +101,7 @@ def windows(state: ApplicationState) -> Windows:
     tasks_in = {key: len(tasks) for key, tasks in state.subtopologies.items()}
     logged_in = {key: len(tasks) for key, tasks in state.subtopologies.items() if tasks[0].logged}
     return Windows(
-        active=make_once(len(state.tasks), 1, extra),
+        active=_nearest_windows(classes, clients, len(state.tasks), extra),
         stateful_active=make_once(sum(task.stateful for task in state.tasks), 1, extra),
         copies=make_once(sum(logged_in.values()), copies_per_task, extra),
         subtopology_active={key: make_once(tasks, 1, 0) for key, tasks in tasks_in.items()},
@@ -210,6 +211,26 @@ def _class_of(state: ApplicationState, client: KafkaStreamsState) -> _Class:
 def _count_classes(state: ApplicationState) -> dict[_Class, int]:
     """Class -> how many clients it has."""
     return Counter(_class_of(state, client) for client in state.clients)
+
+
+def _nearest_windows(
+    classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
+) -> Mapping[str, Window]:
+    """The windows of all active tasks: of the counts between floor and ceiling, those with the least sum of distances."""
+    per_class = _shares_per_class(classes, tasks, 1)
+    rounded_up = tasks - sum(floor(share) * classes[one] for one, share in per_class.items())
+    above = {share % 1: 0 for share in per_class.values()}
+    for fraction in above:
+        above[fraction] = sum(classes[one] for one, share in per_class.items() if share % 1 > fraction)
+    made: dict[_Class, Window] = {}
+    for one, share in per_class.items():
+        alike = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
+        goes_up = above[share % 1] + alike <= rounded_up
+        goes_down = above[share % 1] >= rounded_up
+        low = ceil(share) if goes_up else floor(share)
+        high = floor(share) if goes_down else ceil(share)
+        made[one] = Window(max(low - extra // 2, 0), high + (extra + 1) // 2)
+    return {process_id: made[one] for process_id, one in clients}
 
 
 def _shares_per_class(classes: Mapping[_Class, int], tasks: int, copies_per_task: int) -> dict[_Class, Fraction]:

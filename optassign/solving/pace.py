@@ -19,7 +19,7 @@ from optassign.formats.assignment import ClientPace
 from optassign.formats.assignment import Pace as PaceReport
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.state import ApplicationState
-from optassign.solving.solution import Solution
+from optassign.solving.solution import Note, Solution
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.warmups import Progress
 
@@ -202,10 +202,13 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or solution.plan is None:
         return interval
+    soon = min(interval, LEAST_MS << min(pace.looks, 40))
+    if Note.HELD in solution.notes and _is_any_ready(problem, solution.plan, solution.answer):
+        return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
     relevant = _find_relevant(problem, solution.plan, solution)
     if not len(relevant):
         # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
-        return interval if len(solution.waiting) else min(interval, LEAST_MS << min(pace.looks, 40))
+        return interval if len(solution.waiting) else soon
     rates = pace.rates()
     if rates is None:
         return pace.first_look_ms
@@ -230,6 +233,12 @@ def choose_delay(problem: Problem, pace: Pace, solution: Solution) -> int:
     else:
         wait = min(wait, pace.trusted_ms(relevant % problem.C))
     return int(min(interval, max(LEAST_MS << min(pace.looks, 40), wait * _MARGIN + _MARGIN_MS)))
+
+
+def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
+    """Whether a task is active elsewhere though the target's client is caught up."""
+    away = np.flatnonzero(plan.active != answer.active)
+    return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
 def estimate_to_balance(problem: Problem, pace: Pace, solution: Solution) -> int | None:

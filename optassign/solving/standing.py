@@ -8,6 +8,7 @@ from optassign.solving.arrays import Arrays
 from optassign.solving.case import Case
 from optassign.solving.holding.moves import has_few_moves
 from optassign.solving.methods.method import Method
+from optassign.solving.pace import LEAST_MS
 from optassign.solving.solution import Note, Reason, Solution
 from optassign_models.goals import load, restore_work
 from optassign_models.problem import Placement
@@ -67,9 +68,12 @@ def _goes_on(arrays: Arrays, case: Case, method: Method) -> bool:
 
 
 def _is_still_held(arrays: Arrays, case: Case) -> bool:
-    """Whether the last answer held owners back and no copy that it waits for has come nearer: then it stands, once."""
-    progress = arrays.progress
-    if Note.HELD not in arrays.remembered_notes or not len(progress.keys):
+    """Whether the last answer held owners back and no copy that it waits for has come nearer: then it stands, once.
+
+    The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
+    """
+    progress, elapsed = arrays.progress, arrays.pace.elapsed_ms
+    if Note.HELD not in arrays.remembered_notes or not len(progress.keys) or (elapsed is not None and elapsed >= LEAST_MS):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 

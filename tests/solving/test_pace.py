@@ -13,6 +13,7 @@ from optassign.formats.assignment import ClientPace, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.reading import read_scenario
 from optassign.simulation.timed.simulator import simulate
+from optassign.solving.solution import Note
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = 100_000
@@ -242,3 +243,29 @@ def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> 
         assert 0 < rate.offsets < 2**62
         seen = assign(take(0.5, {warming(first): END}, know_another(first, offsets, 1)), assignor)
         assert (delay_of(seen), seen.report.to_balance_ms) == (1_000, 2_000)
+
+
+@both
+@pytest.mark.parametrize(("followup", "delay"), [("estimate", 1_000), ("interval", 600_000)])
+def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assignor: str, followup: str, delay: int) -> None:
+    """A leader without memory follows a leader that died: copies that restore elsewhere are no reason to wait for them."""
+    owned = ["0_0", "0_1", "0_2", "0_3", "0_4"]
+    clients: dict[str, Any] = {
+        "a": {"active": owned, "standby": ["0_5"], "lags": dict.fromkeys(owned, -2) | {"0_5": 0}},
+        "b": {"standby": [*owned, "0_5"], "lags": dict.fromkeys([*owned, "0_5"], 0)},
+        "c": {},
+    }
+    made = snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
+    options = made.options.model_copy(update={"followup": followup})
+    first = made.model_copy(update={"taken_at": BEGIN.isoformat(), "options": options})
+    held = assign(first, assignor)
+    assert Note.HELD in held.report.notes
+    assert delay_of(held) == delay
+    leader = next(client.process_id for client in held.clients if "0_5" in client.active)
+    told = clients[leader]
+    led = {"active": [*told.get("active", []), "0_5"], "standby": [t for t in told.get("standby", []) if t != "0_5"]}
+    clients[leader] = led | {"lags": told.get("lags", {}) | {"0_5": -2}}
+    made = snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
+    later = (BEGIN + timedelta(milliseconds=delay)).isoformat()
+    second = assign(made.model_copy(update={"taken_at": later, "options": options, "remembered": held}), assignor)
+    assert len(second.by_process_id["a"].active) < len(owned)

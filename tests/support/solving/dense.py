@@ -207,12 +207,19 @@ def excess(state: ApplicationState, active: Copies, standby: Copies) -> dict[str
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}
 
-    def of(tasks: list[TaskInfo], copies_per_task: int, copies: Copies, factor: int) -> int:
+    def of(tasks: list[TaskInfo], copies_per_task: int, copies: Copies, factor: int, nearest: bool = False) -> int:
         ids = {task.id for task in tasks}
         total = 0
-        for process_id, exact in share(state, len(ids), len(ids) * copies_per_task).items():
-            low = max(0, floor(exact) - floor(Fraction(factor - 1, 2)))
-            high = ceil(exact) + ceil(Fraction(factor - 1, 2))
+        shares = share(state, len(ids), len(ids) * copies_per_task)
+        ups = len(ids) - sum(map(floor, shares.values()))
+        ranked = sorted((exact - floor(exact) for exact in shares.values()), reverse=True)
+        for process_id, exact in shares.items():
+            # Of the fractions the `ups` greatest go up; where the next one is as great, either may.
+            up = exact % 1 > 0 and (not nearest or (ups > 0 and exact % 1 >= ranked[ups - 1]))
+            down = exact % 1 == 0 or not nearest or ups == 0 or exact % 1 <= ranked[min(ups, len(ranked) - 1)]
+            least, most = floor(exact) if down or exact % 1 == 0 else ceil(exact), ceil(exact) if up else floor(exact)
+            low = max(0, least - floor(Fraction(factor - 1, 2)))
+            high = most + ceil(Fraction(factor - 1, 2))
             count = sum(1 for task, client in copies if client == process_id and task in ids)
             distance = low - count if count < low else count - high if count > high else 0
             total += distance * (distance + 1) // 2
@@ -223,7 +230,7 @@ def excess(state: ApplicationState, active: Copies, standby: Copies) -> dict[str
 
     logged = [task for task in state.tasks if task.logged]
     return {
-        "active": of(list(state.tasks), 1, active, factor),
+        "active": of(list(state.tasks), 1, active, factor, nearest=True),
         "stateful_active": of([task for task in state.tasks if task.stateful], 1, active, factor),
         "copies": of(logged, per_task, active | standby, factor),
         "subtopology_active": sum(of(within(key, False), 1, active, 1) for key in subtopologies),

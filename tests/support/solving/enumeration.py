@@ -102,6 +102,18 @@ class Tiny:
                 open_ = [c for c in open_ if c not in full]
         return share
 
+    def find_nearest(self, shares: dict[str, Fraction]) -> dict[str, tuple[int, int]]:
+        """Least and greatest count of each client among those between floor and ceiling that are nearest to the shares."""
+        total = sum(shares.values())
+        roundings = [c for c in itertools.product(*((floor(s), ceil(s)) for s in shares.values())) if sum(c) == total]
+
+        def measure(counts: tuple[int, ...]) -> Fraction:
+            return sum((abs(n - s) for n, s in zip(counts, shares.values(), strict=True)), Fraction(0))
+
+        least = min(map(measure, roundings))
+        best = [counts for counts in roundings if measure(counts) == least]
+        return {client: (min(each), max(each)) for client, each in zip(shares, zip(*best, strict=True), strict=True)}
+
     @cached_property
     def groups(self) -> dict[str, tuple[str, int]]:
         return {t.id: t.task_id.subtopology_key for t in self.state.tasks}
@@ -118,8 +130,11 @@ class Tiny:
             (1, len(stateful), 1),
             (2, len(logged), self.standbys + 1),
         ):
-            for client, share in self.share(tasks, copies).items():
-                found.append((family, client, None, max(0, floor(share) - spare // 2), ceil(share) + (spare + 1) // 2))
+            shares = self.share(tasks, copies)
+            nearest = self.find_nearest(shares)
+            for client, share in shares.items():
+                low, high = nearest[client] if family == 0 else (floor(share), ceil(share))
+                found.append((family, client, None, max(0, low - spare // 2), high + (spare + 1) // 2))
         for group in set(self.groups.values()):
             mine = [t for t in self.state.tasks if self.groups[t.id] == group]
             for client, share in self.share(len(mine), 1).items():

@@ -20,6 +20,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignme
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.errors.TaskAssignmentException;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 import org.slf4j.Logger;
@@ -135,7 +136,7 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             if (!config.hasService() && RebalanceLog.isNew(application + " has no service")) {
                 LOG.info(
                         "optassign: application={} no optassign.url: the planner in this JVM answers every rebalance, by rules "
-                                + "R1 to R6; the service would add plans proven optimal, load, memory across leaders, "
+                                + "R1 to R6; the service would add plans proven optimal, memory across leaders, "
                                 + "recordings and the operator's page",
                         application);
             }
@@ -156,6 +157,9 @@ public final class OptassignTaskAssignor implements TaskAssignor {
 
     /**
      * Answers one rebalance: by the service, if there is one, else by the planner. Every task is active on one client.
+     *
+     * @throws TaskAssignmentException where Kafka cannot compute lags: KIP-924 has an assignor throw it on, and Kafka
+     *     says what follows
      */
     @Override
     public TaskAssignment assign(ApplicationState state) {
@@ -170,6 +174,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
             report = rebalance.report();
             figures = rebalance.figures();
             return assignment;
+        } catch (TaskAssignmentException e) {
+            throw e;
         } catch (Throwable e) {
             rethrowFatal(e);
             LOG.warn(

@@ -14,6 +14,7 @@ import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
@@ -144,9 +145,7 @@ final class Rebalance {
         }
         group.remarks().forEach(log::warnOnce);
         failure = problem;
-        if (hasService()) {
-            findSourceEnds();
-        }
+        findSourceEnds();
         Decision asked = failure == null ? tryToAsk(findAnswerer()) : null;
         log.noteAsked();
         Decision applied = asked == null ? fallBack() : asked;
@@ -300,7 +299,14 @@ final class Rebalance {
     private void findSourceEnds() {
         String reason;
         try {
-            sent.findSourceEnds(admin, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs() / SHARE_OF_ENDS));
+            if (config != null) {
+                sent.findSourceEnds(
+                        admin, log.start() + TimeUnit.MILLISECONDS.toNanos(config.timeoutMs() / SHARE_OF_ENDS));
+            }
+            if (sent.sourceEnds() != null) {
+                memory.inputRates()
+                        .measure(snapshot, sent.sourceEnds(), sent.timing().takenAtMs());
+            }
             return;
         } catch (ServiceFailure e) {
             reason = e.getMessage();
@@ -360,8 +366,9 @@ final class Rebalance {
     }
 
     private Decision fallBack() throws IOException {
-        RebalancePlanner.Result result =
-                comeBack(RebalancePlanner.answer(snapshot, sent.before(), sent.traffic(), sent.timing()));
+        Weights weights = sent.options().weigh(snapshot, memory.inputRates());
+        RebalancePlanner.Result result = comeBack(waitForRates(RebalancePlanner.answer(
+                snapshot.weighed(weights), sent.before(), sent.traffic(), sent.timing())));
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, failure == null && !isShadow() ? Answer.PLANNER : Answer.FALLBACK);
         CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
@@ -386,6 +393,16 @@ final class Rebalance {
         }
         long delay = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         return result.withFollowup(Math.min(delay, COME_BACK_MS));
+    }
+
+    /** Asks for a rebalance when rates come to count, where nothing else does: else they would move no task (R8). */
+    private RebalancePlanner.Result waitForRates(RebalancePlanner.Result result) {
+        if (!sent.options().isWeighedByRates() || result.followupMs() >= 0) {
+            return result;
+        }
+        long waitMs = memory.inputRates().findWaitMs(sent.timing().takenAtMs());
+        long leastMs = sent.timing().isByInterval() ? snapshot.configs().probingRebalanceIntervalMs() : 0;
+        return waitMs == 0 ? result : result.withFollowup(FollowupLimits.clamp(Math.max(waitMs, leastMs)));
     }
 
     /** Puts off the follow-up where those before it brought the group no nearer to its plan. */

@@ -66,6 +66,15 @@ final class SentSnapshot {
         }
     }
 
+    /** Per task how far its input goes; null: not asked for, or not known. */
+    long[] sourceEnds() {
+        return sourceEnds;
+    }
+
+    ServiceOptions options() {
+        return options;
+    }
+
     List<List<Racks.Partition>> partitions() {
         return partitions;
     }

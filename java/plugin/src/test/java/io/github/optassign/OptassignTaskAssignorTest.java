@@ -154,18 +154,34 @@ class OptassignTaskAssignorTest extends AgainstAService {
         }
     }
 
-    /** Kafka may fail to compute lags; then everything stays where it is. */
+    /** KIP-924: such an exception of Kafka's is to be thrown on, so that Kafka tries again with lags. */
+    @Test
+    void failureToComputeLagsIsThrownOnToKafka() {
+        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
+        ApplicationState state = withoutLags(group(), new TaskAssignmentException("no lags"));
+        TaskAssignmentException thrown = assertThrows(TaskAssignmentException.class, () -> assignor.assign(state));
+        assertEquals("no lags", thrown.getMessage());
+        assertEquals(0, log.warnings().size());
+    }
+
     @Test
     void stateThatCannotBeReadLeavesTasksWhereTheyAre() {
         StreamsTestGroup group = group();
         group.tasks(2, 1, StreamsTestGroup.Kind.LOGGED, 100).holds(1, "2_0", 7);
+        TaskAssignment assignment =
+                new OptassignTaskAssignor().assign(withoutLags(group, new IllegalStateException("a bug")));
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
+        assertEquals(2, assignment.assignment().size());
+        assertEquals(1, log.warnings().size());
+    }
+
+    private static ApplicationState withoutLags(StreamsTestGroup group, RuntimeException failure) {
         ApplicationState state = group.state();
-        OptassignTaskAssignor assignor = new OptassignTaskAssignor();
-        TaskAssignment assignment = assignor.assign(new ApplicationState() {
+        return new ApplicationState() {
             @Override
             public Map<ProcessId, KafkaStreamsState> kafkaStreamsStates(boolean computeTaskLags) {
                 if (computeTaskLags) {
-                    throw new TaskAssignmentException("no lags");
+                    throw failure;
                 }
                 return state.kafkaStreamsStates(false);
             }
@@ -179,10 +195,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
             public Map<TaskId, TaskInfo> allTasks() {
                 return state.allTasks();
             }
-        });
-        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
-        assertEquals(2, assignment.assignment().size());
-        assertEquals(1, log.warnings().size());
+        };
     }
 
     /**

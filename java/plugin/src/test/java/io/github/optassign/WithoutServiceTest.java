@@ -55,6 +55,22 @@ class WithoutServiceTest {
                 .findFirst();
     }
 
+    /** KAFKA-4969: numbers of tasks are even, and one instance has all the work. */
+    @Test
+    void tasksAreBalancedByWhatTheyWeigh() {
+        for (String weights : List.of("changelog", "0_0:3")) {
+            StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 4, StreamsTestGroup.Kind.LOGGED, 2_000);
+            group.ends.put("0_0", 6_000L);
+            group.runs(0, "0_0", "0_1").runs(1, "0_2", "0_3");
+            String named = "orders-" + weights.charAt(0);
+            Map<String, Integer> counted = Assignments.owners(rebalance(named, group, Map.of()));
+            assertEquals(Map.of("0_0", 1, "0_1", 1, "0_2", 2, "0_3", 2), counted, "even numbers stay");
+            Map<String, Integer> owners =
+                    Assignments.owners(rebalance(named, group, Map.of("optassign.weights", weights)));
+            assertEquals(Map.of("0_0", 1, "0_1", 2, "0_2", 2, "0_3", 2), owners, weights);
+        }
+    }
+
     /** Six tasks on two clients, and a third one without anything. */
     private static StreamsTestGroup growing() {
         StreamsTestGroup group = StreamsTestGroup.of(3).tasks(0, 6, StreamsTestGroup.Kind.LOGGED, 1_000_000);
@@ -147,10 +163,10 @@ class WithoutServiceTest {
 
     @Test
     void whatOnlyAServiceUsesIsLeftOutWithAWarning() {
-        rebalance("heavy", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.weights", "0:2"));
+        rebalance("heavy", StreamsTestGroup.ofThreeTasks(), Map.of("optassign.options.standby.load", "0.5"));
         assertEquals(1, log.warnings().size());
         assertTrue(
-                log.warnings().get(0).contains("Found optassign.weights without optassign.url"),
+                log.warnings().get(0).contains("Found optassign.options.standby.load without optassign.url"),
                 log.warnings().get(0));
         assertFalse(log.infos().isEmpty());
     }

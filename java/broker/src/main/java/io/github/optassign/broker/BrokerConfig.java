@@ -1,5 +1,7 @@
 package io.github.optassign.broker;
 
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Weights;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -10,14 +12,22 @@ import java.util.Map;
  * @param isWarmingUp whether a task stays where it is until its state is where it goes
  * @param maxWarmups how many copies may be warmed up at a time, in each group
  * @param acceptableLag offsets; who lags by no more is caught up
+ * @param isWeighedByChangelog whether load is balanced, a task weighing what its changelog does, and not numbers of
+ *     tasks
  * @param service the service behind the planner; null: there is none
  * @param remarks what was found that is not allowed, each in words
  */
 record BrokerConfig(
-        boolean isWarmingUp, int maxWarmups, long acceptableLag, BrokerEndpoint service, List<String> remarks) {
+        boolean isWarmingUp,
+        int maxWarmups,
+        long acceptableLag,
+        boolean isWeighedByChangelog,
+        BrokerEndpoint service,
+        List<String> remarks) {
     static final String WARMUPS = "optassign.warmups";
     static final String MAX_WARMUPS = "optassign.max.warmup.replicas";
     static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
+    static final String WEIGHTS = "optassign.weights";
 
     /** Kafka's own keys, for warm-ups of its own: what an operator has set there is meant here, too. */
     private static final String KAFKAS_MAX_WARMUPS = "group.streams.num.warmup.replicas";
@@ -25,7 +35,7 @@ record BrokerConfig(
     private static final String KAFKAS_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
 
     /** Of who has configured nothing. Kafka's 2 would take days: here nobody calls again as soon as they are done. */
-    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, null, List.of());
+    static final BrokerConfig DEFAULT = new BrokerConfig(true, 20, 10_000, false, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {
         List<String> remarks = new ArrayList<>();
@@ -35,7 +45,30 @@ record BrokerConfig(
         lag = readNumber(configs, ACCEPTABLE_LAG, 0, Long.MAX_VALUE, lag, remarks);
         boolean isWarmingUp = readSwitch(configs, remarks);
         BrokerEndpoint service = BrokerEndpoint.read(configs, remarks);
-        return new BrokerConfig(isWarmingUp, (int) maxWarmups, lag, service, List.copyOf(remarks));
+        boolean isWeighed = readWeights(configs, remarks);
+        return new BrokerConfig(isWarmingUp, (int) maxWarmups, lag, isWeighed, service, List.copyOf(remarks));
+    }
+
+    private static boolean readWeights(Map<String, ?> configs, List<String> remarks) {
+        Object found = configs.get(WEIGHTS);
+        String text = found == null ? "none" : found.toString().trim();
+        if (!text.equals("none") && !text.equals("changelog")) {
+            remarks.add(WEIGHTS + ": found " + text + "; allowed: none, changelog; taken for none");
+        }
+        return text.equals("changelog");
+    }
+
+    /** The snapshot with what its tasks weigh, where that is asked for. */
+    Snapshot weigh(Snapshot snapshot) {
+        if (!isWeighedByChangelog) {
+            return snapshot;
+        }
+        double[] known = new double[snapshot.taskCount()];
+        for (int t = 0; t < known.length; t++) {
+            known[t] = snapshot.endOffset(t);
+        }
+        double[] weights = Weights.relate(known, new double[known.length]);
+        return snapshot.weighed(new Weights(weights, Weights.TOLERANCE, Weights.MIN_GAIN));
     }
 
     private static boolean readSwitch(Map<String, ?> configs, List<String> remarks) {

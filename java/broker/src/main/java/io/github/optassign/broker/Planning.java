@@ -162,7 +162,7 @@ final class Planning {
 
     private Snapshot toSnapshot(BrokerGroup of, Mode mode) {
         Set<String> presumed = mode == Mode.NO_OFFSETS ? listUnchanged() : Set.of();
-        return of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed);
+        return config.weigh(of.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed));
     }
 
     /** The processes without a new thread: who is just coming, thread by thread, has restored nothing yet. */

@@ -36,6 +36,16 @@ class BrokerConfigTest {
     }
 
     @Test
+    void tasksAreWeighedByTheirChangelogsWhereThatIsAskedFor() {
+        assertFalse(BrokerConfig.read(Map.of()).isWeighedByChangelog());
+        assertTrue(BrokerConfig.read(Map.of("optassign.weights", "changelog")).isWeighedByChangelog());
+        BrokerConfig wrong = BrokerConfig.read(Map.of("optassign.weights", "rates"));
+        assertFalse(wrong.isWeighedByChangelog());
+        assertEquals(
+                List.of("optassign.weights: found rates; allowed: none, changelog; taken for none"), wrong.remarks());
+    }
+
+    @Test
     void whatIsWrongIsSaidAndTakenForTheDefault() {
         BrokerConfig config = BrokerConfig.read(Map.of(
                 "optassign.max.warmup.replicas", "many",

@@ -58,7 +58,7 @@ public class ActiveExchange extends Exchange {
                 stateful,
                 Windows.of(statefulTasks, 1, snapshot),
                 inStateful,
-                Windows.of(active.length, 1, snapshot),
+                Windows.ofActives(snapshot),
                 inAll);
     }
 

@@ -26,7 +26,7 @@ public final class ActiveCounts {
             tasksIn[snapshot.subtopology(t)]++;
             statefulTasks += snapshot.isStateful(t) ? 1 : 0;
         }
-        ofActive = Windows.of(snapshot.taskCount(), 1, snapshot);
+        ofActive = Windows.ofActives(snapshot);
         ofStateful = Windows.of(statefulTasks, 1, snapshot);
         ofSubtopology = new Windows[subtopologies];
         for (int g = 0; g < subtopologies; g++) {

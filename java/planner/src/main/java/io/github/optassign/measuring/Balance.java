@@ -60,7 +60,7 @@ public final class Balance {
     /** Whether a client has more than twice the actives that it should have at most: no preset makes such a plan. */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
         long[] active = new Balance(snapshot, placement).active;
-        long[] most = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] most = Windows.ofActives(snapshot).high();
         for (int c = 0; c < active.length; c++) {
             if (active[c] > 2 * most[c]) {
                 return true;
@@ -76,7 +76,7 @@ public final class Balance {
 
     private long excess() {
         int copiesPerTask = snapshot.standbysPerTask() + 1;
-        long sum = excess(snapshot.taskCount(), 1, active)
+        long sum = Windows.ofActives(snapshot).excess(active)
                 + excess(statefulTasks, 1, stateful)
                 + excess(loggedTasks, copiesPerTask, copies);
         for (int g = 0; g < tasksIn.length; g++) {

@@ -32,7 +32,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
                 offsets = addCapped(offsets, ranks.cost(t, c));
             }
         }
-        long excess = Windows.of(snapshot.taskCount(), 1, snapshot).excess(actives);
+        long excess = Windows.ofActives(snapshot).excess(actives);
         return new Measures(moved, cold, offsets, placement.warmupCount(), excess);
     }
 

@@ -2,12 +2,16 @@ package io.github.optassign.measuring;
 
 import io.github.optassign.model.Snapshot;
 import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
  * Between which counts of one kind of copies each client is balanced (KIP-441, "Defining balance", for clients of
- * unequal size): from the floor to the ceiling of its share. Shares are proportional to threads times capacity.
+ * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares are
+ * proportional to threads times capacity.
  *
  * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. What that cuts off
  * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the
@@ -20,6 +24,50 @@ public record Windows(long[] low, long[] high) {
     /** The windows for that many copies of each of that many tasks; copiesPerTask is at most the number of clients. */
     public static Windows of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
+    }
+
+    /**
+     * The windows for all active tasks: of the counts between floor and ceiling those that are nearest to the shares
+     * (docs/rules.md, "Windows"). Else two of nearly equal clients could have all and nothing.
+     */
+    public static Windows ofActives(Snapshot snapshot) {
+        return of(snapshot.taskCount(), 1, snapshot).toNearest(snapshot.taskCount(), snapshot);
+    }
+
+    /**
+     * The greatest fractions go up and the least go down until all tasks are shared out; equal ones, of which some but
+     * not all go up, may do either.
+     */
+    private Windows toNearest(long tasks, Snapshot snapshot) {
+        long[] sizes = snapshot.sizes();
+        BigInteger units = BigInteger.ZERO;
+        long left = tasks;
+        for (int c = 0; c < sizes.length; c++) {
+            units = snapshot.isDraining(c) ? units : units.add(BigInteger.valueOf(sizes[c]));
+            left -= low[c];
+        }
+        TreeMap<BigInteger, List<Integer>> byFraction = new TreeMap<>();
+        Map<Long, BigInteger> fractions = new HashMap<>();
+        for (int c = 0; c < sizes.length; c++) {
+            if (low[c] < high[c]) {
+                BigInteger all = units;
+                BigInteger fraction = fractions.computeIfAbsent(
+                        sizes[c],
+                        size -> BigInteger.valueOf(tasks)
+                                .multiply(BigInteger.valueOf(size))
+                                .mod(all));
+                byFraction.computeIfAbsent(fraction, none -> new ArrayList<>()).add(c);
+            }
+        }
+        for (List<Integer> alike : byFraction.descendingMap().values()) {
+            boolean isRoundedUp = alike.size() <= left;
+            for (int c : alike) {
+                low[c] = isRoundedUp ? high[c] : low[c];
+                high[c] = isRoundedUp || left > 0 ? high[c] : low[c];
+            }
+            left = Math.max(0, left - alike.size());
+        }
+        return this;
     }
 
     /**

@@ -21,6 +21,7 @@ public final class Memory {
 
     private final ChangelogEnds changelogEnds = new ChangelogEnds();
     private final Breaker breaker = new Breaker();
+    private final InputRates inputRates = new InputRates();
     private volatile AppliedAnswer lastApplied;
     private volatile Patience patience;
     private long lastUsed;
@@ -60,6 +61,11 @@ public final class Memory {
 
     public ChangelogEnds changelogEnds() {
         return changelogEnds;
+    }
+
+    /** How fast the input of tasks grows, as far as this JVM has led the group. */
+    public InputRates inputRates() {
+        return inputRates;
     }
 
     public Breaker breaker() {

@@ -9,10 +9,29 @@ package io.github.optassign.model;
  * @param probingRebalanceIntervalMs {@code probing.rebalance.interval.ms}
  * @param looseBalance whether the service is told that plans may be out of their windows: by preset weighted, a balance
  *     factor, or weights of tasks
+ * @param movesInOnePass whether a task that moves has an owner at every rebalance, as under KIP-1071: the broker hands
+ *     over its target assignment. Under KIP-429 nobody owns it between two passes
  */
 public record GroupConfigs(
         long acceptableRecoveryLag,
         int maxWarmupReplicas,
         int numStandbyReplicas,
         long probingRebalanceIntervalMs,
-        boolean looseBalance) {}
+        boolean looseBalance,
+        boolean movesInOnePass) {
+    /** Those of a group whose tasks move in two passes. */
+    public GroupConfigs(
+            long acceptableRecoveryLag,
+            int maxWarmupReplicas,
+            int numStandbyReplicas,
+            long probingRebalanceIntervalMs,
+            boolean looseBalance) {
+        this(
+                acceptableRecoveryLag,
+                maxWarmupReplicas,
+                numStandbyReplicas,
+                probingRebalanceIntervalMs,
+                looseBalance,
+                false);
+    }
+}

@@ -59,6 +59,7 @@ public final class Snapshot {
     private final Map<String, Integer> clientIndex;
     private final int[] firstTasks;
     private final Columns columns;
+    private final Weights weights;
 
     /**
      * Puts a snapshot together; it keeps the arrays.
@@ -77,10 +78,34 @@ public final class Snapshot {
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
         columns = new Columns(tasks.names.length, clients);
+        weights = null;
         firstTasks = new int[subtopologyCount() + 1];
         for (int t = 0; t < taskCount(); t++) {
             firstTasks[subtopology(t) + 1] = t + 1;
         }
+    }
+
+    private Snapshot(Snapshot counted, Weights weights) {
+        configs = counted.configs;
+        tasks = counted.tasks;
+        clients = counted.clients;
+        traits = counted.traits;
+        endOffsets = counted.endOffsets;
+        taskIndex = counted.taskIndex;
+        clientIndex = counted.clientIndex;
+        firstTasks = counted.firstTasks;
+        columns = counted.columns;
+        this.weights = weights;
+    }
+
+    /** The same snapshot with weights of its tasks; where these are all alike, without. */
+    public Snapshot weighed(Weights given) {
+        return new Snapshot(this, given != null && given.differ() ? given : null);
+    }
+
+    /** What tasks weigh, where load is balanced; null: all alike, so their numbers are. */
+    public Weights weights() {
+        return weights;
     }
 
     private static Map<String, Integer> indexByName(String[] names) {

@@ -18,6 +18,7 @@ import io.github.optassign.model.Snapshot;
  * <ol>
  *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is none that a
  *       service makes: it knows goals that the planner does not;
+ *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
  *   <li>what was assigned before, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
  *       those of a new plan;
  *   <li>the remembered plan while it {@link #stays} (R11);
@@ -40,6 +41,9 @@ final class PlanChooser {
         Placement remembered = previous.plan();
         if (remembered != null && previous.isPlanBinding() && isSound(snapshot, remembered)) {
             return remembered;
+        }
+        if (snapshot.weights() != null) {
+            return LoadPlanChooser.plan(snapshot, ranks, previous, traffic);
         }
         TagSpread spread = new TagSpread(snapshot);
         Placement before = previous.assigned();

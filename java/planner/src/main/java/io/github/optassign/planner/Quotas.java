@@ -7,8 +7,9 @@ import io.github.optassign.model.Snapshot;
  * How many actives of each subtopology each client should have: numbers near to those that are there which are balanced
  * per client and subtopology, in stateful actives per client and in all actives per client.
  *
- * <p>Such numbers always exist. The exact shares, which may be fractions, are in all windows at once; the windows are
- * bounds of a flow from subtopologies through clients, and a flow within whole bounds can be made of whole numbers.
+ * <p>Without the rule of the nearest counts ({@link Windows#ofActives}) such numbers always exist. The exact shares,
+ * which may be fractions, are in all windows at once; the windows are bounds of a flow from subtopologies through
+ * clients, and a flow within whole bounds can be made of whole numbers.
  *
  * <p>The {@link Circulation} finds them by the fewest changes. It takes long where there is much to change among many,
  * so in large groups it begins with numbers that are nearly right: every number goes into its window, and every
@@ -47,7 +48,7 @@ final class Quotas {
             windows[g] = g > 0 && size[g] == size[g - 1] ? windows[g - 1] : Windows.of(size[g], 1, snapshot);
         }
         ofStateful = Windows.of(statefulTasks, 1, snapshot);
-        ofAll = Windows.of(snapshot.taskCount(), 1, snapshot);
+        ofAll = Windows.ofActives(snapshot);
         quota = new long[count.length][clients];
         statefulSum = new long[clients];
         sum = new long[clients];
@@ -75,7 +76,11 @@ final class Quotas {
                 quotas.relieve(c);
             }
         }
-        quotas.circulate();
+        // In tens of thousands of random groups the nearest counts existed; where they do not, any between floor and
+        // ceiling does.
+        if (!quotas.circulate(quotas.ofAll) && !quotas.circulate(Windows.of(snapshot.taskCount(), 1, snapshot))) {
+            throw new IllegalStateException("no balanced assignment of actives; one always exists");
+        }
         return quotas.quota;
     }
 
@@ -168,7 +173,7 @@ final class Quotas {
         return -1;
     }
 
-    private void circulate() {
+    private boolean circulate(Windows all) {
         // Nodes: subtopologies, then per client its stateful, its stateless and all its tasks, then a common end.
         int statefulNode = quota.length;
         int statelessNode = statefulNode + clients;
@@ -182,18 +187,20 @@ final class Quotas {
             }
         }
         for (int c = 0; c < clients; c++) {
-            int all = allNode + c;
-            flow.addSum(statefulNode + c, all, ofStateful.low()[c], ofStateful.high()[c], statefulSum[c]);
-            flow.addSum(statelessNode + c, all, 0, Long.MAX_VALUE, sum[c] - statefulSum[c]);
-            flow.addSum(all, allNode + clients, ofAll.low()[c], ofAll.high()[c], sum[c]);
+            int sumNode = allNode + c;
+            flow.addSum(
+                    statefulNode + c, sumNode, ofStateful.low()[c], ofStateful.high()[c], statefulSum[c]);
+            flow.addSum(statelessNode + c, sumNode, 0, Long.MAX_VALUE, sum[c] - statefulSum[c]);
+            flow.addSum(sumNode, allNode + clients, all.low()[c], all.high()[c], sum[c]);
         }
         if (!flow.repair()) {
-            throw new IllegalStateException("no balanced assignment of actives; one always exists");
+            return false;
         }
         for (int g = 0; g < quota.length; g++) {
             for (int c = 0; c < clients; c++) {
                 quota[g][c] = flow.flow(arcs[g][c]);
             }
         }
+        return true;
     }
 }

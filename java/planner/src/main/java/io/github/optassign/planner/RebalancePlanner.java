@@ -109,7 +109,7 @@ public final class RebalancePlanner {
     }
 
     private WarmupQueue assignWarmups() {
-        boolean isTimed = FollowupTime.isTimed(snapshot, timing, rates);
+        boolean isTimed = snapshot.weights() == null && FollowupTime.isTimed(snapshot, timing, rates);
         WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates, isTimed);
         queue.assignWarmups();
         return queue;
@@ -120,9 +120,11 @@ public final class RebalancePlanner {
         long followupMs = -1;
         long toBalanceMs = -1;
         if (!reached && (!queue.isStalled() || snapshot.hasUnknownLag())) {
-            toBalanceMs = relieve();
+            boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
+            // Where tasks weigh differently their numbers say nothing of who has too much.
+            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : relieve();
             followupMs = new FollowupTime(snapshot, ranks, plan, answer, rates)
-                    .choose(timing, queue.isAnyWaiting(), queue.countLeft());
+                    .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
@@ -131,11 +133,8 @@ public final class RebalancePlanner {
                 answer, towards, followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs);
     }
 
-    /** Relieves where owners are not held back; returns the time to balance, as {@link Result} has it. */
+    /** Relieves; returns the time to balance, as {@link Result} has it. */
     private long relieve() {
-        if (ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous)) {
-            return -1;
-        }
         long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
         if (toBalanceMs >= 0) {
             Relief.relieve(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());

@@ -5,6 +5,7 @@ import io.github.optassign.measuring.Ranks;
 import io.github.optassign.memory.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
@@ -66,6 +67,10 @@ final class ThisRebalance {
                 assignActive(t, candidates[t][0], counts);
             }
         }
+        if (snapshot.weights() != null) {
+            chooseLeastLoaded(candidates);
+            return;
+        }
         for (int t = 0; t < candidates.length; t++) {
             if (candidates[t].length > 1) {
                 int best = candidates[t][0];
@@ -76,6 +81,33 @@ final class ThisRebalance {
                 assignActive(t, best, counts);
             }
         }
+    }
+
+    /** The same by what tasks weigh, the heaviest first. */
+    private void chooseLeastLoaded(int[][] candidates) {
+        double[] weight = snapshot.weights().ofTask();
+        double[] sums = new double[snapshot.clientCount()];
+        for (int t = 0; t < candidates.length; t++) {
+            if (answer.active()[t] >= 0) {
+                sums[answer.active()[t]] += weight[t];
+            }
+        }
+        IntStream.range(0, candidates.length)
+                .filter(t -> candidates[t].length > 1)
+                .boxed()
+                .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
+                .forEach(t -> {
+                    int best = candidates[t][0];
+                    for (int c : candidates[t]) {
+                        int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
+                        double more = (sums[c] + weight[t]) / snapshot.size(c);
+                        boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
+                        best = order < 0 || (order == 0 && isLess) ? c : best;
+                    }
+                    answer.active()[t] = best;
+                    load[best]++;
+                    sums[best] += weight[t];
+                });
     }
 
     /** The clients among which only the balance decides who leads a task; see the passes of this class. */
@@ -132,10 +164,10 @@ final class ThisRebalance {
     /**
      * Whether this may be the second pass of a move whose first pass nobody here knows: nothing is remembered, some
      * tasks have no owner but a caught up client, and others have owners. If more tasks moved now, the group could
-     * swing to and fro, so owners keep what they may keep.
+     * swing to and fro, so owners keep what they may keep until the follow-up, a moment later.
      */
     static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
-        if (previous.remembered() != null) {
+        if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
             return false;
         }
         boolean anyWithoutOwner = false;

@@ -35,7 +35,7 @@ public final class Relief {
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }
-        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] high = Windows.ofActives(snapshot).high();
         long[] room = measureRoom(high, answer);
         if (isAnyBelowZero(measureRoom(high, plan)) || !isAnyBelowZero(room)) {
             return;

@@ -79,18 +79,23 @@ public final class FollowupTime {
      *
      * @param waits whether a copy of the plan is cold, or has no slot yet
      * @param queued copies to be warmed up that have no slot yet
+     * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
      * @return milliseconds, at most the interval
      */
-    public long choose(Timing timing, boolean waits, int queued) {
+    public long choose(Timing timing, boolean waits, int queued, boolean areOwnersHeldBack) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
+        }
+        long soon = Math.min(interval, LEAST_MS << Math.min(rates.looks(), 40));
+        if (areOwnersHeldBack && isAnyReady()) {
+            return soon; // to hold owners back costs one rebalance, and not the time that copies take elsewhere
         }
         List<Copy> copies = listCopies();
         if (copies.stream().noneMatch(Copy::isAwaited)) {
             // Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes
             // its time.
-            return waits ? interval : Math.min(interval, LEAST_MS << Math.min(rates.looks(), 40));
+            return waits ? interval : soon;
         }
         double[] perSecond = rates.perSecond();
         if (perSecond == null) {
@@ -128,13 +133,19 @@ public final class FollowupTime {
         return (long) Math.min(interval, Math.max(least, wait * MARGIN + MARGIN_MS));
     }
 
+    /** Whether a task is active elsewhere though the plan's client is caught up. */
+    private boolean isAnyReady() {
+        return IntStream.range(0, snapshot.taskCount())
+                .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
+    }
+
     /** Whether some client has more active tasks than its window. */
     private boolean isCrowded() {
         long[] count = new long[snapshot.clientCount()];
         for (int c : answer.active()) {
             count[c]++;
         }
-        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] high = Windows.ofActives(snapshot).high();
         return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
     }
 

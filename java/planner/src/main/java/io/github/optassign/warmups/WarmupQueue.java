@@ -174,7 +174,7 @@ public final class WarmupQueue {
         for (int c : answer.active()) {
             count[c]++;
         }
-        long[] high = Windows.of(snapshot.taskCount(), 1, snapshot).high();
+        long[] high = Windows.ofActives(snapshot).high();
         double[] found = new double[count.length];
         Arrays.setAll(found, c -> (double) Math.max(0, count[c] - high[c]) / snapshot.threads(c));
         return found;

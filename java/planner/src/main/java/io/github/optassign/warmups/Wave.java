@@ -88,7 +88,7 @@ final class Wave {
      * most are missing; nobody lacks any while no client has too many.
      */
     private static long[] countLacking(Snapshot snapshot, Placement answer) {
-        Windows windows = Windows.of(snapshot.taskCount(), 1, snapshot);
+        Windows windows = Windows.ofActives(snapshot);
         long[] count = new long[snapshot.clientCount()];
         long[] lack = windows.low().clone();
         long stateless = 0;

@@ -3,6 +3,9 @@ package io.github.optassign.measuring;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.SnapshotBuilder;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Shares, the windows around them, and how far counts are from these. */
@@ -36,6 +39,29 @@ class WindowsTest {
         Windows windows = of(10, 1, 1, 2, 1);
         assertArrayEquals(new long[] {2, 5, 2}, windows.low());
         assertArrayEquals(new long[] {3, 5, 3}, windows.high());
+    }
+
+    /** One thread that is late leaves no instance without a task; Kafka's default gives these, too. */
+    @Test
+    void nearlyEqualClientsHaveNearlyEqualNumbersOfActives() {
+        assertActives(2, List.of(40, 39), new long[] {1, 1}, new long[] {1, 1});
+        assertActives(4, List.of(40, 39), new long[] {2, 2}, new long[] {2, 2});
+        assertActives(2, List.of(2, 1), new long[] {1, 1}, new long[] {1, 1});
+        assertActives(7, List.of(2, 2, 1), new long[] {3, 3, 1}, new long[] {3, 3, 1});
+        assertActives(7, List.of(2, 2, 2), new long[] {2, 2, 2}, new long[] {3, 3, 3});
+    }
+
+    private static void assertActives(int tasks, List<Integer> threads, long[] low, long[] high) {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        for (int t = 0; t < tasks; t++) {
+            builder.addTask("0", t, false, false, -1);
+        }
+        for (int c = 0; c < threads.size(); c++) {
+            builder.addClient("client-" + c, threads.get(c));
+        }
+        Windows windows = Windows.ofActives(builder.build());
+        assertArrayEquals(low, windows.low(), tasks + " tasks, threads " + threads);
+        assertArrayEquals(high, windows.high(), tasks + " tasks, threads " + threads);
     }
 
     @Test

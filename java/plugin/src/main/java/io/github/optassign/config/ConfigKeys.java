@@ -147,7 +147,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
                     Importance.LOW,
-                    "The service's option load_tolerance, where weights differ; default: 0.05.")
+                    "The option load_tolerance, where weights differ; default: 0.05.")
             .define(
                     STANDBY_LOAD,
                     Type.DOUBLE,
@@ -163,7 +163,7 @@ final class ConfigKeys {
                     ConfigDef.LambdaValidator.with(
                             (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
                     Importance.LOW,
-                    "The service's option min_gain, where weights differ; default: 0.05.")
+                    "The option min_gain, where weights differ; default: 0.05.")
             .define(
                     INSTANCE_WEIGHT,
                     Type.DOUBLE,
@@ -190,13 +190,10 @@ final class ConfigKeys {
     static final Set<String> OF_THE_SERVICE = Set.of(
             TOKEN,
             TOKEN_FILE,
-            WEIGHTS,
             PRESET,
             GOALS,
             BALANCE_FACTOR,
-            LOAD_TOLERANCE,
             STANDBY_LOAD,
-            MIN_GAIN,
             INSTANCE_WEIGHT,
             SUBTOPOLOGY_WEIGHT,
             STICKINESS_WEIGHT);

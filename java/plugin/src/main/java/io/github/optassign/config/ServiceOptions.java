@@ -1,6 +1,9 @@
 package io.github.optassign.config;
 
+import io.github.optassign.memory.InputRates;
+import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.model.Weights;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +48,9 @@ public record ServiceOptions(
     static final String RELIEF_ALLOWED =
             "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
+    private static final String LOAD_TOLERANCE = "load_tolerance";
+    private static final String STANDBY_LOAD = "standby_load";
+    private static final String MIN_GAIN = "min_gain";
     private static final String STATELESS = "stateless";
     private static final String LOGGED = "logged";
     private static final Set<String> WEIGHED_BY = Set.of("changelog", RATES);
@@ -54,7 +60,39 @@ public record ServiceOptions(
 
     /** What is left of them where there is no service. */
     ServiceOptions withoutService() {
-        return new ServiceOptions(null, List.of(), null, followup, relief, Map.of(), Map.of(), null, Map.of());
+        Map<String, Double> ofLoad = new TreeMap<>(loadOptions);
+        ofLoad.remove(STANDBY_LOAD);
+        return new ServiceOptions(null, List.of(), null, followup, relief, Map.of(), ofLoad, weighBy, taskWeights);
+    }
+
+    /**
+     * What the planner in this JVM weighs tasks by.
+     *
+     * @param rates how fast the input of tasks grows
+     * @return null: nothing is asked for by which tasks would weigh differently
+     */
+    public Weights weigh(Snapshot snapshot, InputRates rates) {
+        if (!isAnyTaskWeighed() || isLoadLeftToService()) {
+            return null;
+        }
+        double[] known = isWeighedByRates() ? rates.find(snapshot) : new double[snapshot.taskCount()];
+        double[] fixed = new double[known.length];
+        for (int t = 0; t < known.length; t++) {
+            if (!isWeighedByRates()) {
+                known[t] = weighBy == null ? -1 : snapshot.endOffset(t);
+            }
+            Double own = weight(snapshot.taskName(t));
+            fixed[t] = own == null ? 0 : own;
+        }
+        return new Weights(
+                Weights.relate(known, fixed),
+                loadOptions.getOrDefault(LOAD_TOLERANCE, Weights.TOLERANCE),
+                loadOptions.getOrDefault(MIN_GAIN, Weights.MIN_GAIN));
+    }
+
+    /** Whether goals or a preset that only the service knows say what load is worth. */
+    private boolean isLoadLeftToService() {
+        return preset != null || !goals.isEmpty() || loadOptions.getOrDefault(STANDBY_LOAD, 0.0) > 0;
     }
 
     /** Whether there is any option to be sent; task weights are none, unless others are to be found. */
@@ -81,12 +119,12 @@ public record ServiceOptions(
                 relief.getOrDefault(STATELESS, usual.stateless()), relief.getOrDefault(LOGGED, usual.logged()));
     }
 
-    /** Whether the service is to measure how fast the input of each task grows. */
+    /** Whether it is to be measured how fast the input of each task grows. */
     public boolean isWeighedByRates() {
         return RATES.equals(weighBy);
     }
 
-    /** Whether tasks are to be balanced by what they weigh, which only the service does. */
+    /** Whether tasks are to be balanced by what they weigh. */
     public boolean isAnyTaskWeighed() {
         return weighBy != null || !taskWeights.isEmpty();
     }
@@ -121,9 +159,9 @@ public record ServiceOptions(
                 findNumbers(
                         parsed,
                         Map.of(
-                                "load_tolerance", ConfigKeys.LOAD_TOLERANCE,
-                                "standby_load", ConfigKeys.STANDBY_LOAD,
-                                "min_gain", ConfigKeys.MIN_GAIN)),
+                                LOAD_TOLERANCE, ConfigKeys.LOAD_TOLERANCE,
+                                STANDBY_LOAD, ConfigKeys.STANDBY_LOAD,
+                                MIN_GAIN, ConfigKeys.MIN_GAIN)),
                 findWeighBy(toTexts(parsed.get(ConfigKeys.WEIGHTS))),
                 readWeights(toTexts(parsed.get(ConfigKeys.WEIGHTS))));
     }

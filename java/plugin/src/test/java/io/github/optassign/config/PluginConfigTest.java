@@ -127,12 +127,21 @@ class PluginConfigTest {
         assertTrue(e.getMessage().contains("allowed: http://host:port or https://host:port"), e.getMessage());
     }
 
+    @Test
+    void loadIsBalancedWithoutAServiceToo() {
+        Map<String, Object> configs = new HashMap<>(withoutUrl("optassign.weights", "rates,0:2"));
+        configs.put("optassign.options.min.gain", "0.1");
+        configs.put("optassign.options.load.tolerance", "0.2");
+        ServiceOptions options = PluginConfig.of(configs).options();
+        assertTrue(options.isWeighedByRates());
+        assertEquals(2.0, options.weight("0_1"));
+        assertEquals(Map.of("min_gain", 0.1, "load_tolerance", 0.2), options.loadOptions());
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             optassign.token | a
             optassign.token.file | /no/such/file
-            optassign.weights | 0:2
-            optassign.weights | rates
             optassign.options.preset | weighted
             optassign.options.goals | pauses
             optassign.options.balance.factor | 2

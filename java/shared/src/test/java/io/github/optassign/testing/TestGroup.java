@@ -58,6 +58,8 @@ public class TestGroup {
     public List<String> rackTags = List.of();
     /** Whether the application has options by which plans may be uneven. */
     public boolean looseBalance;
+    /** Whether planners are shown target assignments, as in a broker. */
+    public boolean movesInOnePass;
 
     public final Map<String, Kind> tasks = new TreeMap<>();
     public final Map<String, Long> ends = new TreeMap<>();
@@ -129,7 +131,8 @@ public class TestGroup {
 
     /** The group as planners are told of it. */
     public Snapshot snapshot() {
-        GroupConfigs configs = new GroupConfigs(acceptableLag, warmups, standbys, probingMs, looseBalance);
+        GroupConfigs configs =
+                new GroupConfigs(acceptableLag, warmups, standbys, probingMs, looseBalance, movesInOnePass);
         SnapshotBuilder builder = new SnapshotBuilder(configs, rackTags);
         tasks.forEach((task, kind) -> {
             int cut = task.indexOf('_');

@@ -159,7 +159,7 @@ public final class BrokerGroup {
             // Who says nothing has everything to replay, as far as anybody knows how much that is.
             Arrays.fill(offsets[t], ends[t] >= 0 ? ends[t] : Snapshot.NONE);
         }
-        GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false);
+        GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),

@@ -1,0 +1,194 @@
+package io.github.optassign.load;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/**
+ * The most loaded client trades at most two tasks for as many of another, until nothing is won. Among the sums of so
+ * many tasks of each side the pair that comes nearest to equal loads is found by sorting.
+ */
+final class LoadTrades {
+    /** The least loaded clients, and as many at random, that the most loaded one looks at. */
+    private static final int PARTNERS = 12;
+    /** Of a load: a trade that lowers it by less is not made. */
+    private static final double LEAST_GAIN = 1e-4;
+    /** Of a client, for pairs of tasks: of more, so many are taken, from the heaviest to the lightest. */
+    private static final int MOST_TASKS = 40;
+    /** A limit that does not depend on the machine (R9). */
+    private static final int MOST_STEPS = 3_000;
+
+    private static final long SEED = 4969;
+
+    private final Loads loads;
+    private final int[] active;
+    private final double[] sums;
+    private final int[] number;
+    private final List<List<Integer>> tasks = new ArrayList<>();
+    /** Per client its small subsets, by their sums; null: to be made anew. */
+    private final Subset[][] subsets;
+
+    private final Random random = new Random(SEED);
+
+    /** Up to two tasks; -1: none. */
+    private record Subset(double sum, int first, int second) {
+        int count() {
+            return (first >= 0 ? 1 : 0) + (second >= 0 ? 1 : 0);
+        }
+    }
+
+    private LoadTrades(Loads loads, int[] active, boolean[] movable) {
+        this.loads = loads;
+        this.active = active;
+        sums = loads.sumUp(active);
+        number = new int[sums.length];
+        subsets = new Subset[sums.length][];
+        for (int c = 0; c < sums.length; c++) {
+            tasks.add(new ArrayList<>());
+        }
+        for (int t = 0; t < active.length; t++) {
+            if (active[t] >= 0) {
+                number[active[t]]++;
+                if (movable[t] && !loads.oversized[t]) {
+                    tasks.get(active[t]).add(t);
+                }
+            }
+        }
+    }
+
+    /**
+     * Trades tasks that may move until the greatest load is at most a level, or nothing is won; it never rises.
+     *
+     * @param active changed
+     */
+    static void evenOut(Loads loads, int[] active, boolean[] movable, double level) {
+        new LoadTrades(loads, active, movable).run(level);
+    }
+
+    private void run(double level) {
+        int[] open = IntStream.range(0, sums.length).filter(loads::isOpen).toArray();
+        for (int step = 0; step < MOST_STEPS && open.length > 1; step++) {
+            int giver = open[0];
+            for (int c : open) {
+                giver = load(c) > load(giver) ? c : giver;
+            }
+            if (load(giver) <= level || tasks.get(giver).isEmpty() || !trade(giver, choosePartners(open, giver))) {
+                return;
+            }
+        }
+    }
+
+    private double load(int c) {
+        return sums[c] / loads.size[c];
+    }
+
+    private int[] choosePartners(int[] open, int giver) {
+        int[] others = Arrays.stream(open)
+                .filter(c -> c != giver)
+                .boxed()
+                .sorted(Comparator.comparingDouble((Integer c) -> load(c)).thenComparingInt(c -> c))
+                .mapToInt(c -> c)
+                .toArray();
+        if (others.length <= 2 * PARTNERS) {
+            return others;
+        }
+        int[] chosen = Arrays.copyOf(others, 2 * PARTNERS);
+        for (int i = PARTNERS; i < chosen.length; i++) {
+            chosen[i] = others[PARTNERS + random.nextInt(others.length - PARTNERS)];
+        }
+        return chosen;
+    }
+
+    /** Makes the trade after which the more loaded of the two has least; false: none helps. */
+    private boolean trade(int giver, int[] partners) {
+        Subset[] own = list(giver);
+        double best = load(giver) * (1 - LEAST_GAIN);
+        Subset given = null;
+        Subset taken = null;
+        int partner = -1;
+        for (int other : partners) {
+            double sizes = loads.size[giver] + loads.size[other];
+            double ideal = (sums[giver] * loads.size[other] - sums[other] * loads.size[giver]) / sizes;
+            int at = 0;
+            for (Subset theirs : list(other)) {
+                while (at < own.length - 1 && own[at].sum < theirs.sum + ideal) {
+                    at++;
+                }
+                for (int k = Math.max(0, at - 1); k <= at; k++) {
+                    double moved = own[k].sum - theirs.sum;
+                    double more = Math.max(
+                            (sums[giver] - moved) / loads.size[giver], (sums[other] + moved) / loads.size[other]);
+                    if (more < best && isAllowed(giver, own[k], other, theirs, best)) {
+                        best = more;
+                        given = own[k];
+                        taken = theirs;
+                        partner = other;
+                    }
+                }
+            }
+        }
+        if (partner < 0) {
+            return false;
+        }
+        move(given, giver, partner);
+        move(taken, partner, giver);
+        subsets[giver] = null;
+        subsets[partner] = null;
+        return true;
+    }
+
+    private boolean isAllowed(int giver, Subset given, int other, Subset taken, double level) {
+        int less = given.count() - taken.count();
+        return number[giver] - less >= Math.min(loads.leastNumber[giver], number[giver])
+                && number[other] + less >= Math.min(loads.leastNumber[other], number[other])
+                && fit(given, other, level)
+                && fit(taken, giver, level);
+    }
+
+    private boolean fit(Subset subset, int c, double level) {
+        return (subset.first < 0 || loads.fitsThread(subset.first, c, level))
+                && (subset.second < 0 || loads.fitsThread(subset.second, c, level));
+    }
+
+    private Subset[] list(int c) {
+        if (subsets[c] == null) {
+            List<Integer> some = new ArrayList<>(tasks.get(c));
+            some.sort(Comparator.comparingDouble((Integer t) -> loads.weight[t]).thenComparingInt(t -> t));
+            if (some.size() > MOST_TASKS) {
+                List<Integer> all = some;
+                some = IntStream.range(0, MOST_TASKS)
+                        .mapToObj(i -> all.get((int) ((long) i * (all.size() - 1) / (MOST_TASKS - 1))))
+                        .toList();
+            }
+            List<Subset> found = new ArrayList<>();
+            found.add(new Subset(0, -1, -1));
+            for (int i = 0; i < some.size(); i++) {
+                int t = some.get(i);
+                found.add(new Subset(loads.weight[t], t, -1));
+                for (int k = i + 1; k < some.size(); k++) {
+                    found.add(new Subset(loads.weight[t] + loads.weight[some.get(k)], t, some.get(k)));
+                }
+            }
+            subsets[c] = found.toArray(Subset[]::new);
+            Arrays.sort(subsets[c], Comparator.comparingDouble(Subset::sum));
+        }
+        return subsets[c];
+    }
+
+    private void move(Subset subset, int from, int to) {
+        for (int t : new int[] {subset.first, subset.second}) {
+            if (t >= 0) {
+                active[t] = to;
+                tasks.get(from).remove((Integer) t);
+                tasks.get(to).add(t);
+                number[from]--;
+                number[to]++;
+                sums[from] -= loads.weight[t];
+                sums[to] += loads.weight[t];
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package io.github.optassign.model;
+
+import java.util.Arrays;
+
+/**
+ * What tasks weigh, where load is balanced and not numbers of tasks (docs/rules.md, "Balanced under load").
+ *
+ * @param ofTask per task its weight beside the others, above 0. Not to be written to
+ * @param tolerance by which share the greatest load may be beyond the least that is possible
+ * @param minGain by how much a plan has to lower the greatest load, in even spreads, to be worth its moves
+ */
+public record Weights(double[] ofTask, double tolerance, double minGain) {
+    /** The service's defaults. */
+    public static final double TOLERANCE = 0.05;
+
+    public static final double MIN_GAIN = 0.05;
+
+    /** Of the mean weight: what a task weighs at least, as a thread has to poll for it at least. */
+    private static final double LEAST_SHARE = 0.05;
+
+    private static final double MOST = 1e9;
+
+    /** Whether tasks weigh differently: else their numbers say all. */
+    public boolean differ() {
+        return Arrays.stream(ofTask).distinct().limit(2).count() > 1;
+    }
+
+    /**
+     * Weights in multiples of the mean, with three digits: growth of all alike changes none.
+     *
+     * @param known per task what is known of it; less than 0: nothing, so that it weighs the mean, 1
+     * @param fixed per task what it is to weigh whatever is known; 0: that is not said
+     */
+    public static double[] relate(double[] known, double[] fixed) {
+        double mean = Arrays.stream(known).filter(value -> value >= 0).average().orElse(0);
+        double[] weights = new double[known.length];
+        for (int t = 0; t < weights.length; t++) {
+            double found = mean > 0 && known[t] >= 0 ? known[t] / mean : 1;
+            weights[t] = fixed[t] > 0 ? fixed[t] : Math.min(MOST, Math.max(LEAST_SHARE, round(found)));
+        }
+        return weights;
+    }
+
+    private static double round(double value) {
+        if (value <= 0) {
+            return 0;
+        }
+        double unit = Math.pow(10, Math.floor(Math.log10(value)) - 2);
+        return Math.rint(value / unit) * unit;
+    }
+}

@@ -1,0 +1,154 @@
+package io.github.optassign.planner;
+
+import io.github.optassign.load.LoadPlacer;
+import io.github.optassign.load.Loads;
+import io.github.optassign.measuring.Ranks;
+import io.github.optassign.measuring.RestoreWork;
+import io.github.optassign.measuring.TagSpread;
+import io.github.optassign.memory.Previous;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Weights;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * Decides where every copy should be in the end where tasks weigh differently (docs/rules.md, "Balanced under load").
+ * The first of these that there is becomes the plan:
+ *
+ * <ol>
+ *   <li>what was assigned before, if it may stay (R7) and its greatest load is within the tolerance;
+ *   <li>the same, if it is not on its way to a plan and a new one would lower its greatest load by less than the least
+ *       gain;
+ *   <li>the remembered plan while its load is balanced and a new one saves hardly any restoring (R11);
+ *   <li>a new plan: actives by {@link LoadPlacer}, each task's standbys where they cost least.
+ * </ol>
+ */
+final class LoadPlanChooser {
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final RackTraffic traffic;
+    private final Weights weights;
+    private final Loads loads;
+
+    private LoadPlanChooser(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.traffic = traffic;
+        weights = snapshot.weights();
+        loads = new Loads(snapshot, weights);
+    }
+
+    /** Makes the plan for a snapshot with weights that differ. */
+    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
+        return new LoadPlanChooser(snapshot, ranks, previous, traffic).choose();
+    }
+
+    private Placement choose() {
+        double level = loads.bound() * (1 + weights.tolerance());
+        Placement before = previous.assigned();
+        boolean mayRest = before != null && RestCheck.keepsRules(snapshot, ranks, before) && !isAnyOnDraining(before);
+        if (mayRest && isBalanced(before, level)) {
+            return before;
+        }
+        Placement fresh = makeFresh(level);
+        double reached = loads.greatest(fresh.active());
+        Placement remembered = previous.plan();
+        boolean isUnderWay = remembered != null && before != null && !remembered.hasSameCopies(before);
+        if (mayRest
+                && !isUnderWay
+                && loads.countIdle(before.active()) <= loads.countIdle(fresh.active())
+                && loads.greatest(before.active()) - reached < weights.minGain()) {
+            return before;
+        }
+        boolean stays = remembered != null
+                && isBalanced(remembered, Math.max(level, reached))
+                && !isAnyOnDraining(remembered)
+                && !RestoreWork.of(snapshot, ranks, remembered)
+                        .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
+        return stays ? remembered : fresh;
+    }
+
+    private boolean isBalanced(Placement placement, double level) {
+        return loads.greatest(placement.active()) <= level * (1 + 1e-9) && loads.countIdle(placement.active()) == 0;
+    }
+
+    private boolean isAnyOnDraining(Placement placement) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c = 0; c < snapshot.clientCount(); c++) {
+                if (snapshot.isDraining(c)
+                        && (placement.active()[t] == c
+                                || (placement.hasStandby(t, c) && snapshot.standbysPerTask() < countStaying()))) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private int countStaying() {
+        int count = 0;
+        for (boolean drains : snapshot.draining()) {
+            count += drains ? 0 : 1;
+        }
+        return count;
+    }
+
+    private Placement makeFresh(double level) {
+        int[] active = LoadPlacer.place(snapshot, ranks, previous, loads, level);
+        boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
+        return isSpread ? StandbyPlanner.plan(snapshot, ranks, previous, traffic, active) : placeStandbys(active);
+    }
+
+    /** Each where it costs least to restore, then where it was, then on the client with the fewest copies per thread. */
+    private Placement placeStandbys(int[] active) {
+        Placement plan = Placement.empty(active.length);
+        System.arraycopy(active, 0, plan.active(), 0, active.length);
+        long[] copies = new long[snapshot.clientCount()];
+        for (int t = 0; t < active.length; t++) {
+            copies[active[t]] += snapshot.isLogged(t) ? 1 : 0;
+        }
+        for (int t = 0; t < active.length && snapshot.standbysPerTask() > 0; t++) {
+            if (snapshot.isLogged(t)) {
+                placeStandbys(t, plan, copies);
+            }
+        }
+        return plan;
+    }
+
+    private void placeStandbys(int t, Placement plan, long[] copies) {
+        int pool = snapshot.poolClient(t);
+        long costOfPool = pool < 0 ? Long.MAX_VALUE : ranks.cost(t, pool);
+        List<Integer> known = new ArrayList<>();
+        for (int c : Snapshot.and(snapshot.columns(t), previous.standbys(t))) {
+            if (plan.active()[t] != c && !snapshot.isDraining(c)) {
+                known.add(c);
+            }
+        }
+        known.removeIf(
+                c -> ranks.cost(t, c) > costOfPool || (ranks.cost(t, c) == costOfPool && !previous.hadStandby(t, c)));
+        known.sort(Comparator.comparingLong((Integer c) -> ranks.cost(t, c))
+                .thenComparing(c -> !previous.hadStandby(t, c))
+                .thenComparingLong(c -> ranks.offsets(t, c))
+                .thenComparingInt(c -> c));
+        for (int c : known) {
+            if (plan.standby()[t].length < snapshot.standbysPerTask()) {
+                plan.addStandby(t, c);
+                copies[c]++;
+            }
+        }
+        while (plan.standby()[t].length < snapshot.standbysPerTask()) {
+            int best = -1;
+            for (int c = 0; c < copies.length; c++) {
+                boolean isFewer = best < 0 || snapshot.compareLoad(copies[c], c, copies[best], best) < 0;
+                best = !plan.hasCopy(t, c) && isFewer ? c : best;
+            }
+            plan.addStandby(t, best);
+            copies[best]++;
+        }
+    }
+}

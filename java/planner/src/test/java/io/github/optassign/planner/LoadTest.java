@@ -1,0 +1,114 @@
+package io.github.optassign.planner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.github.optassign.load.Loads;
+import io.github.optassign.memory.AppliedAnswer;
+import io.github.optassign.model.GroupConfigs;
+import io.github.optassign.model.Placement;
+import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.model.Weights;
+import io.github.optassign.testing.TestGroup;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Load without a service: tasks that weigh differently are balanced by what they weigh, and drift moves few. */
+class LoadTest {
+    @Test
+    void newGroupsAreEven() {
+        for (int[] size : new int[][] {{100, 10}, {250, 25}, {1_000, 100}}) {
+            for (int seed = 0; seed < 5; seed++) {
+                double[] weights = drawWeights(new Random(seed), size[0]);
+                SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+                IntStream.range(0, size[0]).forEach(t -> builder.addTask("0", t, false, false, -1));
+                IntStream.range(0, size[1]).forEach(c -> builder.addClient(String.format("client-%03d", c), 2));
+                Snapshot snapshot = builder.build().weighed(new Weights(weights, 0.05, 0.05));
+                Placement answer = RebalancePlanner.answer(snapshot, null).placement();
+                Loads loads = new Loads(snapshot, snapshot.weights());
+                double ratio = loads.greatest(answer.active()) / loads.bound();
+                assertTrue(ratio <= 1.03, size[0] + " x " + size[1] + ", seed " + seed + ": " + ratio);
+                assertEquals(0, loads.countIdle(answer.active()));
+            }
+        }
+    }
+
+    /** A few tasks have most of the load, as keys have it in practice. */
+    private static double[] drawWeights(Random random, int tasks) {
+        double[] known =
+                random.doubles(tasks).map(x -> Math.pow(x + 0.05, -0.8)).toArray();
+        return Weights.relate(known, new double[tasks]);
+    }
+
+    /** Weights that drift move a task only where that lowers the greatest load by the least gain; R11 keeps the plan. */
+    @Test
+    void driftMovesFewTasksAndEveryGroupComesToRest() {
+        for (int seed = 0; seed < 30; seed++) {
+            Random random = new Random(seed);
+            TestGroup group = TestGroup.of(3 + random.nextInt(4));
+            group.tasks(0, 30, TestGroup.Kind.LOGGED, 100_000).tasks(1, 12, TestGroup.Kind.STATELESS, 0);
+            group.standbys = random.nextInt(2);
+            double[] weights = drawWeights(random, 42);
+            AppliedAnswer applied = converge(group, weights, null);
+            Snapshot rested = group.snapshot().weighed(new Weights(weights, 0.05, 0.05));
+            RebalancePlanner.Result again = RebalancePlanner.answer(rested, applied);
+            assertEquals(-1, again.followupMs(), "seed " + seed);
+            assertEquals(0, countMoved(rested, again.placement()), "seed " + seed + ": at rest");
+            double[] drifted = IntStream.range(0, 42)
+                    .mapToDouble(t -> weights[t] * (0.99 + 0.02 * random.nextDouble()))
+                    .toArray();
+            Snapshot later = group.snapshot().weighed(new Weights(drifted, 0.05, 0.05));
+            assertEquals(
+                    0,
+                    countMoved(later, RebalancePlanner.answer(later, applied).placement()),
+                    "seed " + seed + ": a hundredth is not worth a move");
+        }
+    }
+
+    private static AppliedAnswer converge(TestGroup group, double[] weights, AppliedAnswer before) {
+        AppliedAnswer applied = before;
+        RebalancePlanner.Result last;
+        int rebalances = 0;
+        do {
+            Snapshot snapshot = group.snapshot().weighed(new Weights(weights, 0.05, 0.05));
+            last = RebalancePlanner.answer(snapshot, applied);
+            applied = group.remembered(last);
+            group.settle(RebalancePlanner.toAnswer(snapshot, last), false);
+            assertTrue(++rebalances < 100, "no rest");
+        } while (last.followupMs() >= 0);
+        Loads loads = new Loads(group.snapshot(), new Weights(weights, 0.05, 0.05));
+        double ratio = loads.greatest(last.placement().active()) / loads.bound();
+        assertTrue(ratio <= 1.0501, "not balanced: " + ratio);
+        return applied;
+    }
+
+    /** An oversized task has a thread to itself, and a new client gets its share of the weight. */
+    @Test
+    void oversizedTaskIsSetApart() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        IntStream.range(0, 7).forEach(t -> builder.addTask("0", t, false, false, -1));
+        SnapshotBuilder.Client first = builder.addClient("client-a", 1);
+        IntStream.range(0, 7).forEach(t -> first.owns("0_" + t));
+        builder.addClient("client-b", 1);
+        builder.addClient("client-c", 1);
+        double[] weights = {10, 1, 1, 1, 1, 1, 1};
+        Snapshot snapshot = builder.build().weighed(new Weights(weights, 0.05, 0.05));
+        int[] active = RebalancePlanner.answer(snapshot, null).placement().active();
+        int withOversized = active[0];
+        assertEquals(1, IntStream.of(active).filter(c -> c == withOversized).count());
+        for (int c = 0; c < 3; c++) {
+            int client = c;
+            assertTrue(IntStream.of(active).anyMatch(each -> each == client), "an idle client");
+        }
+    }
+
+    private static int countMoved(Snapshot snapshot, Placement placement) {
+        return (int) IntStream.range(0, snapshot.taskCount())
+                .filter(t -> snapshot.owners(t).length > 0
+                        && !snapshot.wasActive(t, placement.active()[t]))
+                .count();
+    }
+}
