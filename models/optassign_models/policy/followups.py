@@ -1,4 +1,5 @@
-"""When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/rules.md, "The follow-up").
+"""When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The
+follow-up").
 
 Made from policy.toml by `make policy`.
 """

@@ -1,4 +1,4 @@
-"""The temporary offload of active tasks while copies restore (docs/rules.md, "Relief").
+"""The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
 
 Made from policy.toml by `make policy`.
 """

@@ -1,4 +1,4 @@
-"""Lost tasks and standbys, spread where every goal is the same (docs/rules.md, "Lost tasks" and "Failover").
+"""Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
 
 Made from policy.toml by `make policy`.
 """

@@ -1,4 +1,4 @@
-"""Which copies on target get the warm-up slots (docs/rules.md, "Warm-ups").
+"""Which copies on target get the warm-up slots (docs/reference/rules.md, "Warm-ups").
 
 Made from policy.toml by `make policy`.
 """

@@ -1,8 +1,8 @@
 package io.github.optassign.policy;
 
 /**
- * When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/rules.md, "The follow-up").
- * Made from policy.toml.
+ * When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The
+ * follow-up"). Made from policy.toml.
  */
 public final class FollowupPolicy {
     /**

@@ -1,6 +1,9 @@
 package io.github.optassign.policy;
 
-/** The temporary offload of active tasks while copies restore (docs/rules.md, "Relief"). Made from policy.toml. */
+/**
+ * The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload"). Made from
+ * policy.toml.
+ */
 public final class OffloadPolicy {
     /**
      * The default price of an extra move of a stateless task; a wave of warm-ups has to save as much. A stateless task

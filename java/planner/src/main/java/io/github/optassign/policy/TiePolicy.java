@@ -1,8 +1,8 @@
 package io.github.optassign.policy;
 
 /**
- * Lost tasks and standbys, spread where every goal is the same (docs/rules.md, "Lost tasks" and "Failover"). Made from
- * policy.toml.
+ * Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
+ * Made from policy.toml.
  */
 public final class TiePolicy {
     /** The number of turns over all lost tasks, and over all standbys. The first turn does nearly all. [rounds] */

@@ -1,6 +1,6 @@
 package io.github.optassign.policy;
 
-/** Which copies on target get the warm-up slots (docs/rules.md, "Warm-ups"). Made from policy.toml. */
+/** Which copies on target get the warm-up slots (docs/reference/rules.md, "Warm-ups"). Made from policy.toml. */
 public final class WarmupPolicy {
     /**
      * The number of answers over which the lag of a copy may stay before the copy goes to the end of the queue (R11).
